@@ -1,0 +1,60 @@
+//! A token bucket: so many at once, so many per second after. Every flood limit is one.
+
+use std::time::Instant;
+
+/// Burst and refill of a [`Budget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Points that may be charged at once.
+    pub burst: u32,
+    /// Points that come back per second.
+    pub per_second: u32,
+}
+
+/// Points left. Invariant: never above the burst of its rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    rate: Rate,
+    /// Thousandths of a point, so that slow refills are not lost to rounding.
+    left_milli: u64,
+    refilled_at: Instant,
+}
+
+impl Budget {
+    /// A full budget.
+    pub fn new(rate: Rate, now: Instant) -> Self {
+        Self {
+            rate,
+            left_milli: u64::from(rate.burst) * 1000,
+            refilled_at: now,
+        }
+    }
+    /// Takes `points`; false when they are not there (then nothing is taken).
+    #[must_use]
+    pub fn charge(&mut self, points: u32, now: Instant) -> bool {
+        let cost = u64::from(points) * 1000;
+        if self.left_milli < cost {
+            self.refill(now);
+        }
+        if self.left_milli < cost {
+            return false;
+        }
+        self.left_milli -= cost;
+        true
+    }
+    /// The share of the burst that is used, in per cent.
+    pub fn used_percent(&mut self, now: Instant) -> u32 {
+        self.refill(now);
+        let full = u64::from(self.rate.burst).max(1) * 1000;
+        ((full - self.left_milli.min(full)) * 100 / full) as u32
+    }
+    fn refill(&mut self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.refilled_at);
+        let back =
+            elapsed.as_millis().min(u128::from(u32::MAX)) as u64 * u64::from(self.rate.per_second);
+        if back > 0 {
+            self.left_milli = (self.left_milli + back).min(u64::from(self.rate.burst) * 1000);
+            self.refilled_at = now;
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! HTTP semantics (RFC 9110), version-neutral: fields, heads, body lengths, priorities, and the
+//! facts and commands that every machine shares.
+
+pub mod body_length;
+pub mod event;
+pub mod field;
+pub mod head;
+pub mod idempotence;
+pub mod priority;
+
+pub use event::{Event, Reset, Side, StreamId};
+pub use field::{Field, FieldName, Fields, Token};
+pub use head::{RequestHead, ResponseHead, Version};

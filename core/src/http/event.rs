@@ -1,0 +1,87 @@
+//! What a machine tells its owner: facts, in the past tense, alike for every version.
+
+use super::{Fields, RequestHead, ResponseHead};
+use crate::error::{Closed, H2Code, Violation};
+use bytes::Bytes;
+
+/// Which end of the connection a machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Sends requests.
+    Client,
+    /// Answers them.
+    Server,
+}
+
+/// An exchange on one connection: the HTTP/2 stream id, or on HTTP/1.1 the number of the
+/// exchange counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId(pub u64);
+
+/// How an exchange ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reset {
+    /// Who ended it, and why.
+    pub by: ResetBy,
+    /// Provably not processed by the peer: safe to send again, whatever the method
+    /// (RFC 9113 section 8.7).
+    pub unprocessed: bool,
+}
+
+/// Who ended an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetBy {
+    /// We did: the peer broke a rule.
+    Us(Violation),
+    /// The peer did, with this code.
+    Peer(H2Code),
+    /// The connection ended below it.
+    Connection(Closed),
+}
+
+/// A fact. `end` on a head or a body means that the peer sends nothing more on this exchange.
+#[derive(Debug)]
+pub enum Event {
+    /// Server: a valid request head. Extended CONNECT has `head.protocol()`.
+    RequestReceived {
+        stream: StreamId,
+        head: RequestHead,
+        end: bool,
+    },
+    /// Client: a 1xx other than 101.
+    InterimReceived {
+        stream: StreamId,
+        head: ResponseHead,
+    },
+    /// Client: the final head (or 101 on HTTP/1.1).
+    ResponseReceived {
+        stream: StreamId,
+        head: ResponseHead,
+        end: bool,
+    },
+    /// Body bytes; `end` may come with an empty `data`. Answer with `consume` when the user has
+    /// taken them: that is what gives the peer room again.
+    BodyReceived {
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    },
+    /// A trailer section; it always ends the peer's side.
+    TrailersReceived { stream: StreamId, trailers: Fields },
+    /// The exchange ended early; nothing more comes for it. Sent for every open exchange when
+    /// the connection closes, before [`Event::Closed`].
+    StreamReset { stream: StreamId, reset: Reset },
+    /// `send_room` was 0 and is not any more.
+    SendReady { stream: StreamId },
+    /// Client: [`capacity`](crate::h2::Conn::capacity) changed.
+    CapacityChanged,
+    /// Client: the peer drains; exchanges above its last id were reset as unprocessed.
+    GoingAway { code: H2Code },
+    /// HTTP/1.1 only: after 101 or a 2xx to CONNECT the bytes belong to another protocol.
+    /// `rest` are those that were read already; the machine handles nothing more.
+    Upgraded { stream: StreamId, rest: Bytes },
+    /// A PING of ours was answered; the round trip is for the owner to compute.
+    PongReceived,
+    /// The machine is done: write what `poll_write` gives, then close the transport.
+    Closed(Closed),
+}

@@ -1,0 +1,283 @@
+//! A header block as an arena: one byte buffer, and per field a token or a range for the name
+//! and a range for the value. Decoding a block allocates nothing once the arena has grown.
+
+use std::fmt;
+
+macro_rules! tokens {
+    ($($konst:ident = $name:literal,)*) => {
+        /// A field name known at compile time: the names of the HPACK and QPACK static tables and
+        /// those that rules mention. Comparing tokens is comparing a byte.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct Token(u8);
+
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the index space of the constants below")]
+        #[repr(u8)]
+        enum Index { $($konst,)* }
+
+        #[allow(missing_docs, reason = "each constant is the field name it stands for")]
+        impl Token { $(pub const $konst: Token = Token(Index::$konst as u8);)* }
+
+        const NAMES: &[&str] = &[$($name,)*];
+
+        impl Token {
+            /// The token of a lower-case name, if it has one.
+            pub fn from_name(name: &[u8]) -> Option<Token> {
+                $(const $konst: &[u8] = $name.as_bytes();)*
+                match name { $($konst => Some(Token::$konst),)* _ => None }
+            }
+        }
+    };
+}
+
+tokens! {
+    // Pseudo-fields first: `is_pseudo` is one comparison.
+    AUTHORITY = ":authority", METHOD = ":method", PATH = ":path", PROTOCOL = ":protocol",
+    SCHEME = ":scheme", STATUS = ":status",
+    ACCEPT = "accept", ACCEPT_CHARSET = "accept-charset", ACCEPT_ENCODING = "accept-encoding",
+    ACCEPT_LANGUAGE = "accept-language", ACCEPT_RANGES = "accept-ranges",
+    ACCESS_CONTROL_ALLOW_CREDENTIALS = "access-control-allow-credentials",
+    ACCESS_CONTROL_ALLOW_HEADERS = "access-control-allow-headers",
+    ACCESS_CONTROL_ALLOW_METHODS = "access-control-allow-methods",
+    ACCESS_CONTROL_ALLOW_ORIGIN = "access-control-allow-origin",
+    ACCESS_CONTROL_EXPOSE_HEADERS = "access-control-expose-headers",
+    ACCESS_CONTROL_REQUEST_HEADERS = "access-control-request-headers",
+    ACCESS_CONTROL_REQUEST_METHOD = "access-control-request-method",
+    AGE = "age", ALLOW = "allow", ALT_SVC = "alt-svc", AUTHORIZATION = "authorization",
+    CACHE_CONTROL = "cache-control", CONNECTION = "connection",
+    CONTENT_DISPOSITION = "content-disposition", CONTENT_ENCODING = "content-encoding",
+    CONTENT_LANGUAGE = "content-language", CONTENT_LENGTH = "content-length",
+    CONTENT_LOCATION = "content-location", CONTENT_RANGE = "content-range",
+    CONTENT_SECURITY_POLICY = "content-security-policy", CONTENT_TYPE = "content-type",
+    COOKIE = "cookie", DATE = "date", EARLY_DATA = "early-data", ETAG = "etag", EXPECT = "expect",
+    EXPECT_CT = "expect-ct", EXPIRES = "expires", FORWARDED = "forwarded", FROM = "from",
+    HOST = "host", HTTP2_SETTINGS = "http2-settings", IF_MATCH = "if-match",
+    IF_MODIFIED_SINCE = "if-modified-since", IF_NONE_MATCH = "if-none-match",
+    IF_RANGE = "if-range", IF_UNMODIFIED_SINCE = "if-unmodified-since",
+    KEEP_ALIVE = "keep-alive", LAST_MODIFIED = "last-modified", LINK = "link",
+    LOCATION = "location", MAX_FORWARDS = "max-forwards", ORIGIN = "origin",
+    PRIORITY = "priority", PROXY_AUTHENTICATE = "proxy-authenticate",
+    PROXY_AUTHORIZATION = "proxy-authorization", PROXY_CONNECTION = "proxy-connection",
+    PURPOSE = "purpose", RANGE = "range", REFERER = "referer", REFRESH = "refresh",
+    RETRY_AFTER = "retry-after", SERVER = "server", SET_COOKIE = "set-cookie",
+    STRICT_TRANSPORT_SECURITY = "strict-transport-security", TE = "te",
+    TIMING_ALLOW_ORIGIN = "timing-allow-origin", TRAILER = "trailer",
+    TRANSFER_ENCODING = "transfer-encoding", UPGRADE = "upgrade",
+    UPGRADE_INSECURE_REQUESTS = "upgrade-insecure-requests", USER_AGENT = "user-agent",
+    VARY = "vary", VIA = "via", WWW_AUTHENTICATE = "www-authenticate",
+    X_CONTENT_TYPE_OPTIONS = "x-content-type-options", X_FORWARDED_FOR = "x-forwarded-for",
+    X_FRAME_OPTIONS = "x-frame-options", X_XSS_PROTECTION = "x-xss-protection",
+}
+
+impl Token {
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        NAMES[usize::from(self.0)]
+    }
+    /// Whether it is a pseudo-field (RFC 9113 section 8.3).
+    pub fn is_pseudo(self) -> bool {
+        self.0 <= Index::STATUS as u8
+    }
+    /// A number below [`Token::COUNT`], for tables indexed by token.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+    /// How many tokens there are.
+    pub const COUNT: usize = NAMES.len();
+    /// Every token.
+    pub fn all() -> impl Iterator<Item = Token> {
+        (0..Self::COUNT as u8).map(Token)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// RFC 9113 section 10.5.1: each field counts 32 bytes beside its name and value.
+pub const FIELD_OVERHEAD_BYTES: usize = 32;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name_at: u32,
+    name_len: u32,
+    value_at: u32,
+    value_len: u32,
+    token: Option<Token>,
+    sensitive: bool,
+}
+
+/// One field of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// The token of the name, if it has one.
+    pub token: Option<Token>,
+    /// The name, lower-case.
+    pub name: &'a [u8],
+    /// The value as it came: bytes, not necessarily UTF-8.
+    pub value: &'a [u8],
+    /// Never to be indexed by a compressor (RFC 7541 section 7.1.3).
+    pub sensitive: bool,
+}
+
+/// A field section in the order it came. Names are lower-case.
+///
+/// Worst-case memory: `field_section_bytes_max` for the bytes and 20 bytes per field.
+#[derive(Clone, Default)]
+pub struct Fields {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    size: usize,
+}
+
+impl Fields {
+    /// An empty block; allocates with its first field.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Forgets the fields, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+        self.size = 0;
+    }
+    /// How many fields.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+    /// The size by RFC 9113 section 10.5.1: names, values and 32 bytes each.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+    /// Appends a field whose name has a token.
+    pub fn push(&mut self, token: Token, value: &[u8]) {
+        self.push_with(FieldName::Token(token), false, |bytes| {
+            bytes.extend_from_slice(value)
+        });
+    }
+    /// Appends a field by name (lower-case); finds its token.
+    pub fn push_named(&mut self, name: &[u8], value: &[u8]) {
+        self.push_with(FieldName::of(name), false, |bytes| {
+            bytes.extend_from_slice(value)
+        });
+    }
+    /// Appends a field whose value `write` puts straight into the arena: no copy for a decoder.
+    /// `write` must only append.
+    pub fn push_with<R>(
+        &mut self,
+        name: FieldName<'_>,
+        sensitive: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> R,
+    ) -> R {
+        let (token, name_at, name_len) = match name {
+            FieldName::Token(token) => (Some(token), 0, token.as_str().len()),
+            FieldName::Bytes(bytes) => {
+                let at = self.bytes.len();
+                self.bytes.extend_from_slice(bytes);
+                (None, at, bytes.len())
+            }
+        };
+        let value_at = self.bytes.len();
+        let result = write(&mut self.bytes);
+        let value_len = self.bytes.len() - value_at;
+        self.size += name_len + value_len + FIELD_OVERHEAD_BYTES;
+        self.entries.push(Entry {
+            name_at: name_at as u32,
+            name_len: name_len as u32,
+            value_at: value_at as u32,
+            value_len: value_len as u32,
+            token,
+            sensitive,
+        });
+        result
+    }
+    /// The field at `index`.
+    pub fn at(&self, index: usize) -> Option<Field<'_>> {
+        self.entries.get(index).map(|entry| self.field(entry))
+    }
+    /// All fields in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+        self.entries.iter().map(|entry| self.field(entry))
+    }
+    /// The value of the first field with this token.
+    pub fn get(&self, token: Token) -> Option<&[u8]> {
+        self.entries
+            .iter()
+            .find(|entry| entry.token == Some(token))
+            .map(|entry| self.value(entry))
+    }
+    /// The value of the first field with this lower-case name.
+    pub fn get_named(&self, name: &[u8]) -> Option<&[u8]> {
+        self.iter()
+            .find(|field| field.name == name)
+            .map(|field| field.value)
+    }
+    /// Marks every field with this token as never to be indexed.
+    pub fn mark_sensitive(&mut self, token: Token) {
+        for entry in self
+            .entries
+            .iter_mut()
+            .filter(|entry| entry.token == Some(token))
+        {
+            entry.sensitive = true;
+        }
+    }
+    fn field(&self, entry: &Entry) -> Field<'_> {
+        let name = match entry.token {
+            Some(token) => token.as_str().as_bytes(),
+            None => &self.bytes[entry.name_at as usize..(entry.name_at + entry.name_len) as usize],
+        };
+        Field {
+            token: entry.token,
+            name,
+            value: self.value(entry),
+            sensitive: entry.sensitive,
+        }
+    }
+    fn value(&self, entry: &Entry) -> &[u8] {
+        &self.bytes[entry.value_at as usize..(entry.value_at + entry.value_len) as usize]
+    }
+}
+
+/// A name on its way into [`Fields`].
+#[derive(Clone, Copy, Debug)]
+pub enum FieldName<'a> {
+    /// Known at compile time.
+    Token(Token),
+    /// Any other, lower-case.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> FieldName<'a> {
+    /// The token if the name has one, else the bytes.
+    pub fn of(name: &'a [u8]) -> Self {
+        Token::from_name(name).map_or(Self::Bytes(name), Self::Token)
+    }
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(self.iter().map(|field| {
+                let value = if field.sensitive {
+                    "(sensitive)".into()
+                } else {
+                    String::from_utf8_lossy(field.value)
+                };
+                (String::from_utf8_lossy(field.name), value)
+            }))
+            .finish()
+    }
+}
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+impl Eq for Fields {}

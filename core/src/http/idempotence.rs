@@ -1,0 +1,1 @@
+//! idempotence: to come.

@@ -1,0 +1,1 @@
+//! priority: to come.

@@ -1,0 +1,25 @@
+//! The protocol machines of Trunkline, pure: bytes and time in, bytes and facts out.
+//!
+//! Core decides, the engine moves bytes, the faces translate. Nothing here opens a socket, reads a
+//! clock, draws a random number or starts a thread: `now` and random bytes are arguments, so that
+//! the simulator can drive every decision in virtual time.
+//!
+//! Every machine has the same verbs: `handle_bytes`, `handle_timeout`, `handle_close`,
+//! `poll_write`, `poll_event`, `next_deadline`; its commands are bare verbs (`open`, `respond`,
+//! `send_body`, `reset`, `shut_down`).
+//!
+//! Imports go down only: `pool` over `h1 | h2` (which never import each other) over
+//! `http | hpack` over the leaves `budget, credit, error, limits, time, wire`.
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod credit;
+pub mod error;
+pub mod h1;
+pub mod h2;
+pub mod hpack;
+pub mod http;
+pub mod limits;
+pub mod pool;
+pub mod time;
+pub mod wire;

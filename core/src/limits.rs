@@ -1,0 +1,217 @@
+//! Every bound that a peer can push against: a constant with its unit and its reason, the
+//! [`Limits`] a user may set, and the [`Timeouts`] of every phase. docs/attacks.md maps each
+//! attack to a line here and to its test.
+
+use crate::budget::Rate;
+use std::time::Duration;
+
+/// Fields in one section, cookie crumbs counted one by one. Byte caps alone do not stop the
+/// HTTP/2 Bomb (CVE-2026-49975): tiny indexed fields decode to many.
+pub const FIELD_COUNT_MAX: usize = 128;
+/// Decoded size of a field section by RFC 9113 section 10.5.1, advertised as
+/// SETTINGS_MAX_HEADER_LIST_SIZE.
+pub const FIELD_SECTION_BYTES_MAX: usize = 64 * 1024;
+/// A header block on the wire, HEADERS and CONTINUATION together (CVE-2024-27983 and kin).
+pub const HEADER_BLOCK_BYTES_MAX: usize = 64 * 1024;
+/// CONTINUATION frames of one header block (CVE-2024-27983, CVE-2024-27919, CVE-2024-28182).
+pub const CONTINUATIONS_MAX: u32 = 8;
+/// Our decoder's HPACK table, and the cap of our encoder's whatever the peer offers
+/// (CVE-2016-6581).
+pub const HPACK_TABLE_BYTES_MAX: usize = 4096;
+/// Streams a client may have open at once (advertised).
+pub const CONCURRENT_STREAMS_MAX: u32 = 100;
+/// Handlers that may run at once per connection, those of reset streams included: a reset frees
+/// the stream but not its handler (CVE-2023-44487).
+pub const RUNNING_HANDLERS_MAX: u32 = 200;
+/// Resets a peer may cause, its own and those it provokes (CVE-2023-44487, CVE-2025-8671).
+pub const RESETS: Rate = Rate {
+    burst: 200,
+    per_second: 33,
+};
+/// Points for tolerated oddities (docs/attacks.md); drain at 75 %, close at 100 %.
+pub const GLITCHES: Rate = Rate {
+    burst: 10_000,
+    per_second: 330,
+};
+/// PING and SETTINGS frames of a peer (CVE-2019-9512, CVE-2019-9515).
+pub const PINGS: Rate = Rate {
+    burst: 100,
+    per_second: 10,
+};
+/// Consecutive empty DATA frames without END_STREAM (CVE-2019-9518, RUSTSEC-2026-0258).
+pub const EMPTY_FRAMES_CONSECUTIVE_MAX: u32 = 10;
+/// Empty frames in the life of a connection.
+pub const EMPTY_FRAMES_TOTAL_MAX: u32 = 100;
+/// WINDOW_UPDATE frames a peer may send before any DATA, and per DATA frame sent to it.
+pub const WINDOW_UPDATES_FREE: u32 = 20;
+/// See [`WINDOW_UPDATES_FREE`].
+pub const WINDOW_UPDATES_PER_DATA_FRAME_MAX: u32 = 10;
+/// PRIORITY_UPDATE frames kept for streams not yet open (RFC 9218 section 7.1).
+pub const PRIORITY_UPDATES_PENDING_MAX: usize = 100;
+/// Interim (1xx) responses before the final one.
+pub const INTERIM_RESPONSES_MAX: u32 = 16;
+/// Bytes waiting to be written before we stop reading the connection (CVE-2019-9517).
+pub const OUTBOX_BYTES_MAX: usize = 256 * 1024;
+/// A stream's response bytes buffered in core before `send_room` says 0.
+pub const SEND_BUFFER_BYTES_MAX: usize = 256 * 1024;
+/// Requests on one connection before it drains (nginx `keepalive_requests`).
+pub const REQUESTS_PER_CONNECTION_MAX: u64 = 10_000;
+/// The head of an HTTP/1.1 message, start line included.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// An HTTP/1.1 request target.
+pub const TARGET_BYTES_MAX: usize = 16 * 1024;
+/// Chunk extensions of one body (CVE-2023-39326).
+pub const CHUNK_EXTENSION_BYTES_MAX: usize = 16 * 1024;
+/// Pipelined HTTP/1.1 requests a server parses ahead.
+pub const PIPELINED_REQUESTS_MAX: usize = 16;
+/// HTTP/1.1 body bytes that wait for the reader before we stop reading the connection.
+pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;
+
+/// What a user may set. Defaults are the constants above.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// See [`FIELD_COUNT_MAX`].
+    pub field_count_max: usize,
+    /// See [`FIELD_SECTION_BYTES_MAX`], bytes.
+    pub field_section_bytes_max: usize,
+    /// See [`HEADER_BLOCK_BYTES_MAX`], bytes.
+    pub header_block_bytes_max: usize,
+    /// See [`CONTINUATIONS_MAX`].
+    pub continuations_max: u32,
+    /// See [`CONCURRENT_STREAMS_MAX`]; on a client, the ceiling of its own requests.
+    pub concurrent_streams_max: u32,
+    /// See [`RUNNING_HANDLERS_MAX`].
+    pub running_handlers_max: u32,
+    /// See [`RESETS`].
+    pub resets: Rate,
+    /// See [`GLITCHES`].
+    pub glitches: Rate,
+    /// See [`PINGS`].
+    pub pings: Rate,
+    /// See [`OUTBOX_BYTES_MAX`], bytes.
+    pub outbox_bytes_max: usize,
+    /// See [`SEND_BUFFER_BYTES_MAX`], bytes.
+    pub send_buffer_bytes_max: usize,
+    /// See [`REQUESTS_PER_CONNECTION_MAX`].
+    pub requests_per_connection_max: u64,
+    /// See [`HEAD_BYTES_MAX`], bytes.
+    pub head_bytes_max: usize,
+    /// See [`TARGET_BYTES_MAX`], bytes.
+    pub target_bytes_max: usize,
+    /// See [`CHUNK_EXTENSION_BYTES_MAX`], bytes.
+    pub chunk_extension_bytes_max: usize,
+    /// See [`INTERIM_RESPONSES_MAX`].
+    pub interim_responses_max: u32,
+    /// HTTP/1.1 only: requests a client has in flight on one connection. An h2 setting never
+    /// moves it. Default 1.
+    pub pipelining: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            field_count_max: FIELD_COUNT_MAX,
+            field_section_bytes_max: FIELD_SECTION_BYTES_MAX,
+            header_block_bytes_max: HEADER_BLOCK_BYTES_MAX,
+            continuations_max: CONTINUATIONS_MAX,
+            concurrent_streams_max: CONCURRENT_STREAMS_MAX,
+            running_handlers_max: RUNNING_HANDLERS_MAX,
+            resets: RESETS,
+            glitches: GLITCHES,
+            pings: PINGS,
+            outbox_bytes_max: OUTBOX_BYTES_MAX,
+            send_buffer_bytes_max: SEND_BUFFER_BYTES_MAX,
+            requests_per_connection_max: REQUESTS_PER_CONNECTION_MAX,
+            head_bytes_max: HEAD_BYTES_MAX,
+            target_bytes_max: TARGET_BYTES_MAX,
+            chunk_extension_bytes_max: CHUNK_EXTENSION_BYTES_MAX,
+            interim_responses_max: INTERIM_RESPONSES_MAX,
+            pipelining: 1,
+        }
+    }
+}
+
+/// How long each phase may take. `None` turns a timeout off.
+#[derive(Clone, Debug)]
+pub struct Timeouts {
+    /// TLS handshake (the engine's to keep).
+    pub handshake: Option<Duration>,
+    /// HTTP/2 preface and first SETTINGS; also the answer to our SETTINGS.
+    pub settings: Option<Duration>,
+    /// A request head, or a whole HTTP/2 header block, from its first byte.
+    pub head: Option<Duration>,
+    /// Between two pieces of a body.
+    pub body_idle: Option<Duration>,
+    /// The peer reads nothing though bytes wait.
+    pub write_stall: Option<Duration>,
+    /// A stream that cannot send for want of the peer's credit; tiny WINDOW_UPDATEs do not
+    /// restart it (CVE-2026-49975).
+    pub stream_stall: Option<Duration>,
+    /// A connection without an exchange.
+    pub idle: Option<Duration>,
+    /// A connection's age, then a graceful drain.
+    pub age_max: Option<Duration>,
+    /// Least bytes per second a peer reads or writes while an exchange waits for it, after
+    /// [`rate_grace`](Self::rate_grace). 0 turns it off.
+    pub rate_min: u32,
+    /// See [`rate_min`](Self::rate_min).
+    pub rate_grace: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            handshake: Some(Duration::from_secs(10)),
+            settings: Some(Duration::from_secs(10)),
+            head: Some(Duration::from_secs(15)),
+            body_idle: Some(Duration::from_secs(30)),
+            write_stall: Some(Duration::from_secs(30)),
+            stream_stall: Some(Duration::from_secs(30)),
+            idle: Some(Duration::from_secs(60)),
+            age_max: Some(Duration::from_secs(3600)),
+            rate_min: 1024,
+            rate_grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Receive windows and buffers (notes on each: docs/windows.md).
+#[derive(Clone, Debug)]
+pub struct Windows {
+    /// SETTINGS_INITIAL_WINDOW_SIZE: what a stream may send before we have seen its reader.
+    pub stream_initial: u32,
+    /// How far a stream window may grow by itself.
+    pub stream_max: u32,
+    /// The connection's window, raised in the preface.
+    pub connection: u32,
+    /// Bytes that all stream windows of one client or server may borrow beyond their initial
+    /// size: unread bytes stay within this and `stream_initial` per stream.
+    pub memory_budget: u64,
+    /// False: windows stay at `stream_initial` (fixed-window mode).
+    pub auto: bool,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            stream_initial: 64 * 1024,
+            stream_max: 16 * 1024 * 1024,
+            connection: 16 * 1024 * 1024,
+            memory_budget: 64 * 1024 * 1024,
+            auto: true,
+        }
+    }
+}
+
+/// Everything a machine needs to know, frozen into an `Arc` and shared by all connections.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Bounds.
+    pub limits: Limits,
+    /// Deadlines.
+    pub timeouts: Timeouts,
+    /// Flow control.
+    pub windows: Windows,
+    /// Server: RFC 8441 extended CONNECT is announced.
+    pub extended_connect: bool,
+}

@@ -1,0 +1,161 @@
+//! Bytes on their way: a checked reading [`Cursor`] and the [`Outbox`] of what waits to go out.
+
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+/// Bodies of this size and more are queued by reference; smaller ones are copied, because a copy
+/// of a few KiB costs less than another slice in the system call (tens of ns against hundreds).
+pub const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
+
+/// Reads integers and slices from a buffer; every read says whether there was enough.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    /// Starts at the front of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+    /// What has not been read.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+    /// One byte.
+    pub fn u8(&mut self) -> Option<u8> {
+        let (&first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(first)
+    }
+    /// Two bytes, big-endian.
+    pub fn u16(&mut self) -> Option<u16> {
+        let (head, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(u16::from_be_bytes(*head))
+    }
+    /// Four bytes, big-endian.
+    pub fn u32(&mut self) -> Option<u32> {
+        let (head, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(u32::from_be_bytes(*head))
+    }
+    /// The next `len` bytes.
+    pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (head, rest) = self.rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(head)
+    }
+}
+
+/// Bytes waiting to go out: one contiguous buffer, with large bodies spliced in by reference.
+///
+/// Invariant: `large` is ordered by `at`, and every `at` lies in `sent..=buffer.len()`.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    buffer: Vec<u8>,
+    /// How much of `buffer` is sent.
+    sent: usize,
+    large: VecDeque<Large>,
+    large_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Large {
+    /// The place in `buffer` before which the bytes go.
+    at: usize,
+    bytes: Bytes,
+}
+
+impl Outbox {
+    /// An empty outbox; it grows on the first write and keeps its capacity.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Bytes waiting, large bodies included.
+    pub fn len(&self) -> usize {
+        self.buffer.len() - self.sent + self.large_bytes
+    }
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The buffer to append to. Only append: what stands there may be half sent.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+    /// Queues body bytes behind what stands: a copy below [`BY_REFERENCE_BYTES_MIN`], else a
+    /// reference.
+    pub fn push_body(&mut self, bytes: Bytes) {
+        if bytes.len() < BY_REFERENCE_BYTES_MIN {
+            self.buffer.extend_from_slice(&bytes);
+        } else {
+            self.large_bytes += bytes.len();
+            self.large.push_back(Large {
+                at: self.buffer.len(),
+                bytes,
+            });
+        }
+    }
+    /// Fills `slices` with what waits, in order; returns how many were filled.
+    pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let mut filled = 0;
+        let mut from = self.sent;
+        let mut put = |slice: &'a [u8]| {
+            if slice.is_empty() {
+                return true;
+            }
+            let Some(slot) = slices.get_mut(filled) else {
+                return false;
+            };
+            *slot = IoSlice::new(slice);
+            filled += 1;
+            true
+        };
+        for large in &self.large {
+            if !put(&self.buffer[from..large.at]) || !put(&large.bytes) {
+                return filled;
+            }
+            from = large.at;
+        }
+        put(&self.buffer[from..]);
+        filled
+    }
+    /// Forgets the first `len` bytes: they are written. `len` is at most [`len`](Self::len).
+    pub fn advance(&mut self, mut len: usize) {
+        debug_assert!(len <= self.len());
+        while len > 0 {
+            let until = self
+                .large
+                .front()
+                .map_or(self.buffer.len(), |large| large.at);
+            let plain = len.min(until - self.sent);
+            self.sent += plain;
+            len -= plain;
+            let Some(large) = self.large.front_mut() else {
+                break;
+            };
+            if self.sent < large.at {
+                break;
+            }
+            let cut = len.min(large.bytes.len());
+            bytes::Buf::advance(&mut large.bytes, cut);
+            self.large_bytes -= cut;
+            len -= cut;
+            if large.bytes.is_empty() {
+                self.large.pop_front();
+            }
+        }
+        if self.sent == self.buffer.len() && self.large.is_empty() {
+            self.buffer.clear();
+            self.sent = 0;
+        }
+    }
+    /// Gives the memory of an idle, empty outbox back (an idle connection owns no buffer).
+    pub fn release(&mut self) {
+        if self.is_empty() {
+            *self = Self::default();
+        }
+    }
+}
