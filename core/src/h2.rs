@@ -1,5 +1,6 @@
 //! HTTP/2 (RFC 9113): the machine of one connection, client or server.
 
 pub mod conn;
+pub mod frame;
 
 pub use conn::Conn;

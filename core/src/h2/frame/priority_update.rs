@@ -1,0 +1,45 @@
+//! PRIORITY_UPDATE (RFC 9218 section 7.1): a client changes the priority of a request.
+
+use super::{FrameHeader, kind, u31};
+use crate::error::Violation;
+
+#[cfg(test)]
+#[path = "priority_update_test.rs"]
+mod priority_update_test;
+
+/// A new priority for one stream. Only clients send it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityUpdate<'a> {
+    /// The stream it is about; never 0. It may be idle still.
+    pub prioritized: u32,
+    /// The value of a `priority` field, not parsed yet.
+    pub value: &'a [u8],
+}
+
+impl<'a> PriorityUpdate<'a> {
+    /// Reads the frame. `payload` is all of `header.len` bytes.
+    pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
+        header.must_have_no_stream()?;
+        let (&prioritized, value) = payload
+            .split_first_chunk()
+            .ok_or(Violation::FrameSizeInvalid)?;
+        let prioritized = u31(prioritized);
+        if prioritized == 0 {
+            return Err(Violation::PriorityUpdateInvalid);
+        }
+        Ok(Self { prioritized, value })
+    }
+
+    /// Appends the frame.
+    pub fn write(self, out: &mut Vec<u8>) {
+        FrameHeader {
+            len: 4 + self.value.len() as u32,
+            kind: kind::PRIORITY_UPDATE,
+            flags: 0,
+            stream: 0,
+        }
+        .write(out);
+        out.extend_from_slice(&self.prioritized.to_be_bytes());
+        out.extend_from_slice(self.value);
+    }
+}
