@@ -64,7 +64,7 @@ macro_rules! violations {
 violations! {
     // Messages, all versions (RFC 9110; RFC 9113 section 8.1.1: malformed is a stream error).
     FieldNameInvalid => Stream, PROTOCOL_ERROR, 400, "a field name is empty or has a character that is not a lower-case token character";
-    FieldValueInvalid => Stream, PROTOCOL_ERROR, 400, "a field value has CR, LF, NUL, or space at an end";
+    FieldValueInvalid => Stream, PROTOCOL_ERROR, 400, "a field value has CR, LF, NUL or another control character, or space at an end";
     FieldsTooMany => Stream, ENHANCE_YOUR_CALM, 431, "more fields than field_count_max, cookie crumbs included";
     FieldSectionTooLarge => Stream, ENHANCE_YOUR_CALM, 431, "the field section is larger than field_section_bytes_max";
     PseudoFieldUnknown => Stream, PROTOCOL_ERROR, 400, "a pseudo-field that this message does not have";
@@ -85,6 +85,7 @@ violations! {
     ContentLengthInvalid => Stream, PROTOCOL_ERROR, 400, "content-length is not one decimal number";
     ContentLengthConflict => Stream, PROTOCOL_ERROR, 400, "content-length fields that differ, or content-length beside transfer-encoding";
     ContentLengthMismatch => Stream, PROTOCOL_ERROR, 400, "the body is not as long as content-length says";
+    TrailerForbidden => Stream, PROTOCOL_ERROR, 400, "a field in trailers that frames or routes the message";
     TrailersWithoutEnd => Stream, PROTOCOL_ERROR, 400, "a trailer section that does not end the stream";
     InterimWithEnd => Stream, PROTOCOL_ERROR, 0, "a 1xx response that ends the stream";
     SwitchingProtocolsForbidden => Stream, PROTOCOL_ERROR, 0, "101 does not exist in HTTP/2 (RFC 9113 section 8.6)";

@@ -7,7 +7,11 @@ pub mod field;
 pub mod head;
 pub mod idempotence;
 pub mod priority;
+mod structured;
+pub(crate) mod syntax;
 
+pub use body_length::{BodyLength, Expected};
 pub use event::{Event, Reset, Side, StreamId};
 pub use field::{Field, FieldName, Fields, Token};
 pub use head::{RequestHead, ResponseHead, Version};
+pub use priority::Priority;

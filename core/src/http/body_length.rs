@@ -1,1 +1,123 @@
-//! body_length: to come.
+//! Where a message's body ends: one decision for requests, one for responses (RFC 9112
+//! section 6.3), and the counting of DATA against content-length (RFC 9113 section 8.1.1).
+
+use super::{Field, RequestHead, ResponseHead, Token};
+use crate::error::Violation;
+
+/// What follows a head on an HTTP/1.1 connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyLength {
+    /// No body; the next message may follow.
+    None,
+    /// As many bytes; may be 0.
+    Known(u64),
+    /// The chunked coding (RFC 9112 section 7.1).
+    Chunked,
+    /// Everything until the connection closes; responses only.
+    UntilClose,
+    /// Another protocol: after 101, and after a 2xx to CONNECT.
+    Tunnel,
+}
+
+impl BodyLength {
+    /// What follows a request head. A CONNECT that announces a body is refused: whether its bytes
+    /// belong to the body or to the tunnel would depend on the answer (RFC 9110 section 9.3.6).
+    pub fn of_request(head: &RequestHead) -> Result<Self, Violation> {
+        let length = match (head.has_transfer_encoding(), head.content_length()) {
+            (true, _) => chunked(head.fields())?,
+            (false, Some(length)) => Self::Known(length),
+            (false, None) => Self::None,
+        };
+        let connect = head.method() == b"CONNECT" && head.protocol().is_none();
+        if connect && !matches!(length, Self::None | Self::Known(0)) {
+            return Err(Violation::ConnectMalformed);
+        }
+        Ok(length)
+    }
+    /// What follows a response head; `method` is the request's. The order of the rows is that of
+    /// RFC 9112 section 6.3.
+    pub fn of_response(method: &[u8], head: &ResponseHead) -> Result<Self, Violation> {
+        match head.status {
+            101 => Ok(Self::Tunnel),
+            100..=199 | 204 | 304 => Ok(Self::None),
+            _ if method == b"HEAD" => Ok(Self::None),
+            200..=299 if method == b"CONNECT" => Ok(Self::Tunnel),
+            _ if head.has_transfer_encoding() => chunked(head.fields()),
+            _ => Ok(head.content_length().map_or(Self::UntilClose, Self::Known)),
+        }
+    }
+}
+
+/// The one transfer coding we speak, and only alone. RFC 9112 section 6.1: chunked is the last
+/// coding and comes once; any other coding is one that we would have to undo.
+fn chunked<'a>(fields: impl Iterator<Item = Field<'a>>) -> Result<BodyLength, Violation> {
+    let mut others = false;
+    let mut last_is_chunked = false;
+    for field in fields.filter(|field| field.token == Some(Token::TRANSFER_ENCODING)) {
+        for coding in field.value.split(|&byte| byte == b',') {
+            let coding = coding.trim_ascii();
+            if coding.is_empty() || last_is_chunked {
+                return Err(Violation::TransferEncodingInvalid);
+            }
+            last_is_chunked = coding.eq_ignore_ascii_case(b"chunked");
+            others |= !last_is_chunked;
+        }
+    }
+    match (last_is_chunked, others) {
+        (true, false) => Ok(BodyLength::Chunked),
+        (true, true) => Err(Violation::TransferEncodingUnsupported),
+        (false, _) => Err(Violation::TransferEncodingInvalid),
+    }
+}
+
+/// Counts DATA against content-length on HTTP/2 and HTTP/3. Invariant: what was received never
+/// exceeds what was announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Bytes still to come; `None` where any number may.
+    left: Option<u64>,
+}
+
+impl Expected {
+    /// The body of a request.
+    pub fn of_request(head: &RequestHead) -> Self {
+        Self {
+            left: head.content_length(),
+        }
+    }
+    /// The body of a final response; `method` is the request's. Without content are the answers
+    /// to HEAD, 204 and 304: there content-length speaks of another message (RFC 9110
+    /// section 8.6), and a byte of DATA is one too many.
+    pub fn of_response(method: &[u8], head: &ResponseHead) -> Self {
+        if method == b"HEAD" || matches!(head.status, 204 | 304) {
+            return Self { left: Some(0) };
+        }
+        if method == b"CONNECT" && (200..300).contains(&head.status) {
+            // RFC 9110 section 9.3.6: content-length in a 2xx to CONNECT is ignored.
+            return Self { left: None };
+        }
+        Self {
+            left: head.content_length(),
+        }
+    }
+    /// `bytes` of body came, padding not counted.
+    pub fn receive(&mut self, bytes: u64) -> Result<(), Violation> {
+        if let Some(left) = &mut self.left {
+            *left = left
+                .checked_sub(bytes)
+                .ok_or(Violation::ContentLengthMismatch)?;
+        }
+        Ok(())
+    }
+    /// The peer ended its side.
+    pub fn end(&self) -> Result<(), Violation> {
+        match self.left {
+            None | Some(0) => Ok(()),
+            Some(_) => Err(Violation::ContentLengthMismatch),
+        }
+    }
+    /// Bytes still to come, where content-length says so.
+    pub fn left(&self) -> Option<u64> {
+        self.left
+    }
+}

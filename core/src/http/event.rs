@@ -39,6 +39,10 @@ pub enum ResetBy {
     Connection(Closed),
 }
 
+#[allow(
+    missing_docs,
+    reason = "the fields say what the variant's sentence says"
+)]
 /// A fact. `end` on a head or a body means that the peer sends nothing more on this exchange.
 #[derive(Debug)]
 pub enum Event {

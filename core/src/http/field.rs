@@ -19,13 +19,6 @@ macro_rules! tokens {
 
         const NAMES: &[&str] = &[$($name,)*];
 
-        impl Token {
-            /// The token of a lower-case name, if it has one.
-            pub fn from_name(name: &[u8]) -> Option<Token> {
-                $(const $konst: &[u8] = $name.as_bytes();)*
-                match name { $($konst => Some(Token::$konst),)* _ => None }
-            }
-        }
     };
 }
 
@@ -78,15 +71,68 @@ impl Token {
         self.0 <= Index::STATUS as u8
     }
     /// A number below [`Token::COUNT`], for tables indexed by token.
-    pub fn index(self) -> usize {
-        usize::from(self.0)
+    pub const fn index(self) -> usize {
+        self.0 as usize
     }
     /// How many tokens there are.
     pub const COUNT: usize = NAMES.len();
+    /// The token of a lower-case name, if it has one. A hash and mostly one comparison: it runs
+    /// for every literal name that a decoder reads.
+    pub fn from_name(name: &[u8]) -> Option<Token> {
+        let mut slot = hash(name);
+        loop {
+            let token = Token(SLOTS[slot]);
+            if token.0 == EMPTY {
+                return None;
+            }
+            if token.as_str().as_bytes() == name {
+                return Some(token);
+            }
+            slot = (slot + 1) % SLOTS.len();
+        }
+    }
     /// Every token.
     pub fn all() -> impl Iterator<Item = Token> {
         (0..Self::COUNT as u8).map(Token)
     }
+}
+
+/// Marks a free slot of [`SLOTS`].
+const EMPTY: u8 = u8::MAX;
+/// Open addressing at a load below a quarter.
+static SLOTS: [u8; 512] = {
+    let mut slots = [EMPTY; 512];
+    let mut token = 0;
+    while token < NAMES.len() {
+        let mut slot = hash(NAMES[token].as_bytes());
+        while slots[slot] != EMPTY {
+            slot = (slot + 1) % slots.len();
+        }
+        slots[slot] = token as u8;
+        token += 1;
+    }
+    slots
+};
+
+const _: () = assert!(NAMES.len() * 4 <= SLOTS.len());
+
+/// The length and four bytes tell nearly all names apart. Peers gain nothing from collisions:
+/// probing is bounded by the names above.
+const fn hash(name: &[u8]) -> usize {
+    let len = name.len();
+    if len == 0 {
+        return 0;
+    }
+    let mix = (len as u32)
+        .wrapping_mul(31)
+        .wrapping_add(name[0] as u32)
+        .wrapping_mul(31)
+        .wrapping_add(name[len / 2] as u32)
+        .wrapping_mul(31)
+        .wrapping_add(name[len * 3 / 4] as u32)
+        .wrapping_mul(31)
+        .wrapping_add(name[len - 1] as u32);
+    (mix.wrapping_mul(0x9e37_79b1) >> 23) as usize
 }
 
 impl fmt::Debug for Token {
@@ -177,6 +223,8 @@ impl Fields {
         let (token, name_at, name_len) = match name {
             FieldName::Token(token) => (Some(token), 0, token.as_str().len()),
             FieldName::Bytes(bytes) => {
+                // Rules look at tokens: a known name without its token would slip past them.
+                debug_assert!(Token::from_name(bytes).is_none());
                 let at = self.bytes.len();
                 self.bytes.extend_from_slice(bytes);
                 (None, at, bytes.len())

@@ -1,8 +1,13 @@
 //! Heads that passed the validator: a [`RequestHead`] or [`ResponseHead`] that exists is valid.
-//! One validator for all versions; it rejects and never repairs.
+//! One validator for all versions; it rejects and never repairs. What passes here can be written
+//! in any other version without changing where a message begins or ends.
+//!
+//! It is on the hot path: one pass over the fields, no allocation.
 
-use super::field::{Fields, Token};
+use super::field::{Field, Fields, Token};
+use super::syntax::{self, Port};
 use crate::error::Violation;
+use std::borrow::Cow;
 
 /// The version whose rules a head must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +22,18 @@ pub enum Version {
     Http3,
 }
 
+impl Version {
+    /// Whether messages come in frames (HTTP/2, HTTP/3), and not as text.
+    fn is_framed(self) -> bool {
+        matches!(self, Self::Http2 | Self::Http3)
+    }
+}
+
 /// A valid request head. `fields()` has the regular fields only; the pseudo-fields have getters.
 #[derive(Clone, Debug)]
 pub struct RequestHead {
     fields: Fields,
-    /// How many pseudo-fields stand in front.
-    pseudo: usize,
-    content_length: Option<u64>,
+    marks: Marks,
 }
 
 /// A valid response head: a status from 100 to 599 and regular fields.
@@ -32,42 +42,67 @@ pub struct ResponseHead {
     /// The status code.
     pub status: u16,
     fields: Fields,
-    /// 1 when `:status` stands in front, else 0.
-    pseudo: usize,
-    content_length: Option<u64>,
+    /// `pseudo` is 1 when `:status` stands in front, else 0.
+    marks: Marks,
 }
 
 impl RequestHead {
     /// Validates a decoded or composed section: pseudo-fields in front (`:method`, `:scheme`,
     /// `:authority`, `:path`, `:protocol`), regular fields behind (RFC 9113 section 8.3.1; an
-    /// HTTP/1.1 parser puts its request line into the same pseudo-fields, `:scheme` left out).
+    /// HTTP/1.1 parser puts its request line into the same pseudo-fields, `:scheme` only from the
+    /// absolute form).
+    ///
+    /// Whoever composes a request that may go out on any version validates it as
+    /// [`Version::Http2`]: HTTP/1.1 writes its host field from `:authority`.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
-        let _ = (fields, version);
-        todo!()
+        let allowed = match version {
+            Version::Http10 | Version::Http11 => PSEUDO_HTTP1,
+            Version::Http2 | Version::Http3 => PSEUDO_REQUEST,
+        };
+        let marks = Marks::of(&fields, version, allowed)?;
+        let head = Self { fields, marks };
+        head.check_request_line(version)?;
+        head.check_authority(version)?;
+        Ok(head)
     }
     /// The method, for example `GET`. Methods are case-sensitive.
     pub fn method(&self) -> &[u8] {
-        todo!()
+        self.pseudo(Token::METHOD).unwrap_or_default()
     }
     /// The scheme, where the version carries one.
     pub fn scheme(&self) -> Option<&[u8]> {
-        todo!()
+        self.pseudo(Token::SCHEME)
     }
-    /// The authority: `:authority`, or the host field.
+    /// The authority: `:authority`, or the host field. On HTTP/1.1 the absolute form wins over
+    /// the host field (RFC 9112 section 3.2.2).
     pub fn authority(&self) -> Option<&[u8]> {
-        todo!()
+        self.pseudo(Token::AUTHORITY).or_else(|| self.host())
     }
     /// Path and query, `*`, or `None` on an ordinary CONNECT.
     pub fn path(&self) -> Option<&[u8]> {
-        todo!()
+        self.pseudo(Token::PATH)
     }
     /// The protocol of an extended CONNECT (RFC 8441).
     pub fn protocol(&self) -> Option<&[u8]> {
-        todo!()
+        self.pseudo(Token::PROTOCOL)
+    }
+    /// The cookie: HTTP/2 and HTTP/3 may split it into crumbs, which belong together with `"; "`
+    /// between them (RFC 9113 section 8.2.3). Allocates only if there is more than one.
+    pub fn cookie(&self) -> Option<Cow<'_, [u8]>> {
+        let mut crumbs = self
+            .fields()
+            .filter(|field| field.token == Some(Token::COOKIE));
+        let mut cookie = Cow::Borrowed(crumbs.next()?.value);
+        for crumb in crumbs {
+            let whole = cookie.to_mut();
+            whole.extend_from_slice(b"; ");
+            whole.extend_from_slice(crumb.value);
+        }
+        Some(cookie)
     }
     /// The regular fields in order.
-    pub fn fields(&self) -> impl DoubleEndedIterator<Item = super::Field<'_>> + ExactSizeIterator {
-        self.section().iter().skip(self.pseudo)
+    pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+        self.section().iter().skip(self.marks.pseudo)
     }
     /// The first regular or pseudo-field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
@@ -79,28 +114,161 @@ impl RequestHead {
     }
     /// The validated content-length.
     pub fn content_length(&self) -> Option<u64> {
-        self.content_length
+        self.marks.content_length
+    }
+    /// Whether the body is framed by transfer-encoding (HTTP/1.1 only).
+    pub(crate) fn has_transfer_encoding(&self) -> bool {
+        self.marks.transfer_encoding
     }
     /// Takes the memory back for the next head.
     pub fn into_fields(self) -> Fields {
         self.fields
+    }
+
+    fn pseudo(&self, token: Token) -> Option<&[u8]> {
+        let at = self.marks.at[token.index()];
+        (at != ABSENT).then(|| self.value_at(usize::from(at)))
+    }
+    fn host(&self) -> Option<&[u8]> {
+        self.marks.host.map(|at| self.value_at(at))
+    }
+    fn value_at(&self, index: usize) -> &[u8] {
+        self.fields.at(index).map_or(&[], |field| field.value)
+    }
+
+    /// `:method`, `:scheme`, `:path` and `:protocol` (RFC 9113 sections 8.3.1 and 8.5, RFC 8441
+    /// section 4, RFC 9112 section 3.2).
+    fn check_request_line(&self, version: Version) -> Result<(), Violation> {
+        let method = self
+            .pseudo(Token::METHOD)
+            .ok_or(Violation::PseudoFieldMissing)?;
+        if !syntax::is_token(method) {
+            return Err(Violation::MethodInvalid);
+        }
+        if self
+            .scheme()
+            .is_some_and(|scheme| !syntax::is_scheme(scheme))
+        {
+            return Err(Violation::SchemeInvalid);
+        }
+        let path_valid =
+            |path: &[u8]| syntax::is_path(path) || (path == b"*" && method == b"OPTIONS");
+        match (method == b"CONNECT", self.protocol()) {
+            (false, Some(_)) => return Err(Violation::ConnectMalformed),
+            (true, None) => {
+                let bare = self.scheme().is_none() && self.path().is_none();
+                return if bare {
+                    Ok(())
+                } else {
+                    Err(Violation::ConnectMalformed)
+                };
+            }
+            (true, Some(protocol)) => {
+                let whole = self.scheme().is_some() && self.path().is_some();
+                if !whole || !syntax::is_token(protocol) {
+                    return Err(Violation::ConnectMalformed);
+                }
+            }
+            (false, None) => {}
+        }
+        if version.is_framed() && self.scheme().is_none() {
+            return Err(Violation::PseudoFieldMissing);
+        }
+        let path = self.path().ok_or(Violation::PseudoFieldMissing)?;
+        if path_valid(path) {
+            Ok(())
+        } else {
+            Err(Violation::PathInvalid)
+        }
+    }
+
+    /// `:authority` and host (RFC 9110 sections 4.2 and 7.2, RFC 9112 section 3.2, RFC 9113
+    /// section 8.3.1).
+    fn check_authority(&self, version: Version) -> Result<(), Violation> {
+        let (authority, host) = (self.pseudo(Token::AUTHORITY), self.host());
+        if version == Version::Http11 && host.is_none() {
+            return Err(Violation::HostMissing);
+        }
+        if let Some(host) = host {
+            syntax::authority(host).ok_or(Violation::AuthorityInvalid)?;
+        }
+        let port = match authority {
+            Some(value) => Some(syntax::authority(value).ok_or(Violation::AuthorityInvalid)?),
+            None => None,
+        };
+        // HTTP/1.1: the target wins and host is ignored (RFC 9112 section 3.2.2), and CONNECT is
+        // commonly sent with a host field that lacks the port.
+        if version.is_framed()
+            && let (Some(authority), Some(host)) = (authority, host)
+            && !authority.eq_ignore_ascii_case(host)
+        {
+            return Err(Violation::AuthorityConflict);
+        }
+        if self.method() == b"CONNECT" {
+            // RFC 9113 section 8.5 and RFC 9110 section 9.3.6: a tunnel needs a host and a port;
+            // RFC 8441 section 4: an extended one the authority of its URI.
+            return match (port, self.protocol().is_some()) {
+                (None, _) | (Some(Port::Default), false) => Err(Violation::ConnectMalformed),
+                (Some(Port::Default), true) if authority == Some(b"") => {
+                    Err(Violation::AuthorityInvalid)
+                }
+                _ => Ok(()),
+            };
+        }
+        // RFC 9110 section 4.2.1: an http or https URI with an empty host is invalid; RFC 9114
+        // section 4.3.1 says the same of both fields missing.
+        let needs_host = self.scheme().is_some_and(|scheme| {
+            scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http")
+        });
+        match self.authority() {
+            None if needs_host => Err(Violation::PseudoFieldMissing),
+            Some(b"") if needs_host => Err(Violation::AuthorityInvalid),
+            _ => Ok(()),
+        }
     }
 }
 
 impl ResponseHead {
     /// Validates the head of a response to send or (HTTP/1.1) received: regular fields only.
     pub fn new(status: u16, fields: Fields, version: Version) -> Result<Self, Violation> {
-        let _ = (status, fields, version);
-        todo!()
+        let marks = Marks::of(&fields, version, 0)?;
+        Self::with_status(status, fields, marks, version)
     }
     /// Validates a decoded HTTP/2 or HTTP/3 section: `:status` in front.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
-        let _ = (fields, version);
-        todo!()
+        let marks = Marks::of(&fields, version, PSEUDO_RESPONSE)?;
+        let digits = match fields.at(0) {
+            Some(field) if field.token == Some(Token::STATUS) => field.value,
+            _ => return Err(Violation::PseudoFieldMissing),
+        };
+        if digits.len() != 3 {
+            return Err(Violation::StatusInvalid);
+        }
+        let status = syntax::decimal(digits).ok_or(Violation::StatusInvalid)?;
+        Self::with_status(status as u16, fields, marks, version)
+    }
+    fn with_status(
+        status: u16,
+        fields: Fields,
+        marks: Marks,
+        version: Version,
+    ) -> Result<Self, Violation> {
+        // RFC 9110 section 15: values outside 100 to 599 are invalid.
+        if !(100..=599).contains(&status) {
+            return Err(Violation::StatusInvalid);
+        }
+        if status == 101 && version.is_framed() {
+            return Err(Violation::SwitchingProtocolsForbidden);
+        }
+        Ok(Self {
+            status,
+            fields,
+            marks,
+        })
     }
     /// The regular fields in order.
-    pub fn fields(&self) -> impl DoubleEndedIterator<Item = super::Field<'_>> + ExactSizeIterator {
-        self.fields.iter().skip(self.pseudo)
+    pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+        self.fields.iter().skip(self.marks.pseudo)
     }
     /// The first regular field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
@@ -112,7 +280,11 @@ impl ResponseHead {
     }
     /// The validated content-length.
     pub fn content_length(&self) -> Option<u64> {
-        self.content_length
+        self.marks.content_length
+    }
+    /// Whether the body is framed by transfer-encoding (HTTP/1.1 only).
+    pub(crate) fn has_transfer_encoding(&self) -> bool {
+        self.marks.transfer_encoding
     }
     /// Takes the memory back for the next head.
     pub fn into_fields(self) -> Fields {
@@ -120,8 +292,189 @@ impl ResponseHead {
     }
 }
 
-/// Validates a trailer section: no pseudo-fields, no framing fields (RFC 9110 section 6.5.1).
+/// Validates a trailer section: no pseudo-fields (RFC 9113 section 8.1), no fields that frame,
+/// route or control the message (RFC 9110 section 6.5.1).
 pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violation> {
-    let _ = (fields, version);
-    todo!()
+    for field in fields.iter() {
+        if field.name.first() == Some(&b':') {
+            return Err(Violation::PseudoFieldInTrailers);
+        }
+        check_name_and_value(&field)?;
+        match field.token.map_or(Rule::Plain, rule_of) {
+            Rule::Plain => {}
+            Rule::ConnectionSpecific | Rule::TransferEncoding if version.is_framed() => {
+                return Err(Violation::ConnectionFieldForbidden);
+            }
+            _ => return Err(Violation::TrailerForbidden),
+        }
+    }
+    Ok(())
 }
+
+/// What one pass over a section finds.
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    /// How many pseudo-fields stand in front.
+    pseudo: usize,
+    /// Where each stands; [`ABSENT`] if it does not. They are in front, so a byte is enough.
+    at: [u8; PSEUDO_COUNT],
+    host: Option<usize>,
+    content_length: Option<u64>,
+    transfer_encoding: bool,
+}
+
+impl Marks {
+    /// Checks every field by itself, and the order and number of those that may come once.
+    /// `allowed` has a bit for each pseudo-field of this kind of message.
+    fn of(fields: &Fields, version: Version, allowed: u8) -> Result<Self, Violation> {
+        let mut marks = Self {
+            pseudo: 0,
+            at: [ABSENT; PSEUDO_COUNT],
+            host: None,
+            content_length: None,
+            transfer_encoding: false,
+        };
+        for (index, field) in fields.iter().enumerate() {
+            match field.token {
+                Some(token) if token.is_pseudo() => marks.see_pseudo(index, token, allowed)?,
+                None if field.name.first() == Some(&b':') => {
+                    return Err(Violation::PseudoFieldUnknown);
+                }
+                token => {
+                    check_name_and_value(&field)?;
+                    marks.see_regular(
+                        index,
+                        token.map_or(Rule::Plain, rule_of),
+                        &field,
+                        version,
+                    )?;
+                }
+            }
+        }
+        // RFC 9112 section 6.1: transfer-encoding in an HTTP/1.0 message means that somebody on
+        // the way does not know what it forwards; beside content-length it is an attack.
+        if marks.transfer_encoding && version == Version::Http10 {
+            return Err(Violation::TransferEncodingInvalid);
+        }
+        if marks.transfer_encoding && marks.content_length.is_some() {
+            return Err(Violation::ContentLengthConflict);
+        }
+        Ok(marks)
+    }
+
+    /// RFC 9113 section 8.3. Each value has a stricter check of its own later.
+    fn see_pseudo(&mut self, index: usize, token: Token, allowed: u8) -> Result<(), Violation> {
+        if allowed & bit(token) == 0 {
+            return Err(Violation::PseudoFieldUnknown);
+        }
+        if index > self.pseudo {
+            return Err(Violation::PseudoFieldLate);
+        }
+        let at = &mut self.at[token.index()];
+        if *at != ABSENT {
+            return Err(Violation::PseudoFieldRepeated);
+        }
+        *at = index as u8;
+        self.pseudo += 1;
+        Ok(())
+    }
+
+    fn see_regular(
+        &mut self,
+        index: usize,
+        rule: Rule,
+        field: &Field<'_>,
+        version: Version,
+    ) -> Result<(), Violation> {
+        match rule {
+            Rule::Plain | Rule::Trailer => Ok(()),
+            // RFC 9113 section 8.2.2.
+            Rule::ConnectionSpecific | Rule::TransferEncoding if version.is_framed() => {
+                Err(Violation::ConnectionFieldForbidden)
+            }
+            Rule::ConnectionSpecific => Ok(()),
+            Rule::TransferEncoding => {
+                self.transfer_encoding = true;
+                Ok(())
+            }
+            Rule::Te if version.is_framed() && !field.value.eq_ignore_ascii_case(b"trailers") => {
+                Err(Violation::TeForbidden)
+            }
+            Rule::Te => Ok(()),
+            Rule::Host if self.host.is_some() && version.is_framed() => {
+                Err(Violation::AuthorityConflict)
+            }
+            Rule::Host if self.host.is_some() => Err(Violation::HostMissing),
+            Rule::Host => {
+                self.host = Some(index);
+                Ok(())
+            }
+            Rule::ContentLength => self.see_content_length(field.value),
+        }
+    }
+
+    /// RFC 9110 section 8.6 lets a recipient repair a list of equal numbers; we do not.
+    fn see_content_length(&mut self, value: &[u8]) -> Result<(), Violation> {
+        let length = syntax::decimal(value).ok_or(Violation::ContentLengthInvalid)?;
+        match self.content_length.replace(length) {
+            None => Ok(()),
+            Some(before) if before == length => Err(Violation::ContentLengthInvalid),
+            Some(_) => Err(Violation::ContentLengthConflict),
+        }
+    }
+}
+
+fn check_name_and_value(field: &Field<'_>) -> Result<(), Violation> {
+    if field.token.is_none() && !syntax::is_lower_case_token(field.name) {
+        return Err(Violation::FieldNameInvalid);
+    }
+    if !syntax::is_field_value(field.value) {
+        return Err(Violation::FieldValueInvalid);
+    }
+    Ok(())
+}
+
+/// What there is to know about a field beyond its syntax.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Plain,
+    /// Forbidden in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2).
+    ConnectionSpecific,
+    ContentLength,
+    Host,
+    Te,
+    /// Allowed in heads only.
+    Trailer,
+    TransferEncoding,
+}
+
+fn rule_of(token: Token) -> Rule {
+    RULES[token.index()]
+}
+
+static RULES: [Rule; Token::COUNT] = {
+    let mut rules = [Rule::Plain; Token::COUNT];
+    rules[Token::CONNECTION.index()] = Rule::ConnectionSpecific;
+    rules[Token::PROXY_CONNECTION.index()] = Rule::ConnectionSpecific;
+    rules[Token::KEEP_ALIVE.index()] = Rule::ConnectionSpecific;
+    rules[Token::UPGRADE.index()] = Rule::ConnectionSpecific;
+    rules[Token::TRANSFER_ENCODING.index()] = Rule::TransferEncoding;
+    rules[Token::TE.index()] = Rule::Te;
+    rules[Token::TRAILER.index()] = Rule::Trailer;
+    rules[Token::HOST.index()] = Rule::Host;
+    rules[Token::CONTENT_LENGTH.index()] = Rule::ContentLength;
+    rules
+};
+
+const ABSENT: u8 = u8::MAX;
+const PSEUDO_COUNT: usize = 6;
+const PSEUDO_HTTP1: u8 =
+    bit(Token::METHOD) | bit(Token::SCHEME) | bit(Token::AUTHORITY) | bit(Token::PATH);
+const PSEUDO_REQUEST: u8 = PSEUDO_HTTP1 | bit(Token::PROTOCOL);
+const PSEUDO_RESPONSE: u8 = bit(Token::STATUS);
+
+const fn bit(pseudo: Token) -> u8 {
+    1 << pseudo.index()
+}
+
+const _: () = assert!(Token::STATUS.index() + 1 == PSEUDO_COUNT);

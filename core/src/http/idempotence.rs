@@ -1,1 +1,13 @@
-//! idempotence: to come.
+//! Which methods may be sent again (RFC 9110 section 9.2). Methods that RFC 9110 does not define
+//! count as neither safe nor idempotent, because nobody has told us.
+
+/// RFC 9110 section 9.2.1: the client asks for no change.
+pub fn is_safe(method: &[u8]) -> bool {
+    matches!(method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
+}
+
+/// RFC 9110 section 9.2.2: sending it twice intends the same as sending it once, so that it may
+/// be sent again when a connection fails before the answer.
+pub fn is_idempotent(method: &[u8]) -> bool {
+    is_safe(method) || matches!(method, b"PUT" | b"DELETE")
+}

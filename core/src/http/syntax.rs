@@ -1,0 +1,154 @@
+//! Which bytes may stand where (RFC 9110 section 5.6.2, RFC 3986 section 3): one table of byte
+//! classes, and the checks built on it. Nothing here repairs.
+
+const TOKEN: u8 = 1;
+const TOKEN_LOWER: u8 = 1 << 1;
+const HOST: u8 = 1 << 2;
+const PATH: u8 = 1 << 3;
+const SCHEME: u8 = 1 << 4;
+const LITERAL: u8 = 1 << 5;
+
+/// For every byte, the classes it is in.
+static CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = class_of(byte as u8);
+        byte += 1;
+    }
+    table
+}
+
+const fn class_of(byte: u8) -> u8 {
+    let mut class = 0;
+    let alphanumeric = byte.is_ascii_alphanumeric();
+    if alphanumeric || is_in(byte, b"!#$%&'*+-.^_`|~") {
+        class |= TOKEN;
+        if !byte.is_ascii_uppercase() {
+            class |= TOKEN_LOWER;
+        }
+    }
+    // RFC 3986 section 3.2.2: unreserved, percent-encoded, sub-delims.
+    if alphanumeric || is_in(byte, b"-._~%!$&'()*+,;=") {
+        class |= HOST;
+    }
+    // Everything visible but the fragment's `#`. RFC 3986 allows fewer, but curl sends UTF-8 as
+    // it is typed, and no server reads another boundary into these bytes.
+    if byte > b' ' && byte != 0x7f && byte != b'#' {
+        class |= PATH;
+    }
+    if alphanumeric || is_in(byte, b"+-.") {
+        class |= SCHEME;
+    }
+    // An IP literal between brackets: IPv6, IPvFuture; a zone id is percent-encoded (RFC 6874).
+    if alphanumeric || is_in(byte, b":.-_~%") {
+        class |= LITERAL;
+    }
+    class
+}
+
+const fn is_in(byte: u8, set: &[u8]) -> bool {
+    let mut at = 0;
+    while at < set.len() {
+        if set[at] == byte {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+fn all(bytes: &[u8], class: u8) -> bool {
+    bytes
+        .iter()
+        .all(|&byte| CLASSES[usize::from(byte)] & class != 0)
+}
+
+/// RFC 9110 section 5.6.2: a token, as methods and protocols are.
+pub(crate) fn is_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && all(bytes, TOKEN)
+}
+
+/// RFC 9113 section 8.2: a field name, without capitals.
+pub(crate) fn is_lower_case_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && all(bytes, TOKEN_LOWER)
+}
+
+/// RFC 9110 section 5.5 and RFC 9113 section 8.2.1: no CR, LF, NUL or other control character but
+/// HTAB, no SP or HTAB at an end. Empty is fine.
+pub(crate) fn is_field_value(bytes: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return true;
+    };
+    if matches!(first, b' ' | b'\t') || matches!(last, b' ' | b'\t') {
+        return false;
+    }
+    // Without an early exit the loop is one that the compiler turns into vector instructions.
+    !bytes.iter().fold(false, |bad, &byte| {
+        bad | ((byte < b' ') & (byte != b'\t')) | (byte == 0x7f)
+    })
+}
+
+/// RFC 3986 section 3.1.
+pub(crate) fn is_scheme(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(u8::is_ascii_alphabetic) && all(bytes, SCHEME)
+}
+
+/// An absolute path with a query, or nothing else. `*` is the caller's to allow.
+pub(crate) fn is_path(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&b'/') && all(bytes, PATH)
+}
+
+/// What [`authority`] found behind the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Port {
+    /// No `:`, or nothing behind it.
+    Default,
+    /// A number.
+    Number(u16),
+}
+
+/// RFC 3986 section 3.2 without userinfo (RFC 9110 section 4.2.4: `@` is an error). `None`: it is
+/// no authority. An empty one is: whether it may be is the caller's question.
+pub(crate) fn authority(bytes: &[u8]) -> Option<Port> {
+    let (host_valid, behind) = if let [b'[', literal @ ..] = bytes {
+        let end = literal.iter().position(|&byte| byte == b']')?;
+        (
+            end > 0 && all(&literal[..end], LITERAL),
+            &literal[end + 1..],
+        )
+    } else {
+        let end = bytes
+            .iter()
+            .position(|&byte| byte == b':')
+            .unwrap_or(bytes.len());
+        // A port without a host is no authority.
+        (
+            all(&bytes[..end], HOST) && (end > 0 || bytes.is_empty()),
+            &bytes[end..],
+        )
+    };
+    if !host_valid {
+        return None;
+    }
+    match behind {
+        [] | [b':'] => Some(Port::Default),
+        [b':', digits @ ..] => decimal(digits)?.try_into().ok().map(Port::Number),
+        _ => None,
+    }
+}
+
+/// `1*DIGIT` that fits: no sign, no space, nothing else.
+pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, &digit| {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
+}
