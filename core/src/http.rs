@@ -11,7 +11,7 @@ mod structured;
 pub(crate) mod syntax;
 
 pub use body_length::{BodyLength, Expected};
-pub use event::{Event, Reset, Side, StreamId};
+pub use event::{Event, Reset, ResetBy, Side, StreamId};
 pub use field::{Field, FieldName, Fields, Token};
 pub use head::{RequestHead, ResponseHead, Version};
 pub use priority::Priority;

@@ -1,1 +1,24 @@
-//! The engine.
+//! Trunkline's engine: moves bytes and time in and out of the core's machines, and gives them an
+//! API. A [`Server`] serves any tower service on HTTP/1.1 and HTTP/2, cleartext and TLS, on one
+//! port; the client side multiplexes requests over few connections.
+//!
+//! Core decides, the engine moves bytes: no protocol rule is carried out here.
+
+mod body;
+mod config;
+mod driver;
+mod error;
+mod net;
+mod server;
+mod tls;
+
+pub mod client;
+
+pub use body::{Body, BodySender};
+pub use config::{ClientConfig, ServerConfig};
+pub use error::{Error, ErrorKind, Origin, Retry};
+pub use server::{Drained, Running, Server};
+pub use tls::Tls;
+
+/// Bounds, deadlines and windows, as the core names them.
+pub use trunkline_core::limits::{Limits, Timeouts, Windows};

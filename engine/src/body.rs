@@ -1,0 +1,392 @@
+//! Bodies: empty, whole, streamed through a pipe with back-pressure, or any `http_body::Body`.
+//!
+//! The receiving end of a connection's pipe tells its connection how much it took; that is what
+//! lets the peer send more. A body that nobody reads stalls its own stream and nothing else.
+
+use crate::driver::signals::Signals;
+use crate::error::{Error, ErrorKind, Origin, Retry};
+use bytes::{Buf, Bytes};
+use http::HeaderMap;
+use http_body::{Frame, SizeHint};
+use std::collections::VecDeque;
+use std::error;
+use std::fmt;
+use std::future::poll_fn;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use trunkline_core::http::StreamId;
+
+/// Bytes that a [`BodySender`] may be ahead of the connection before `send` waits.
+const CHANNEL_BYTES_MAX: usize = 64 * 1024;
+
+/// A request's or a response's body. Empty and whole bodies allocate nothing.
+#[derive(Default)]
+pub struct Body(Kind);
+
+#[derive(Default)]
+enum Kind {
+    #[default]
+    Empty,
+    Whole(Bytes),
+    Pipe(Reader),
+    Foreign(Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>),
+}
+
+impl Body {
+    /// No bytes, no trailers.
+    pub fn empty() -> Self {
+        Self(Kind::Empty)
+    }
+    /// A body that is all there.
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
+            return Self::empty();
+        }
+        Self(Kind::Whole(bytes))
+    }
+    /// A body that is sent piece by piece. Dropping the sender without
+    /// [`finish`](BodySender::finish) is an error on the reader's side, never a short body.
+    pub fn channel() -> (BodySender, Self) {
+        let pipe = Arc::new(Pipe::default());
+        let reader = Reader {
+            pipe: Arc::clone(&pipe),
+            source: None,
+            left: None,
+        };
+        (BodySender { pipe }, Self(Kind::Pipe(reader)))
+    }
+    /// Any other body.
+    pub fn wrap<B>(body: B) -> Self
+    where
+        B: http_body::Body + Send + 'static,
+        B::Error: Into<Box<dyn error::Error + Send + Sync>>,
+    {
+        Self(Kind::Foreign(Box::pin(Foreign(Box::pin(body)))))
+    }
+    /// A body that a connection receives.
+    pub(crate) fn incoming(
+        signals: &Arc<Signals>,
+        stream: StreamId,
+        length: Option<u64>,
+    ) -> (Inlet, Self) {
+        let pipe = Arc::new(Pipe::default());
+        let reader = Reader {
+            pipe: Arc::clone(&pipe),
+            source: Some((Arc::clone(signals), stream)),
+            left: length,
+        };
+        (Inlet { pipe }, Self(Kind::Pipe(reader)))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        match &mut self.0 {
+            Kind::Empty => Poll::Ready(None),
+            Kind::Whole(bytes) => {
+                let bytes = mem::take(bytes);
+                self.0 = Kind::Empty;
+                Poll::Ready(Some(Ok(Frame::data(bytes))))
+            }
+            Kind::Pipe(reader) => reader.poll_frame(cx),
+            Kind::Foreign(body) => body.as_mut().poll_frame(cx),
+        }
+    }
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Empty => true,
+            Kind::Whole(_) => false,
+            Kind::Pipe(reader) => reader.is_at_end(),
+            Kind::Foreign(body) => body.is_end_stream(),
+        }
+    }
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Empty => SizeHint::with_exact(0),
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Pipe(reader) => reader
+                .left
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
+            Kind::Foreign(body) => body.size_hint(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.0 {
+            Kind::Empty => "empty",
+            Kind::Whole(_) => "whole",
+            Kind::Pipe(_) => "pipe",
+            Kind::Foreign(_) => "foreign",
+        };
+        f.debug_tuple("Body").field(&kind).finish()
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self::full(bytes)
+    }
+}
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::full(bytes)
+    }
+}
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Self::full(text)
+    }
+}
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Self {
+        Self::full(text)
+    }
+}
+
+/// Feeds a body made with [`Body::channel`].
+#[derive(Debug)]
+pub struct BodySender {
+    pipe: Arc<Pipe>,
+}
+
+impl BodySender {
+    /// Adds bytes; waits while the connection is more than 64 KiB behind.
+    ///
+    /// # Errors
+    /// When the other end is gone: the exchange ended or the body was dropped.
+    pub async fn send(&mut self, bytes: impl Into<Bytes>) -> Result<(), Error> {
+        let mut bytes = bytes.into();
+        poll_fn(|cx| self.pipe.poll_put(cx, &mut bytes)).await
+    }
+    /// Ends the body.
+    pub fn finish(self) {
+        self.pipe.finish(None);
+    }
+    /// Ends the body with trailers.
+    pub fn finish_with(self, trailers: HeaderMap) {
+        self.pipe.finish(Some(trailers));
+    }
+    /// Ends the body as failed: the exchange is reset.
+    pub fn fail(self, source: impl Into<Box<dyn error::Error + Send + Sync>>) {
+        self.pipe.fail(
+            Error::new(ErrorKind::Body, Origin::Us, Retry::OnlyIfIdempotent).with_source(source),
+        );
+    }
+}
+
+impl Drop for BodySender {
+    fn drop(&mut self) {
+        self.pipe.fail(Error::cancelled(
+            "the body's sender was dropped before its end",
+        ));
+    }
+}
+
+/// The connection's end of a body it receives.
+#[derive(Debug)]
+pub(crate) struct Inlet {
+    pipe: Arc<Pipe>,
+}
+
+impl Inlet {
+    /// Bytes came. False: nobody reads any more, so they are to be consumed at once.
+    #[must_use]
+    pub(crate) fn push(&self, data: Bytes, end: bool) -> bool {
+        let mut state = self.pipe.lock();
+        if state.reader_gone {
+            return false;
+        }
+        if !data.is_empty() {
+            state.chunks.push_back(data);
+        }
+        state.ended |= end;
+        state.wake_reader();
+        true
+    }
+    /// The trailers came: the end.
+    pub(crate) fn end(&self, trailers: Option<HeaderMap>) {
+        self.pipe.finish(trailers);
+    }
+    /// The exchange ended early.
+    pub(crate) fn fail(&self, error: Error) {
+        self.pipe.fail(error);
+    }
+}
+
+impl Drop for Inlet {
+    fn drop(&mut self) {
+        self.pipe
+            .fail(Error::cancelled("the connection ended before the body"));
+    }
+}
+
+/// Chunks on their way from one task to another.
+#[derive(Debug, Default)]
+struct Pipe {
+    state: Mutex<PipeState>,
+}
+
+#[derive(Debug, Default)]
+struct PipeState {
+    chunks: VecDeque<Bytes>,
+    /// Bytes in `chunks`; counted only for a [`BodySender`].
+    held: usize,
+    trailers: Option<HeaderMap>,
+    ended: bool,
+    error: Option<Error>,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    reader_gone: bool,
+}
+
+impl PipeState {
+    fn wake_reader(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+    }
+}
+
+impl Pipe {
+    fn poll_put(&self, cx: &mut Context<'_>, bytes: &mut Bytes) -> Poll<Result<(), Error>> {
+        let mut state = self.lock();
+        if state.reader_gone {
+            return Poll::Ready(Err(Error::cancelled("the body is not read any more")));
+        }
+        if state.held >= CHANNEL_BYTES_MAX {
+            state.writer = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        if !bytes.is_empty() {
+            state.held += bytes.len();
+            state.chunks.push_back(mem::take(bytes));
+            state.wake_reader();
+        }
+        Poll::Ready(Ok(()))
+    }
+    fn finish(&self, trailers: Option<HeaderMap>) {
+        let mut state = self.lock();
+        if !state.ended && state.error.is_none() {
+            state.ended = true;
+            state.trailers = trailers;
+            state.wake_reader();
+        }
+    }
+    fn fail(&self, error: Error) {
+        let mut state = self.lock();
+        if !state.ended && state.error.is_none() {
+            state.error = Some(error);
+            state.ended = true;
+            state.wake_reader();
+        }
+    }
+    fn lock(&self) -> MutexGuard<'_, PipeState> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reading end of a pipe.
+struct Reader {
+    pipe: Arc<Pipe>,
+    /// The connection to tell what was taken.
+    source: Option<(Arc<Signals>, StreamId)>,
+    /// Bytes still to come, where the length is known.
+    left: Option<u64>,
+}
+
+impl Reader {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let mut state = self.pipe.lock();
+        if let Some(chunk) = state.chunks.pop_front() {
+            state.held = state.held.saturating_sub(chunk.len());
+            if let Some(writer) = state.writer.take() {
+                writer.wake();
+            }
+            drop(state);
+            if let Some(left) = &mut self.left {
+                *left = left.saturating_sub(chunk.len() as u64);
+            }
+            if let Some((signals, stream)) = &self.source {
+                signals.taken(*stream, chunk.len());
+            }
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
+        }
+        if let Some(error) = state.error.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        if let Some(trailers) = state.trailers.take() {
+            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+        }
+        if state.ended {
+            return Poll::Ready(None);
+        }
+        match &mut state.reader {
+            Some(reader) => reader.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        Poll::Pending
+    }
+    fn is_at_end(&self) -> bool {
+        let state = self.pipe.lock();
+        state.ended && state.chunks.is_empty() && state.trailers.is_none() && state.error.is_none()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.pipe.lock();
+        state.reader_gone = true;
+        if let Some(writer) = state.writer.take() {
+            writer.wake();
+        }
+        let unread: usize = state.chunks.drain(..).map(|chunk| chunk.len()).sum();
+        drop(state);
+        if let Some((signals, stream)) = &self.source {
+            signals.taken(*stream, unread);
+        }
+    }
+}
+
+/// A foreign body with its data and its error translated.
+struct Foreign<B>(Pin<Box<B>>);
+
+impl<B> http_body::Body for Foreign<B>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn error::Error + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        self.0.as_mut().poll_frame(cx).map(|frame| {
+            frame.map(|frame| match frame {
+                Ok(frame) => Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))),
+                Err(source) => {
+                    Err(Error::new(ErrorKind::Body, Origin::Us, Retry::Never).with_source(source))
+                }
+            })
+        })
+    }
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}

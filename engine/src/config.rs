@@ -1,0 +1,104 @@
+//! Settings of a server and of a client. Public fields with defaults, no setters: change a field,
+//! pass the struct on. Building freezes them into an `Arc` that all connections share.
+
+use crate::error::Error;
+use std::sync::Arc;
+use trunkline_core::limits::{Config, Limits, Timeouts, Windows};
+
+/// Settings of a server.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Bounds on what a peer may make us hold or do.
+    pub limits: Limits,
+    /// How long each phase may take.
+    pub timeouts: Timeouts,
+    /// Receive windows.
+    pub windows: Windows,
+    /// RFC 8441 extended CONNECT (WebSocket over HTTP/2) is announced. Default: false.
+    pub extended_connect: bool,
+    /// Connections that each worker holds open; further ones wait in the kernel's backlog.
+    /// Default 16 384. Worst-case memory: `outbox_bytes_max` and the receive windows each.
+    pub connections_max: usize,
+    /// Length of the kernel's queue of connections not yet accepted. Default 1 024.
+    pub backlog: u32,
+    /// Whether a `date` field is added where the handler gave none (RFC 9110 section 6.6.1).
+    /// Default: true.
+    pub date: bool,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            timeouts: Timeouts::default(),
+            windows: Windows::default(),
+            extended_connect: false,
+            connections_max: 16 * 1024,
+            backlog: 1024,
+            date: true,
+        }
+    }
+}
+
+impl ServerConfig {
+    /// What the machines need to know.
+    pub(crate) fn freeze(&self) -> Result<Arc<Config>, Error> {
+        check(&self.limits, &self.windows)?;
+        if self.connections_max == 0 {
+            return Err(Error::config("connections_max is 0; it must be at least 1"));
+        }
+        Ok(Arc::new(Config {
+            limits: self.limits.clone(),
+            timeouts: self.timeouts.clone(),
+            windows: self.windows.clone(),
+            extended_connect: self.extended_connect,
+        }))
+    }
+}
+
+/// Settings of a client.
+#[derive(Clone, Debug, Default)]
+pub struct ClientConfig {
+    /// Bounds on what a peer may make us hold or do.
+    pub limits: Limits,
+    /// How long each phase may take.
+    pub timeouts: Timeouts,
+    /// Receive windows.
+    pub windows: Windows,
+}
+
+impl ClientConfig {
+    /// What the machines need to know.
+    #[allow(dead_code, reason = "the client calls it")]
+    pub(crate) fn freeze(&self) -> Result<Arc<Config>, Error> {
+        check(&self.limits, &self.windows)?;
+        Ok(Arc::new(Config {
+            limits: self.limits.clone(),
+            timeouts: self.timeouts.clone(),
+            windows: self.windows.clone(),
+            extended_connect: false,
+        }))
+    }
+}
+
+fn check(limits: &Limits, windows: &Windows) -> Result<(), Error> {
+    /// RFC 9113 section 6.9.1.
+    const WINDOW_MAX: u32 = (1 << 31) - 1;
+    for (name, window) in [
+        ("stream_initial", windows.stream_initial),
+        ("stream_max", windows.stream_max),
+        ("connection", windows.connection),
+    ] {
+        if window == 0 || window > WINDOW_MAX {
+            return Err(Error::config(format!(
+                "windows.{name} is {window}; it must be from 1 to {WINDOW_MAX}"
+            )));
+        }
+    }
+    if limits.pipelining == 0 {
+        return Err(Error::config(
+            "limits.pipelining is 0; it must be at least 1",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! Bytes and time in and out of the core: the socket with or without TLS, the machine behind it,
+//! its one timer, and what other tasks tell the task that owns the connection.
+
+pub(crate) mod link;
+pub(crate) mod machine;
+pub(crate) mod read_buffer;
+pub(crate) mod signals;
+pub(crate) mod transport;

@@ -1,0 +1,159 @@
+//! One connection as its owner sees it: transport, machine and timer, with three steps to poll.
+//! A turn of the owner is: read what is there, let the owner answer the events, write once.
+
+use super::machine::Machine;
+use super::read_buffer::with_read_buffer;
+use super::transport::Transport;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Sleep;
+use trunkline_core::error::H2Code;
+
+/// A transport and the machine that decides what goes over it.
+pub(crate) struct Link<S> {
+    transport: Transport<S>,
+    /// The decisions. Commands go straight to it; call [`poll_write`](Self::poll_write) after.
+    pub(crate) machine: Machine,
+    /// The one timer, armed at `armed_at` or earlier than the machine needs, never later: a
+    /// deadline that moves away costs nothing until the old one passes.
+    timer: Option<Pin<Box<Sleep>>>,
+    armed_at: Option<Instant>,
+    /// The peer sends nothing more.
+    read_closed: bool,
+    /// The transport failed: nothing more can be written.
+    broken: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
+    /// Joins a transport whose handshake is done with a fresh machine.
+    pub(crate) fn new(transport: Transport<S>, machine: Machine) -> Self {
+        Self {
+            transport,
+            machine,
+            timer: None,
+            armed_at: None,
+            read_closed: false,
+            broken: false,
+        }
+    }
+    /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
+    /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
+    /// over or unwanted now.
+    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<bool> {
+        if self.read_closed || self.broken || !self.machine.wants_read() {
+            return Poll::Ready(false);
+        }
+        let Self {
+            transport, machine, ..
+        } = self;
+        let read = with_read_buffer(|buffer| {
+            transport.poll_read(cx, buffer, &mut |bytes| machine.handle_bytes(now, bytes))
+        });
+        match ready!(read) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.read_closed = true;
+                self.machine.handle_close(now);
+            }
+            Err(_) => {
+                self.read_closed = true;
+                self.broken = !self.transport.has_alert();
+                self.machine.handle_close(now);
+            }
+        }
+        Poll::Ready(true)
+    }
+    /// Writes what the machine has until it has nothing or the socket takes no more. `Ready`:
+    /// everything is written.
+    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        loop {
+            let outbox = self.machine.poll_write(now);
+            if self.broken {
+                let left = outbox.len();
+                outbox.advance(left);
+                if left == 0 {
+                    return Poll::Ready(());
+                }
+                continue;
+            }
+            if outbox.is_empty() && self.transport.is_flushed() {
+                return Poll::Ready(());
+            }
+            if ready!(self.transport.poll_write(cx, outbox, now)).is_err() {
+                self.broken = true;
+                self.machine.handle_close(now);
+            }
+        }
+    }
+    /// Carries out the deadlines that have passed. `Ready`: one had, the machine may have events
+    /// and bytes; `Pending`: the timer is armed (or none is needed).
+    pub(crate) fn poll_timer(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let Some(deadline) = self.machine.next_deadline() else {
+            return Poll::Pending;
+        };
+        if deadline <= now {
+            self.machine.handle_timeout(now);
+            return Poll::Ready(());
+        }
+        if self.armed_at.is_none_or(|armed| deadline < armed) {
+            self.arm(cx, deadline);
+        }
+        Poll::Pending
+    }
+    /// The timer may have fired: arm it again for the deadline of now. Called once per turn.
+    pub(crate) fn poll_alarm(&mut self, cx: &mut Context<'_>) {
+        if self.armed_at.is_some()
+            && let Some(timer) = &mut self.timer
+            && timer.as_mut().poll(cx).is_ready()
+        {
+            self.armed_at = None;
+        }
+    }
+    fn arm(&mut self, cx: &mut Context<'_>, deadline: Instant) {
+        self.armed_at = Some(deadline);
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().reset(deadline.into()),
+            none => *none = Some(Box::pin(tokio::time::sleep_until(deadline.into()))),
+        }
+        self.poll_alarm(cx);
+        if self.armed_at.is_none() {
+            // It passed meanwhile: look again at once.
+            cx.waker().wake_by_ref();
+        }
+    }
+    /// Whether the machine is done and everything is written: what is left is
+    /// [`poll_shutdown`](Self::poll_shutdown).
+    pub(crate) fn is_done(&mut self, now: Instant) -> bool {
+        self.machine.is_closed()
+            && (self.broken
+                || (self.machine.poll_write(now).is_empty() && self.transport.is_flushed()))
+    }
+    /// Closes the transport in order (close_notify, then the socket's write side).
+    pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.broken {
+            return Poll::Ready(());
+        }
+        self.transport.poll_shutdown(cx).map(drop)
+    }
+    /// The owner is gone: everything open is reset, nothing more is written.
+    #[allow(dead_code, reason = "for owners that stop before the machine does")]
+    pub(crate) fn abandon(&mut self, now: Instant, code: H2Code) {
+        self.machine.abort(now, code);
+        self.broken = true;
+    }
+    /// Gives buffers back while the connection idles.
+    pub(crate) fn release(&mut self) {
+        self.machine.release();
+    }
+    /// The transport: what TLS agreed on.
+    pub(crate) fn transport(&self) -> &Transport<S> {
+        &self.transport
+    }
+    /// Takes the transport out, for an upgrade.
+    pub(crate) fn into_transport(self) -> Transport<S> {
+        self.transport
+    }
+}

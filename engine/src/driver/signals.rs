@@ -1,0 +1,145 @@
+//! What others tell the task that owns a connection: an exchange's future can go on, a reader took
+//! body bytes. Others only leave a note and wake the task; the task alone touches the machine.
+//!
+//! Invariant: a note left while the task is asleep wakes it once; a note left during its turn
+//! wakes nobody, because `end_turn` sees it under the same lock.
+
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+use trunkline_core::http::StreamId;
+
+/// The notes of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The owner is in its turn and looks here before it sleeps.
+    awake: bool,
+    waker: Option<Waker>,
+    notes: Notes,
+}
+
+/// What was noted since the last turn.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// Slots of exchanges whose futures can go on.
+    pub(crate) ready: Vec<u32>,
+    /// Body bytes that readers took or gave up: each to be answered with `consume`.
+    pub(crate) taken: Vec<(StreamId, usize)>,
+    /// The server drains, or is shut down at once.
+    pub(crate) stop: Option<Stop>,
+}
+
+/// How a connection is to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stop {
+    /// Open exchanges finish.
+    Drain,
+    /// At once.
+    Abort,
+}
+
+impl Notes {
+    fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.taken.is_empty() && self.stop.is_none()
+    }
+    /// Forgets the notes, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.ready.clear();
+        self.taken.clear();
+        self.stop = None;
+    }
+}
+
+impl Signals {
+    /// The owner starts a turn: gets the notes (into an empty `notes`), and notes from here on
+    /// wake nobody.
+    pub(crate) fn begin_turn(&self, notes: &mut Notes) {
+        debug_assert!(notes.is_empty());
+        let mut state = self.lock();
+        state.awake = true;
+        mem::swap(&mut state.notes, notes);
+    }
+    /// The owner wants to sleep: false when notes came during its turn (it must go on).
+    pub(crate) fn end_turn(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        if !state.notes.is_empty() {
+            return false;
+        }
+        state.awake = false;
+        match &mut state.waker {
+            Some(old) => old.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+        true
+    }
+    /// The exchange in `slot` can go on.
+    pub(crate) fn ready(&self, slot: u32) {
+        self.note(|notes| {
+            if notes.ready.last() != Some(&slot) {
+                notes.ready.push(slot);
+            }
+        });
+    }
+    /// A reader took `bytes` of a body.
+    pub(crate) fn taken(&self, stream: StreamId, bytes: usize) {
+        if bytes > 0 {
+            self.note(|notes| match notes.taken.last_mut() {
+                Some((last, sum)) if *last == stream => *sum += bytes,
+                _ => notes.taken.push((stream, bytes)),
+            });
+        }
+    }
+    /// The connection is to stop.
+    pub(crate) fn stop(&self, how: Stop) {
+        self.note(|notes| notes.stop = notes.stop.max(Some(how)));
+    }
+    fn note(&self, write: impl FnOnce(&mut Notes)) {
+        let mut state = self.lock();
+        write(&mut state.notes);
+        if state.awake {
+            return;
+        }
+        // The owner is woken once; `awake` keeps further notes from waking it again.
+        state.awake = true;
+        let waker = state.waker.clone();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock, and notes are whole after any of them.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes one exchange: its slot goes into the notes.
+#[derive(Debug)]
+pub(crate) struct SlotWaker {
+    signals: Arc<Signals>,
+    slot: u32,
+}
+
+impl SlotWaker {
+    /// A waker of `slot`; made once per slot and used for every exchange in it.
+    pub(crate) fn waker(signals: &Arc<Signals>, slot: u32) -> Waker {
+        Waker::from(Arc::new(Self {
+            signals: Arc::clone(signals),
+            slot,
+        }))
+    }
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.signals.ready(self.slot);
+    }
+}

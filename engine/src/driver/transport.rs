@@ -1,0 +1,334 @@
+//! A socket, with TLS or without: bytes of HTTP in and out. Five verbs (handshake, read, write,
+//! is_flushed, shutdown), so that another record layer can take rustls's place.
+//!
+//! rustls is driven by hand: a socket read goes into the thread's shared buffer, from there
+//! through `read_tls` in slices, and plaintext is handed on in place. Outgoing bytes are sealed
+//! into full records across streams, then go out in one `write_tls` (a writev). rustls's own
+//! buffer limit is off; the bound is that a batch is sealed only when the last one is written.
+
+use super::read_buffer::with_read_buffer;
+use rustls::Connection;
+use std::io::{self, BufRead, IoSlice, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use trunkline_core::wire::Outbox;
+
+/// Plaintext of a small record: with header and tag it fits one segment of 1,460 bytes with
+/// options, so that a cold path can decrypt each segment as it comes.
+const SMALL_RECORD_BYTES: usize = 1400;
+/// Bytes that go out in small records on a cold connection: about what a congestion window
+/// reaches in a few round trips.
+const COLD_BYTES: usize = 64 * 1024;
+/// A connection that wrote nothing for this long is cold again: its congestion window decays.
+const COLD_AFTER: Duration = Duration::from_secs(1);
+/// Slices per write: a batch of 64 KiB has a few large bodies at most.
+const SLICES_MAX: usize = 32;
+
+/// A socket, perhaps under TLS.
+pub(crate) struct Transport<S> {
+    socket: S,
+    tls: Option<Box<Tls>>,
+}
+
+struct Tls {
+    connection: Connection,
+    /// Records read with the last of the handshake, not yet processed.
+    early: Vec<u8>,
+    /// `early`, and plaintext that rustls itself holds since the handshake, are still to be read.
+    has_early: bool,
+    /// rustls refused the peer's bytes: only its alert still goes out.
+    failed: bool,
+    /// Bytes still to go out in small records.
+    cold_left: usize,
+    wrote_at: Option<Instant>,
+    close_sent: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
+    /// Cleartext.
+    pub(crate) fn plain(socket: S) -> Self {
+        Self { socket, tls: None }
+    }
+    /// TLS over `socket`, either side; the handshake is still to be driven.
+    pub(crate) fn tls(socket: S, mut connection: Connection) -> Self {
+        connection.set_buffer_limit(None);
+        let tls = Tls {
+            connection,
+            early: Vec::new(),
+            has_early: true,
+            failed: false,
+            cold_left: COLD_BYTES,
+            wrote_at: None,
+            close_sent: false,
+        };
+        Self {
+            socket,
+            tls: Some(Box::new(tls)),
+        }
+    }
+    /// The protocol that ALPN chose.
+    pub(crate) fn alpn(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.connection.alpn_protocol()
+    }
+    /// Whether TLS protects it.
+    pub(crate) fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+    /// The socket.
+    #[allow(dead_code, reason = "for addresses and options")]
+    pub(crate) fn socket(&self) -> &S {
+        &self.socket
+    }
+    /// Drives the handshake; at once ready without TLS. On an error the alert was offered to
+    /// the socket.
+    pub(crate) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { socket, tls } = self;
+        let Some(tls) = tls else {
+            return Poll::Ready(Ok(()));
+        };
+        loop {
+            if !tls.connection.is_handshaking() {
+                // What rustls still has to say (tickets) goes out with our first bytes.
+                return Poll::Ready(Ok(()));
+            }
+            ready!(tls.poll_flush(socket, cx))?;
+            let read = with_read_buffer(|buffer| {
+                let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
+                Poll::Ready(tls.handshake_bytes(bytes).map(|()| !bytes.is_empty()))
+            });
+            match ready!(read) {
+                Ok(true) => {}
+                Ok(false) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+                Err(error) => {
+                    let _ = tls.poll_flush(socket, cx);
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+    }
+    /// Reads the socket once into `buffer` and gives what comes out to `sink`. `Ok(false)`: the
+    /// peer ends in order. `Ok(true)` may have given nothing (half a record).
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+        sink: &mut impl FnMut(&[u8]),
+    ) -> Poll<io::Result<bool>> {
+        let Self { socket, tls } = self;
+        let Some(tls) = tls else {
+            let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
+            if bytes.is_empty() {
+                return Poll::Ready(Ok(false));
+            }
+            sink(bytes);
+            return Poll::Ready(Ok(true));
+        };
+        if tls.has_early {
+            tls.has_early = false;
+            let early = std::mem::take(&mut tls.early);
+            return Poll::Ready(tls.open(&early, sink));
+        }
+        let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
+        if bytes.is_empty() {
+            // Without close_notify: HTTP's own framing tells whether something is missing.
+            return Poll::Ready(Ok(false));
+        }
+        Poll::Ready(tls.open(bytes, sink))
+    }
+    /// Writes `outbox` and what TLS has to say; advances the outbox by what it took. `Ready(Ok)`:
+    /// all of it is with the socket.
+    pub(crate) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        outbox: &mut Outbox,
+        now: Instant,
+    ) -> Poll<io::Result<()>> {
+        let Self { socket, tls } = self;
+        let Some(tls) = tls else {
+            while !outbox.is_empty() {
+                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+                let filled = outbox.slices(&mut slices);
+                let written =
+                    ready!(Pin::new(&mut *socket).poll_write_vectored(cx, &slices[..filled]))?;
+                if written == 0 {
+                    return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+                }
+                outbox.advance(written);
+            }
+            return Poll::Ready(Ok(()));
+        };
+        loop {
+            ready!(tls.poll_flush(socket, cx))?;
+            if outbox.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            tls.seal(outbox, now)?;
+        }
+    }
+    /// Whether the layer holds nothing that waits for the socket.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.tls
+            .as_ref()
+            .is_none_or(|tls| !tls.connection.wants_write())
+    }
+    /// Whether an alert waits that tells the peer why its bytes were refused.
+    pub(crate) fn has_alert(&self) -> bool {
+        self.tls
+            .as_ref()
+            .is_some_and(|tls| tls.failed && tls.connection.wants_write())
+    }
+    /// Says close_notify, then closes the socket's write side.
+    pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { socket, tls } = self;
+        if let Some(tls) = tls {
+            if !tls.close_sent {
+                tls.close_sent = true;
+                tls.connection.send_close_notify();
+            }
+            ready!(tls.poll_flush(socket, cx))?;
+        }
+        Pin::new(socket).poll_shutdown(cx)
+    }
+    /// Reads and drops what still comes, until the peer ends: a socket closed with unread bytes
+    /// resets the connection and may take our last words with it.
+    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let read = with_read_buffer(|buffer| {
+                poll_socket_read(&mut self.socket, cx, buffer)
+                    .map(|read| read.map(|bytes| bytes.len()))
+            });
+            match ready!(read) {
+                Ok(0) | Err(_) => return Poll::Ready(()),
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+impl Tls {
+    /// Takes bytes of the handshake; keeps what comes behind it for the first read, because
+    /// rustls would hold at most 16 KiB of plaintext.
+    fn handshake_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() && self.connection.is_handshaking() {
+            self.connection.read_tls(&mut bytes)?;
+            self.process()?;
+        }
+        self.early.extend_from_slice(bytes);
+        Ok(())
+    }
+    /// Decrypts `records` and hands the plaintext on in place.
+    fn open(&mut self, mut records: &[u8], sink: &mut impl FnMut(&[u8])) -> io::Result<bool> {
+        loop {
+            if !records.is_empty() {
+                self.connection.read_tls(&mut records)?;
+            }
+            let state = self.process()?;
+            if state.plaintext_bytes_to_read() > 0 {
+                let mut reader = self.connection.reader();
+                while let Ok(plaintext) = reader.fill_buf() {
+                    let length = plaintext.len();
+                    if length == 0 {
+                        break;
+                    }
+                    sink(plaintext);
+                    reader.consume(length);
+                }
+            }
+            if state.peer_has_closed() {
+                return Ok(false);
+            }
+            if records.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+    fn process(&mut self) -> io::Result<rustls::IoState> {
+        self.connection.process_new_packets().map_err(|error| {
+            self.failed = true;
+            io::Error::new(io::ErrorKind::InvalidData, error)
+        })
+    }
+    /// Seals all of `outbox` into records.
+    fn seal(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
+        if self.failed {
+            let left = outbox.len();
+            outbox.advance(left);
+            return Ok(());
+        }
+        let idle = self
+            .wrote_at
+            .is_some_and(|at| now.saturating_duration_since(at) > COLD_AFTER);
+        if idle {
+            self.cold_left = COLD_BYTES;
+        }
+        self.wrote_at = Some(now);
+        while !outbox.is_empty() {
+            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+            let filled = outbox.slices(&mut slices);
+            let mut writer = self.connection.writer();
+            let written = if self.cold_left > 0 {
+                let small = slices[0].len().min(SMALL_RECORD_BYTES);
+                self.cold_left = self.cold_left.saturating_sub(small);
+                writer.write(&slices[0][..small])?
+            } else {
+                writer.write_vectored(&slices[..filled])?
+            };
+            outbox.advance(written);
+        }
+        Ok(())
+    }
+    /// Writes the sealed records.
+    fn poll_flush<S: AsyncWrite + Unpin>(
+        &mut self,
+        socket: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.connection.wants_write() {
+            let mut writer = PollWriter { socket, cx };
+            match self.connection.write_tls(&mut writer) {
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// `io::Write` over a socket to be polled: `WouldBlock` means that the task is registered.
+struct PollWriter<'a, 'b, S> {
+    socket: &'a mut S,
+    cx: &'a mut Context<'b>,
+}
+
+impl<S: AsyncWrite + Unpin> Write for PollWriter<'_, '_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match Pin::new(&mut *self.socket).poll_write(self.cx, bytes) {
+            Poll::Ready(written) => written,
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match Pin::new(&mut *self.socket).poll_write_vectored(self.cx, slices) {
+            Poll::Ready(written) => written,
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn poll_socket_read<'a, S: AsyncRead + Unpin>(
+    socket: &mut S,
+    cx: &mut Context<'_>,
+    buffer: &'a mut [u8],
+) -> Poll<io::Result<&'a [u8]>> {
+    let mut read = ReadBuf::new(buffer);
+    ready!(Pin::new(socket).poll_read(cx, &mut read))?;
+    let filled = read.filled().len();
+    Poll::Ready(Ok(&buffer[..filled]))
+}

@@ -1,0 +1,232 @@
+//! What can go wrong, for people and for programs: the kind, whose fault it is, and whether the
+//! request may be sent again. `Display` prints one level; the cause is `source()`.
+
+use std::{error, fmt, io};
+use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
+use trunkline_core::http::{Reset, ResetBy};
+
+/// An error of the engine. Match on [`kind`](Self::kind), not on the text.
+pub struct Error {
+    kind: ErrorKind,
+    origin: Origin,
+    retry: Retry,
+    text: Option<Box<str>>,
+    source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An address could not be bound, a certificate not read, a value is out of its range.
+    Config,
+    /// A name could not be resolved.
+    Resolve,
+    /// A connection could not be opened.
+    Connect,
+    /// The TLS handshake or a TLS record failed.
+    Tls,
+    /// A message that the validator refuses, or a command in the wrong state.
+    Message(Misuse),
+    /// The peer broke this rule.
+    Violation(Violation),
+    /// The peer ended the stream with this code.
+    StreamReset(H2Code),
+    /// The peer closed the connection with this code (0: gracefully).
+    ConnectionClosed(H2Code),
+    /// The transport ended under an open exchange.
+    TransportClosed,
+    /// A deadline passed.
+    Timeout,
+    /// Too many wait, or the pool is shut.
+    Refused,
+    /// Our own side stopped it: dropped, aborted, shut down, or drained.
+    Cancelled,
+    /// A body that the user gave failed; its error is the source.
+    Body,
+}
+
+/// Whose doing an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Ours, or that of the code that uses us.
+    Us,
+    /// The peer's.
+    Peer,
+    /// Something between us and the peer.
+    Network,
+    /// A setting.
+    Config,
+}
+
+/// Whether the same request may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Retry {
+    /// Provably not processed: any method.
+    Safe,
+    /// Perhaps processed: only methods that do no harm twice (RFC 9110 section 9.2.2).
+    OnlyIfIdempotent,
+    /// It would fail again.
+    Never,
+}
+
+impl Error {
+    /// An error without a cause.
+    pub(crate) fn new(kind: ErrorKind, origin: Origin, retry: Retry) -> Self {
+        Self {
+            kind,
+            origin,
+            retry,
+            text: None,
+            source: None,
+        }
+    }
+    /// A setting that cannot be used; `text` names the value and what is allowed.
+    pub(crate) fn config(text: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Config, Origin::Config, Retry::Never).with_text(text)
+    }
+    /// Our own side stopped it.
+    pub(crate) fn cancelled(text: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Cancelled, Origin::Us, Retry::Safe).with_text(text)
+    }
+    /// A failure of the transport under exchanges that may have been processed.
+    pub(crate) fn transport(source: io::Error) -> Self {
+        Self::new(
+            ErrorKind::TransportClosed,
+            Origin::Network,
+            Retry::OnlyIfIdempotent,
+        )
+        .with_source(source)
+    }
+    /// A TLS failure.
+    pub(crate) fn tls(source: rustls::Error) -> Self {
+        Self::new(ErrorKind::Tls, Origin::Peer, Retry::Safe).with_source(source)
+    }
+    /// A command that the machine refused.
+    pub(crate) fn misuse(misuse: Misuse) -> Self {
+        let retry = match misuse {
+            Misuse::NoCapacity | Misuse::ConnectionClosed => Retry::Safe,
+            _ => Retry::Never,
+        };
+        Self::new(ErrorKind::Message(misuse), Origin::Us, retry)
+    }
+    /// An exchange that ended early.
+    pub(crate) fn reset(reset: Reset) -> Self {
+        let mut error = match reset.by {
+            ResetBy::Us(violation) => Self::violation(violation),
+            ResetBy::Peer(code) => Self::new(
+                ErrorKind::StreamReset(code),
+                Origin::Peer,
+                Retry::OnlyIfIdempotent,
+            ),
+            ResetBy::Connection(closed) => Self::closed(closed),
+        };
+        if reset.unprocessed {
+            error.retry = Retry::Safe;
+        }
+        error
+    }
+    /// A connection that ended.
+    pub(crate) fn closed(closed: Closed) -> Self {
+        match closed {
+            Closed::ByUs(violation) => Self::violation(violation),
+            Closed::ByPeer(code) => Self::new(
+                ErrorKind::ConnectionClosed(code),
+                Origin::Peer,
+                Retry::OnlyIfIdempotent,
+            ),
+            Closed::Transport => Self::new(
+                ErrorKind::TransportClosed,
+                Origin::Network,
+                Retry::OnlyIfIdempotent,
+            ),
+            Closed::Idle => Self::new(ErrorKind::Timeout, Origin::Peer, Retry::OnlyIfIdempotent)
+                .with_text("nothing happened on the connection for the idle time"),
+            Closed::Drained => Self::cancelled("the connection was drained"),
+        }
+    }
+    fn violation(violation: Violation) -> Self {
+        Self::new(
+            ErrorKind::Violation(violation),
+            Origin::Peer,
+            Retry::OnlyIfIdempotent,
+        )
+    }
+    /// Says it in other words than the kind's.
+    #[must_use]
+    pub(crate) fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into().into_boxed_str());
+        self
+    }
+    /// Names the cause.
+    #[must_use]
+    pub(crate) fn with_source(
+        mut self,
+        source: impl Into<Box<dyn error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+    /// Whose doing it is.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+    /// Whether the same request may be sent again.
+    pub fn retry(&self) -> Retry {
+        self.retry
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(text) = &self.text {
+            return f.write_str(text);
+        }
+        match self.kind {
+            ErrorKind::Config => f.write_str("a setting cannot be used"),
+            ErrorKind::Resolve => f.write_str("the name could not be resolved"),
+            ErrorKind::Connect => f.write_str("the connection could not be opened"),
+            ErrorKind::Tls => f.write_str("TLS failed"),
+            ErrorKind::Message(misuse) => misuse.fmt(f),
+            ErrorKind::Violation(violation) => write!(f, "the peer broke a rule: {violation}"),
+            ErrorKind::StreamReset(code) => {
+                write!(f, "the peer reset the stream with code {:#x}", code.0)
+            }
+            ErrorKind::ConnectionClosed(code) => {
+                write!(f, "the peer closed the connection with code {:#x}", code.0)
+            }
+            ErrorKind::TransportClosed => f.write_str("the transport closed"),
+            ErrorKind::Timeout => f.write_str("a deadline passed"),
+            ErrorKind::Refused => f.write_str("refused: no room to wait"),
+            ErrorKind::Cancelled => f.write_str("cancelled by our side"),
+            ErrorKind::Body => f.write_str("the body given to send failed"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Error");
+        shown
+            .field("kind", &self.kind)
+            .field("origin", &self.origin)
+            .field("retry", &self.retry);
+        if let Some(text) = &self.text {
+            shown.field("text", text);
+        }
+        if let Some(source) = &self.source {
+            shown.field("source", source);
+        }
+        shown.finish()
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

@@ -1,0 +1,3 @@
+//! Sockets: listeners that workers share a port through.
+
+pub(crate) mod listen;

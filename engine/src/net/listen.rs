@@ -1,0 +1,74 @@
+//! Listening sockets. Each worker has its own on the same port (SO_REUSEPORT), so that the kernel
+//! spreads connections and no accept is shared.
+
+use crate::error::Error;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+/// Opens `count` listeners on `address`. Port 0 is chosen once and shared by all.
+///
+/// # Errors
+/// Names the address and what to do: in use, not allowed, not ours.
+pub(crate) fn listeners(
+    mut address: SocketAddr,
+    count: usize,
+    backlog: u32,
+) -> Result<Vec<TcpListener>, Error> {
+    let mut listeners = Vec::with_capacity(count);
+    if address.port() != 0 {
+        // Two programs that share ports by SO_REUSEPORT would split connections unnoticed: one
+        // bind without it finds the other.
+        bind(address, false).map_err(|error| explain(address, error))?;
+    }
+    for _ in 0..count {
+        let listener = listen(address, backlog).map_err(|error| explain(address, error))?;
+        if address.port() == 0 {
+            address = listener
+                .local_addr()
+                .map_err(|error| explain(address, error))?;
+        }
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = bind(address, true)?;
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+fn bind(address: SocketAddr, share_port: bool) -> io::Result<Socket> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    if cfg!(unix) {
+        // A restarted server must not wait for old connections in TIME_WAIT. On Windows the
+        // option means something else.
+        socket.set_reuse_address(true)?;
+    }
+    #[cfg(unix)]
+    socket.set_reuse_port(share_port)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+fn explain(address: SocketAddr, error: io::Error) -> Error {
+    let text = match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "{address} is in use: another program listens there; stop it or take another port"
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("listening on {address} is not allowed: ports below 1024 need a privilege")
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            format!("{address} is not an address of this machine")
+        }
+        _ => format!("listening on {address} failed"),
+    };
+    Error::config(text).with_source(error)
+}

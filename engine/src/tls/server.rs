@@ -1,0 +1,100 @@
+//! A server's certificate and what it offers by ALPN.
+
+use crate::error::Error;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A server's TLS settings: a certificate chain with its key, h2 and http/1.1 by ALPN. SNI is
+/// not required.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    config: Arc<ServerConfig>,
+}
+
+impl Tls {
+    /// Reads a certificate chain (the server's own first) and a private key, both PEM.
+    ///
+    /// # Errors
+    /// Names the file and what is wrong with it: unreadable, without a certificate or key, or a
+    /// key that does not belong to the certificate.
+    pub fn from_pem_files(
+        certificate: impl AsRef<Path>,
+        key: impl AsRef<Path>,
+    ) -> Result<Self, Error> {
+        let (certificate, key) = (certificate.as_ref(), key.as_ref());
+        let chain = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| pem_error("the certificate file", certificate, error))?;
+        if chain.is_empty() {
+            return Err(Error::config(format!(
+                "the certificate file {} has no CERTIFICATE section",
+                certificate.display()
+            )));
+        }
+        let key_der = PrivateKeyDer::from_pem_file(key)
+            .map_err(|error| pem_error("the key file", key, error))?;
+        Self::from_der(chain, key_der)
+    }
+    /// A fresh certificate for `names` that no one but you will believe: for development.
+    ///
+    /// # Errors
+    /// When a name is neither a host name nor an address.
+    pub fn self_signed<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Result<Self, Error> {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let signed = rcgen::generate_simple_self_signed(names.clone()).map_err(|error| {
+            Error::config(format!("no certificate can be made for {names:?}")).with_source(error)
+        })?;
+        let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der())
+            .map_err(|error| Error::config(format!("the generated key is unusable: {error}")))?;
+        Self::from_der(vec![signed.cert.der().clone()], key)
+    }
+    /// Takes any rustls configuration as it is. Set `alpn_protocols` yourself.
+    pub fn from_rustls(config: Arc<ServerConfig>) -> Self {
+        Self { config }
+    }
+    fn from_der(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, Error> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+            .map_err(|error| {
+                Error::config("the certificate and its key cannot be used together")
+                    .with_source(error)
+            })?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Self {
+            config: Arc::new(config),
+        })
+    }
+    /// What rustls needs.
+    pub(crate) fn config(&self) -> &Arc<ServerConfig> {
+        &self.config
+    }
+    /// The chain of a self-signed certificate is what a client must trust; for tests.
+    #[doc(hidden)]
+    pub fn self_signed_with_root(names: &[&str]) -> Result<(Self, CertificateDer<'static>), Error> {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let signed = rcgen::generate_simple_self_signed(names).map_err(|error| {
+            Error::config("no certificate can be made for these names").with_source(error)
+        })?;
+        let root = signed.cert.der().clone();
+        let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der())
+            .map_err(|error| Error::config(format!("the generated key is unusable: {error}")))?;
+        Ok((Self::from_der(vec![root.clone()], key)?, root))
+    }
+}
+
+fn pem_error(what: &str, path: &Path, error: pem::Error) -> Error {
+    let text = match &error {
+        pem::Error::NoItemsFound => format!("{what} {} has no such PEM section", path.display()),
+        pem::Error::Io(_) => format!("{what} {} cannot be read", path.display()),
+        _ => format!("{what} {} is not valid PEM", path.display()),
+    };
+    Error::config(text).with_source(error)
+}
