@@ -2,5 +2,8 @@
 
 pub mod conn;
 pub mod frame;
+pub mod schedule;
+pub mod stream_state;
+pub mod streams;
 
 pub use conn::Conn;
