@@ -1,0 +1,43 @@
+//! What the pool sees of a connection. It never sees a version: an HTTP/1.1 connection and an
+//! HTTP/2 connection differ in their numbers only.
+
+/// A connection's report, made by whoever drives it, at most once per turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// How many more exchanges may start now.
+    pub free: u32,
+    /// Exchanges that are open.
+    pub active: u32,
+    /// How many dispatched requests the connection has taken over so far, in its whole life.
+    /// Requests dispatched but not yet taken are on their way and occupy room; counting both
+    /// ends makes the report right whatever crosses it.
+    pub taken: u64,
+    /// False until the peer has said how many exchanges it allows (HTTP/2: its SETTINGS).
+    pub settled: bool,
+    /// Whether it may get more.
+    pub standing: Standing,
+}
+
+/// Whether a connection may get new exchanges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Yes.
+    Open,
+    /// Never again: the peer said GOAWAY, or the connection is to close. Open exchanges go on.
+    Draining,
+    /// Not now: it has been silent for too long. Any byte from the peer clears it.
+    Suspect,
+}
+
+impl Capacity {
+    /// A connection that carries `free` exchanges, none yet.
+    pub fn fresh(free: u32, settled: bool) -> Self {
+        Self {
+            free,
+            active: 0,
+            taken: 0,
+            settled,
+            standing: Standing::Open,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Where the pool decides to reuse a connection, to open one, to wait or to refuse. Pure: the same
+//! view, the same decision. Carried out by [`Pool`](super::Pool) and the engine.
+//!
+//! Growth follows demand beyond the limits of what is there and what is coming, never a queue that
+//! our own send window caused (RFC 9113 section 9.1: SHOULD NOT open more than one connection).
+
+use super::ConnectionId;
+
+/// One origin as the decision sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct OriginView {
+    /// Requests that wait, the one in question included.
+    pub waiting: u32,
+    /// How many may wait.
+    pub waiting_max: u32,
+    /// The ready connection that should get the next request.
+    pub roomiest: Option<ConnectionId>,
+    /// Connections that count against the bound: draining ones do not, they are leaving.
+    pub connections: u32,
+    /// Attempts under way.
+    pub attempts: u32,
+    /// The bound on connections and attempts together.
+    pub connections_max: u32,
+    /// Sockets that the client as a whole may still open.
+    pub sockets_left: u32,
+    /// What one more connection is expected to carry; `None` while nobody has said.
+    pub per_connection: Option<u32>,
+    /// Exchanges expected of connections whose limit is not known yet.
+    pub coming: u32,
+    /// The last attempt failed: one at a time until one succeeds.
+    pub failing: bool,
+    /// A failed attempt forbids new ones for now.
+    pub backing_off: bool,
+}
+
+/// What to do with the request at the head of the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Start it on this connection.
+    Reuse(ConnectionId),
+    /// Begin so many attempts, and ask again.
+    Open(u32),
+    /// Let it wait.
+    Wait(WaitReason),
+    /// There is no place to wait.
+    Refuse,
+}
+
+/// Why a request is not on a connection yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WaitReason {
+    /// A connection is being opened.
+    Attempt,
+    /// A connection is open, but the peer has not said how many exchanges it allows.
+    Settings,
+    /// Every connection is full, and the bound on connections is reached.
+    Capacity,
+    /// The last attempt failed; the next one waits for its time.
+    BackOff,
+    /// The client's bound on sockets is reached by other origins.
+    Sockets,
+}
+
+impl WaitReason {
+    /// Every reason, for tables and metrics.
+    pub const ALL: [Self; 5] = [
+        Self::Attempt,
+        Self::Settings,
+        Self::Capacity,
+        Self::BackOff,
+        Self::Sockets,
+    ];
+
+    /// The reason in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Attempt => "a connection is being opened",
+            Self::Settings => "the peer has not said how many exchanges it allows",
+            Self::Capacity => "every connection is full and the bound on connections is reached",
+            Self::BackOff => "the last attempt failed and the next one waits for its time",
+            Self::Sockets => "the client's bound on sockets is reached",
+        }
+    }
+}
+
+/// Decides for the request at the head of the line.
+pub fn decide(origin: &OriginView) -> Decision {
+    if let Some(connection) = origin.roomiest {
+        return Decision::Reuse(connection);
+    }
+    if origin.waiting > origin.waiting_max {
+        return Decision::Refuse;
+    }
+    let (want, otherwise) = wanted(origin);
+    if want == 0 {
+        return Decision::Wait(otherwise);
+    }
+    if origin.failing && origin.attempts > 0 {
+        return Decision::Wait(WaitReason::Attempt);
+    }
+    let want = if origin.failing { 1 } else { want };
+    let bound_left = origin
+        .connections_max
+        .saturating_sub(origin.connections + origin.attempts);
+    let lacking = match (bound_left, origin.sockets_left) {
+        (0, _) if origin.attempts > 0 => Some(WaitReason::Attempt),
+        (0, _) => Some(WaitReason::Capacity),
+        (_, 0) => Some(WaitReason::Sockets),
+        _ if origin.backing_off => Some(WaitReason::BackOff),
+        _ => None,
+    };
+    match lacking {
+        Some(reason) => Decision::Wait(reason),
+        None => Decision::Open(want.min(bound_left).min(origin.sockets_left)),
+    }
+}
+
+/// How many more attempts the line deserves, and what it waits for when that is none.
+fn wanted(origin: &OriginView) -> (u32, WaitReason) {
+    let reason = if origin.attempts > 0 {
+        WaitReason::Attempt
+    } else {
+        WaitReason::Settings
+    };
+    let Some(per_connection) = origin.per_connection else {
+        // One attempt asks for all: until its answer nobody knows what a second would be good for.
+        let alone = origin.attempts == 0 && origin.connections == 0;
+        return (u32::from(alone && origin.waiting > 0), reason);
+    };
+    // A peer that allows nothing is answered by waiting, not by more connections to it.
+    if per_connection == 0 {
+        let alone = origin.attempts == 0 && origin.connections == 0;
+        return (u32::from(alone), WaitReason::Capacity);
+    }
+    let expected = origin
+        .coming
+        .saturating_add(origin.attempts.saturating_mul(per_connection));
+    let missing = origin.waiting.saturating_sub(expected);
+    (missing.div_ceil(per_connection), reason)
+}

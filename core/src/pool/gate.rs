@@ -1,0 +1,100 @@
+//! The gate: may one more request start on this connection now? One rule for every version.
+//!
+//! Invariant: `taken <= dispatched`; their difference is on its way to the connection and holds
+//! room that the connection's own report cannot know of yet.
+
+use super::capacity::{Capacity, Standing};
+
+/// Exchanges to start before the peer's limit is known and nothing is remembered of it. More would
+/// be a guess that the peer may refuse (RFC 9113 section 5.1.2 lets it).
+pub const UNSETTLED_EXCHANGES: u32 = 1;
+
+/// The dispatch gate of one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    report: Capacity,
+    dispatched: u64,
+    /// The limit remembered from earlier connections to the origin: the bound until `settled`.
+    hint: Option<u32>,
+}
+
+impl Gate {
+    /// The gate of a connection that has just reported for the first time.
+    pub fn new(report: Capacity, hint: Option<u32>) -> Self {
+        Self {
+            report,
+            dispatched: report.taken,
+            hint,
+        }
+    }
+
+    /// Takes a newer report.
+    pub fn handle_report(&mut self, report: Capacity) {
+        debug_assert!(report.taken <= self.dispatched);
+        self.report = report;
+    }
+
+    /// How many more requests may start now.
+    pub fn room(&self) -> u32 {
+        if self.report.standing != Standing::Open {
+            return 0;
+        }
+        let free = if self.report.settled {
+            self.report.free
+        } else {
+            let bound = self.hint.unwrap_or(UNSETTLED_EXCHANGES);
+            self.report
+                .free
+                .min(bound.saturating_sub(self.report.active))
+        };
+        free.saturating_sub(self.underway())
+    }
+
+    /// One request goes through. Only when there is [`room`](Self::room).
+    pub fn pass(&mut self) {
+        debug_assert!(self.room() > 0);
+        self.dispatched += 1;
+    }
+
+    /// Exchanges open or on their way.
+    pub fn active(&self) -> u32 {
+        self.report.active + self.underway()
+    }
+
+    /// The number of exchanges this connection carries at once, where that is known.
+    pub fn limit(&self) -> Option<u32> {
+        let open = self.report.settled && self.report.standing == Standing::Open;
+        open.then(|| self.report.free + self.report.active)
+    }
+
+    /// Whether the peer's limit is known.
+    pub fn is_settled(&self) -> bool {
+        self.report.settled
+    }
+
+    /// Whether it may get new requests.
+    pub fn standing(&self) -> Standing {
+        self.report.standing
+    }
+
+    /// The last report, as if the connection had said that it drains.
+    pub(super) fn draining_report(&self) -> Capacity {
+        Capacity {
+            standing: Standing::Draining,
+            ..self.report
+        }
+    }
+
+    /// How full it is, from 0 to 1000 per mille; a connection without room is full.
+    pub fn load_per_mille(&self) -> u32 {
+        let active = u64::from(self.active());
+        match active + u64::from(self.room()) {
+            0 => 1000,
+            limit => (active * 1000 / limit) as u32,
+        }
+    }
+
+    fn underway(&self) -> u32 {
+        (self.dispatched - self.report.taken) as u32
+    }
+}

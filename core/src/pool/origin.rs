@@ -1,0 +1,98 @@
+//! What makes two requests eligible for the same connection: everything that the handshake or the
+//! path depends on. Two requests that differ in any part never share a connection.
+
+use std::net::IpAddr;
+
+/// The key of the pool.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The host as the connection is made to, lower-case, an IPv6 address without brackets.
+    pub host: Box<str>,
+    /// The port, never 0.
+    pub port: u16,
+    /// Plain or TLS.
+    pub scheme: Scheme,
+    /// The versions that may be offered.
+    pub protocols: Protocols,
+    /// The name the certificate must have, when it is not `host`.
+    pub server_name: Option<Box<str>>,
+    /// The proxy in between, as its URL.
+    pub proxy: Option<Box<str>>,
+    /// Which of the client's TLS configurations (roots, client certificate) speaks.
+    pub tls_identity: u32,
+    /// The address to connect from.
+    pub local_address: Option<IpAddr>,
+}
+
+/// Plain or TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scheme {
+    /// `http`: no TLS; HTTP/2 only by prior knowledge (RFC 9113 section 3.3).
+    Http,
+    /// `https`: TLS; the version is what ALPN says.
+    Https,
+}
+
+impl Scheme {
+    /// The scheme as it stands in a URL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+    /// The port when the URL has none (RFC 9110 sections 4.2.1 and 4.2.2).
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+/// The versions that a request allows. Over TLS they become the ALPN list; without TLS, `H2_ONLY`
+/// is prior knowledge and everything else is HTTP/1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocols {
+    /// HTTP/2 preferred, HTTP/1.1 accepted.
+    H2AndH1,
+    /// HTTP/1.1 only.
+    H1Only,
+    /// HTTP/2 only.
+    H2Only,
+}
+
+impl Origin {
+    /// An origin without proxy, identity or address of its own.
+    pub fn new(scheme: Scheme, host: &str, port: u16, protocols: Protocols) -> Self {
+        Self {
+            host: host.to_ascii_lowercase().into(),
+            port,
+            scheme,
+            protocols,
+            server_name: None,
+            proxy: None,
+            tls_identity: 0,
+            local_address: None,
+        }
+    }
+
+    /// What is known about the version before the first connection: nothing when ALPN will say.
+    pub(super) fn foreseen(&self) -> Option<Multiplexing> {
+        match (self.protocols, self.scheme) {
+            (Protocols::H1Only, _) | (Protocols::H2AndH1, Scheme::Http) => Some(Multiplexing::No),
+            (Protocols::H2Only, _) => Some(Multiplexing::Yes),
+            (Protocols::H2AndH1, Scheme::Https) => None,
+        }
+    }
+}
+
+/// Whether connections of an origin carry many exchanges at once: all that the pool knows of a
+/// version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multiplexing {
+    /// One exchange, or the pipelining depth: HTTP/1.1.
+    No,
+    /// As many as the peer's limit allows: HTTP/2, HTTP/3.
+    Yes,
+}

@@ -1,0 +1,253 @@
+//! One origin's part of the pool: its line, its connections, and what is remembered of it.
+
+use super::ConnectionId;
+use super::connection::Connection;
+use super::decide::OriginView;
+use super::origin::{Multiplexing, Origin};
+use super::queue::Line;
+use super::slab::{Key, Slab};
+use std::time::{Duration, Instant};
+
+/// What an origin taught us, kept while the pool lives, so that later bursts do not ask again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Memory {
+    pub(super) multiplexing: Multiplexing,
+    /// The peer's limit on concurrent exchanges when we last knew it.
+    pub(super) limit: Option<u32>,
+    learned_at: Instant,
+}
+
+#[derive(Debug)]
+pub(super) struct OriginState {
+    pub(super) origin: Origin,
+    pub(super) line: Line,
+    /// Connections with room; the one that became ready last stands last.
+    pub(super) ready: Vec<Key>,
+    /// Connections whose limit is not known yet.
+    unsettled: Vec<Key>,
+    /// Connections that are open or suspect.
+    pub(super) connections: u32,
+    /// Connections that only finish what they have.
+    pub(super) draining: u32,
+    pub(super) attempts: u32,
+    memory: Option<Memory>,
+    /// Rounds of attempts that failed in a row.
+    failures: u32,
+    failed_at: Option<Instant>,
+    pub(super) not_before: Option<Instant>,
+    /// It stands in the pool's list of origins that wait for a socket.
+    pub(super) starved: bool,
+}
+
+impl OriginState {
+    pub(super) fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            line: Line::default(),
+            ready: Vec::new(),
+            unsettled: Vec::new(),
+            connections: 0,
+            draining: 0,
+            attempts: 0,
+            memory: None,
+            failures: 0,
+            failed_at: None,
+            not_before: None,
+            starved: false,
+        }
+    }
+
+    /// Nothing is open, coming or waiting: it may be forgotten.
+    pub(super) fn is_idle(&self) -> bool {
+        self.line.len() + self.connections + self.draining + self.attempts == 0
+    }
+
+    pub(super) fn view(
+        &self,
+        now: Instant,
+        connections: &Slab<Connection>,
+        bounds: &Bounds,
+    ) -> OriginView {
+        let multiplexing = self.multiplexing(now);
+        let per_connection = match multiplexing {
+            Some(Multiplexing::No) => Some(bounds.pipelining),
+            Some(Multiplexing::Yes) => self.limit_hint(now),
+            None => None,
+        };
+        OriginView {
+            waiting: self.line.len(),
+            waiting_max: bounds.waiting_max,
+            roomiest: self.roomiest(connections, bounds.avoid),
+            connections: self.connections,
+            attempts: self.attempts,
+            connections_max: bounds.connections_max(multiplexing),
+            sockets_left: bounds.sockets_left,
+            per_connection,
+            coming: self.coming(connections, per_connection),
+            failing: self.failures > 0,
+            backing_off: self.not_before.is_some_and(|at| at > now),
+        }
+    }
+
+    /// The least loaded of the connections that became ready last. An idle one is taken at once:
+    /// nothing is less loaded, and the most recently used is the least likely to be dead.
+    pub(super) fn roomiest(
+        &self,
+        connections: &Slab<Connection>,
+        avoid: Option<Key>,
+    ) -> Option<ConnectionId> {
+        let mut best: Option<(u32, Key)> = None;
+        for &key in self.ready.iter().rev().take(CHOICES_MAX) {
+            let Some(connection) = connections.get(key) else {
+                continue;
+            };
+            let load = match avoid == Some(key) {
+                // Better than nothing: a refusal may have been of the moment.
+                true => u32::MAX,
+                false => connection.gate.load_per_mille(),
+            };
+            if best.is_none_or(|(lowest, _)| load < lowest) {
+                best = Some((load, key));
+            }
+            if load == 0 {
+                break;
+            }
+        }
+        best.map(|(_, key)| ConnectionId(key))
+    }
+
+    fn coming(&self, connections: &Slab<Connection>, per_connection: Option<u32>) -> u32 {
+        let Some(expected) = per_connection else {
+            return 0;
+        };
+        let unsettled = self
+            .unsettled
+            .iter()
+            .filter_map(|&key| connections.get(key));
+        unsettled
+            .map(|connection| expected.saturating_sub(connection.gate.active()))
+            .fold(0, u32::saturating_add)
+    }
+
+    /// Files `connection` where its gate says it belongs now.
+    pub(super) fn refile(&mut self, key: Key, connection: &mut Connection) {
+        let has_room = connection.gate.room() > 0;
+        if has_room != connection.is_ready {
+            connection.is_ready = has_room;
+            if has_room {
+                self.ready.push(key);
+            } else {
+                remove_last(&mut self.ready, key);
+            }
+        }
+        let unsettled = !connection.gate.is_settled();
+        if unsettled != connection.is_unsettled {
+            connection.is_unsettled = unsettled;
+            if unsettled {
+                self.unsettled.push(key);
+            } else {
+                remove_last(&mut self.unsettled, key);
+            }
+        }
+    }
+
+    /// Takes a connection that is gone out of every list.
+    pub(super) fn forget(&mut self, key: Key, connection: &Connection) {
+        if connection.is_ready {
+            remove_last(&mut self.ready, key);
+        }
+        if connection.is_unsettled {
+            remove_last(&mut self.unsettled, key);
+        }
+        if connection.is_draining {
+            self.draining -= 1;
+        } else {
+            self.connections -= 1;
+        }
+    }
+
+    pub(super) fn multiplexing(&self, now: Instant) -> Option<Multiplexing> {
+        self.origin
+            .foreseen()
+            .or_else(|| self.memory(now).map(|memory| memory.multiplexing))
+    }
+
+    pub(super) fn limit_hint(&self, now: Instant) -> Option<u32> {
+        self.memory(now)?.limit
+    }
+
+    fn memory(&self, now: Instant) -> Option<Memory> {
+        self.memory
+            .filter(|memory| now.saturating_duration_since(memory.learned_at) < MEMORY_AGE_MAX)
+    }
+
+    pub(super) fn learn(&mut self, now: Instant, multiplexing: Multiplexing) {
+        self.failures = 0;
+        self.not_before = None;
+        let limit = self
+            .memory
+            .filter(|memory| memory.multiplexing == multiplexing)
+            .and_then(|memory| memory.limit);
+        self.memory = Some(Memory {
+            multiplexing,
+            limit,
+            learned_at: now,
+        });
+    }
+
+    pub(super) fn learn_limit(&mut self, limit: u32) {
+        if let Some(memory) = &mut self.memory {
+            memory.limit = Some(limit);
+        }
+    }
+
+    /// An attempt failed: the first costs nothing, then 100 ms, doubling to [`BACK_OFF_MAX`].
+    /// Attempts that were under way together count once. Returns when to try again, if later.
+    pub(super) fn back_off(&mut self, now: Instant, began: Instant) -> Option<Instant> {
+        if self.failed_at.is_some_and(|at| began < at) {
+            return None;
+        }
+        self.failed_at = Some(now);
+        let wait = match self.failures {
+            0 => None,
+            failures => Some(BACK_OFF_MIN * (1 << (failures - 1).min(8))),
+        };
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = wait.map(|wait| now + wait.min(BACK_OFF_MAX));
+        self.not_before
+    }
+}
+
+/// What [`OriginState::view`] needs to know of the pool around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) pipelining: u32,
+    pub(super) waiting_max: u32,
+    pub(super) connections_max: Option<u32>,
+    pub(super) sockets_left: u32,
+    pub(super) avoid: Option<Key>,
+}
+
+impl Bounds {
+    fn connections_max(&self, multiplexing: Option<Multiplexing>) -> u32 {
+        self.connections_max.unwrap_or(match multiplexing {
+            Some(Multiplexing::Yes) => super::CONNECTIONS_MULTIPLEXED_MAX,
+            Some(Multiplexing::No) | None => super::CONNECTIONS_MAX,
+        })
+    }
+}
+
+/// The connections that changed last stand at the end, so the search is short.
+fn remove_last(list: &mut Vec<Key>, key: Key) {
+    if let Some(at) = list.iter().rposition(|&other| other == key) {
+        list.remove(at);
+    }
+}
+
+/// Connections compared for the least load: enough that the choice is good, few enough that
+/// thousands of connections cost nothing.
+const CHOICES_MAX: usize = 16;
+/// Servers change: what was learned is asked again after a day.
+const MEMORY_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
+const BACK_OFF_MIN: Duration = Duration::from_millis(100);
+const BACK_OFF_MAX: Duration = Duration::from_secs(1);

@@ -1,0 +1,488 @@
+use super::*;
+
+/// A pool whose actions are sorted as they come, and a clock that only the test moves.
+struct Scene {
+    pool: Pool<u32>,
+    now: Instant,
+    origin: Origin,
+    attempts: Vec<AttemptId>,
+    dispatched: Vec<(u32, ConnectionId)>,
+    failed: Vec<(u32, Failure)>,
+    closed: Vec<ConnectionId>,
+}
+
+impl Scene {
+    fn new(config: PoolConfig) -> Self {
+        Self {
+            pool: Pool::new(config),
+            now: epoch(),
+            origin: Origin::new(Scheme::Https, "Example.ORG", 443, Protocols::H2AndH1),
+            attempts: Vec::new(),
+            dispatched: Vec::new(),
+            failed: Vec::new(),
+            closed: Vec::new(),
+        }
+    }
+    fn bounded(connections: u32) -> Self {
+        Self::new(PoolConfig {
+            connections_max: Some(connections),
+            ..PoolConfig::default()
+        })
+    }
+    fn carry_out(&mut self) {
+        while let Some(action) = self.pool.poll_action() {
+            match action {
+                Action::Open { attempt, .. } => self.attempts.push(attempt),
+                Action::Dispatch {
+                    request,
+                    connection,
+                } => self.dispatched.push((request, connection)),
+                Action::Fail { request, why } => self.failed.push((request, why)),
+                Action::Close { connection } => self.closed.push(connection),
+            }
+        }
+    }
+    fn submit(&mut self, request: u32) -> Option<Ticket> {
+        let ticket = self.pool.submit(self.now, &self.origin, request, None);
+        self.carry_out();
+        ticket
+    }
+    fn burst(&mut self, count: u32) -> Vec<Ticket> {
+        (0..count)
+            .filter_map(|request| self.submit(request))
+            .collect()
+    }
+    fn connect(&mut self, multiplexing: Multiplexing, capacity: Capacity) -> ConnectionId {
+        let attempt = self.attempts.remove(0);
+        let id = self
+            .pool
+            .handle_connected(self.now, attempt, multiplexing, capacity)
+            .unwrap();
+        self.carry_out();
+        id
+    }
+    fn connect_h1(&mut self) -> ConnectionId {
+        self.connect(Multiplexing::No, Capacity::fresh(1, true))
+    }
+    fn connect_h2(&mut self) -> ConnectionId {
+        self.connect(Multiplexing::Yes, Capacity::fresh(100, false))
+    }
+    fn report(&mut self, connection: ConnectionId, free: u32, active: u32, taken: u64) {
+        let capacity = Capacity {
+            free,
+            active,
+            taken,
+            settled: true,
+            standing: Standing::Open,
+        };
+        self.pool.handle_capacity(self.now, connection, capacity);
+        self.carry_out();
+    }
+    fn drain(&mut self, connection: ConnectionId, active: u32, taken: u64) {
+        let capacity = Capacity {
+            free: 0,
+            active,
+            taken,
+            settled: true,
+            standing: Standing::Draining,
+        };
+        self.pool.handle_capacity(self.now, connection, capacity);
+        self.carry_out();
+    }
+    fn fail_attempt(&mut self) {
+        let attempt = self.attempts.remove(0);
+        self.pool.handle_attempt_failed(self.now, attempt);
+        self.carry_out();
+    }
+    fn wait(&mut self, millis: u64) {
+        self.now += Duration::from_millis(millis);
+        self.pool.handle_timeout(self.now);
+        self.carry_out();
+    }
+    fn on(&self, connection: ConnectionId) -> usize {
+        let to = |(_, id): &&(u32, ConnectionId)| *id == connection;
+        self.dispatched.iter().filter(to).count()
+    }
+}
+
+#[test]
+fn a_cold_burst_opens_one_attempt_and_waits_for_it() {
+    let mut scene = Scene::new(PoolConfig::default());
+    let tickets = scene.burst(1000);
+    assert_eq!(scene.attempts.len(), 1);
+    assert!(scene.dispatched.is_empty());
+    let reason = scene.pool.wait_reason(scene.now, tickets[999]);
+    assert_eq!(reason, Some(WaitReason::Attempt));
+}
+
+#[test]
+fn an_h2_burst_grows_by_what_is_missing_over_the_limit() {
+    let mut scene = Scene::new(PoolConfig::default());
+    let tickets = scene.burst(1000);
+    let first = scene.connect_h2();
+    assert_eq!(scene.on(first), 1, "one exchange before SETTINGS");
+    assert!(
+        scene.attempts.is_empty(),
+        "nothing opens while the limit is unknown"
+    );
+    let reason = scene.pool.wait_reason(scene.now, tickets[999]);
+    assert_eq!(reason, Some(WaitReason::Settings));
+    scene.report(first, 99, 1, 1);
+    assert_eq!(scene.on(first), 100);
+    assert_eq!(scene.attempts.len(), 9, "900 wait, 100 fit on each");
+    while !scene.attempts.is_empty() {
+        let next = scene.connect_h2();
+        assert_eq!(
+            scene.on(next),
+            100,
+            "the remembered limit bounds a new connection at once"
+        );
+    }
+    assert_eq!(scene.dispatched.len(), 1000);
+}
+
+#[test]
+fn a_bounded_pool_never_opens_more_than_its_bound() {
+    let mut scene = Scene::bounded(4);
+    let tickets = scene.burst(2000);
+    let first = scene.connect_h2();
+    scene.report(first, 99, 1, 1);
+    assert_eq!(scene.attempts.len(), 3);
+    for _ in 0..3 {
+        scene.connect_h2();
+    }
+    assert_eq!(scene.dispatched.len(), 400);
+    assert_eq!(scene.pool.sockets(), 4);
+    let reason = scene.pool.wait_reason(scene.now, tickets[1999]);
+    assert_eq!(reason, Some(WaitReason::Capacity));
+    scene.report(first, 40, 60, 100);
+    assert_eq!(scene.dispatched.len(), 440, "freed room serves the line");
+    assert!(scene.attempts.is_empty());
+}
+
+#[test]
+fn one_connection_carries_everything_that_fits() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(5);
+    let only = scene.connect_h2();
+    scene.report(only, 99, 1, 1);
+    assert_eq!(scene.on(only), 5);
+    assert_eq!(scene.pool.sockets(), 1);
+}
+
+#[test]
+fn an_h1_answer_fans_the_burst_out_in_the_same_turn() {
+    let mut scene = Scene::bounded(64);
+    scene.burst(1000);
+    let first = scene.connect_h1();
+    assert_eq!(scene.on(first), 1, "the probe serves the first request");
+    assert_eq!(
+        scene.attempts.len(),
+        63,
+        "the rest fans out up to the bound, at once"
+    );
+}
+
+#[test]
+fn the_version_is_remembered_so_that_a_later_burst_does_not_ask_again() {
+    let mut scene = Scene::bounded(64);
+    scene.burst(1);
+    let first = scene.connect_h1();
+    scene.pool.handle_closed(scene.now, first);
+    scene.burst(10);
+    assert_eq!(scene.attempts.len(), 10);
+}
+
+#[test]
+fn a_day_later_the_version_is_asked_again() {
+    let mut scene = Scene::bounded(64);
+    scene.burst(1);
+    let first = scene.connect_h1();
+    scene.pool.handle_closed(scene.now, first);
+    scene.wait(25 * 3600 * 1000);
+    scene.burst(10);
+    assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
+fn without_tls_nobody_is_asked() {
+    let mut scene = Scene::bounded(64);
+    scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H2AndH1);
+    scene.burst(10);
+    assert_eq!(scene.attempts.len(), 10);
+}
+
+#[test]
+fn h1_reuses_the_connection_that_was_used_last() {
+    let mut scene = Scene::bounded(8);
+    scene.burst(3);
+    let first = scene.connect_h1();
+    let second = scene.connect_h1();
+    let third = scene.connect_h1();
+    scene.report(third, 1, 0, 1);
+    scene.report(first, 1, 0, 1);
+    scene.report(second, 1, 0, 1);
+    scene.dispatched.clear();
+    scene.burst(1);
+    assert_eq!(scene.on(second), 1);
+    scene.burst(1);
+    assert_eq!(scene.on(first), 1);
+}
+
+#[test]
+fn the_least_loaded_connection_gets_the_next_request() {
+    let mut scene = Scene::bounded(2);
+    scene.burst(2);
+    let first = scene.connect_h2();
+    scene.report(first, 0, 1, 1);
+    let second = scene.connect_h2();
+    scene.report(second, 99, 1, 1);
+    scene.report(first, 40, 60, 1);
+    scene.dispatched.clear();
+    scene.burst(3);
+    assert_eq!(scene.on(second), 3);
+}
+
+#[test]
+fn pipelining_is_h1s_alone() {
+    let mut scene = Scene::new(PoolConfig {
+        pipelining: 3,
+        ..PoolConfig::default()
+    });
+    scene.burst(9);
+    scene.connect(Multiplexing::No, Capacity::fresh(3, true));
+    assert_eq!(
+        scene.attempts.len(),
+        2,
+        "nine requests, three per connection"
+    );
+    scene.pool.set_pipelining(0);
+    assert_eq!(scene.pool.config().pipelining, 1, "less than one is none");
+}
+
+#[test]
+fn a_dead_host_fails_everybody_at_once() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1000);
+    scene.wait(10_000);
+    scene.fail_attempt();
+    assert_eq!(scene.failed.len(), 1000);
+    assert!(
+        scene
+            .failed
+            .iter()
+            .all(|(_, why)| *why == Failure::AttemptFailed)
+    );
+    assert!(scene.attempts.is_empty(), "nobody waits, nothing opens");
+}
+
+#[test]
+fn a_failed_attempt_fails_nobody_who_can_hope_for_a_connection() {
+    let mut scene = Scene::bounded(4);
+    scene.burst(300);
+    let first = scene.connect_h2();
+    scene.report(first, 99, 1, 1);
+    assert_eq!(scene.attempts.len(), 2);
+    scene.fail_attempt();
+    scene.fail_attempt();
+    assert!(scene.failed.is_empty());
+    scene.report(first, 100, 0, 100);
+    assert_eq!(scene.dispatched.len(), 200);
+}
+
+#[test]
+fn after_the_second_failure_attempts_wait_for_their_time() {
+    let mut scene = Scene::new(PoolConfig::default());
+    for _ in 0..2 {
+        scene.burst(1);
+        scene.wait(1);
+        scene.fail_attempt();
+    }
+    let ticket = scene.submit(7).unwrap();
+    assert!(scene.attempts.is_empty());
+    let reason = scene.pool.wait_reason(scene.now, ticket);
+    assert_eq!(reason, Some(WaitReason::BackOff));
+    scene.wait(99);
+    assert!(scene.attempts.is_empty());
+    scene.wait(1);
+    assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
+fn attempts_that_fail_together_count_as_one_failure() {
+    let mut scene = Scene::bounded(10);
+    scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H1Only);
+    scene.burst(10);
+    scene.wait(1);
+    for _ in 0..10 {
+        scene.fail_attempt();
+    }
+    scene.burst(1);
+    assert_eq!(scene.attempts.len(), 1, "the first failure costs no wait");
+}
+
+#[test]
+fn a_waiting_request_can_be_taken_out_once() {
+    let mut scene = Scene::new(PoolConfig::default());
+    let tickets = scene.burst(3);
+    assert_eq!(scene.pool.cancel(scene.now, tickets[1]), Some(1));
+    assert_eq!(scene.pool.cancel(scene.now, tickets[1]), None);
+    scene.connect(Multiplexing::Yes, Capacity::fresh(100, true));
+    let order: Vec<u32> = scene
+        .dispatched
+        .iter()
+        .map(|(request, _)| *request)
+        .collect();
+    assert_eq!(order, [0, 2]);
+    assert_eq!(
+        scene.pool.cancel(scene.now, tickets[0]),
+        None,
+        "it is on its way"
+    );
+}
+
+#[test]
+fn a_request_waits_no_longer_than_its_deadline() {
+    let mut scene = Scene::new(PoolConfig::default());
+    let deadline = scene.now + Duration::from_millis(50);
+    scene
+        .pool
+        .submit(scene.now, &scene.origin, 1, Some(deadline));
+    scene.pool.submit(scene.now, &scene.origin, 2, None);
+    scene.carry_out();
+    assert_eq!(scene.pool.next_deadline(), Some(deadline));
+    scene.wait(49);
+    assert!(scene.failed.is_empty());
+    scene.wait(1);
+    assert_eq!(
+        scene.failed,
+        [(1, Failure::QueueTimeout(WaitReason::Attempt))]
+    );
+    assert_eq!(scene.pool.next_deadline(), None);
+}
+
+#[test]
+fn what_a_connection_gives_back_goes_to_the_front_and_elsewhere() {
+    let mut scene = Scene::bounded(2);
+    scene.burst(4);
+    let first = scene.connect(Multiplexing::Yes, Capacity::fresh(1, true));
+    let second = scene.connect(Multiplexing::Yes, Capacity::fresh(1, true));
+    let origin = scene.origin.clone();
+    scene.pool.resubmit(scene.now, &origin, 0, None, first);
+    scene.carry_out();
+    scene.dispatched.clear();
+    scene.report(second, 2, 0, 1);
+    assert_eq!(scene.dispatched[0], (0, second));
+    // With nothing else to go to, even the connection that refused will do.
+    scene.dispatched.clear();
+    scene.pool.handle_closed(scene.now, second);
+    scene.report(first, 1, 0, 1);
+    scene.pool.resubmit(scene.now, &origin, 9, None, first);
+    scene.carry_out();
+    assert!(scene.dispatched.iter().any(|(_, id)| *id == first));
+}
+
+#[test]
+fn a_draining_connection_makes_room_for_its_successor() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(1);
+    let old = scene.connect_h2();
+    scene.drain(old, 1, 1);
+    scene.burst(1);
+    assert_eq!(scene.attempts.len(), 1);
+    scene.report(old, 100, 0, 1);
+    assert_eq!(scene.on(old), 1, "there is no way back from draining");
+}
+
+#[test]
+fn an_idle_connection_is_closed_after_its_time_and_gets_nothing_more() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1);
+    let id = scene.connect_h1();
+    scene.report(id, 1, 0, 1);
+    scene.wait(59_999);
+    assert!(scene.closed.is_empty());
+    scene.wait(1);
+    assert_eq!(scene.closed, [id]);
+    scene.burst(1);
+    assert_eq!(scene.on(id), 1);
+    assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
+fn a_limit_lowered_to_nothing_stops_the_line_and_opens_nothing() {
+    let mut scene = Scene::bounded(4);
+    scene.burst(1);
+    let id = scene.connect_h2();
+    scene.report(id, 0, 0, 1);
+    let ticket = scene.submit(5).unwrap();
+    assert!(scene.attempts.is_empty());
+    let reason = scene.pool.wait_reason(scene.now, ticket);
+    assert_eq!(reason, Some(WaitReason::Capacity));
+    scene.report(id, 10, 0, 1);
+    assert_eq!(scene.dispatched.len(), 2, "raised again, it goes on");
+}
+
+#[test]
+fn the_bound_on_sockets_makes_origins_take_turns() {
+    let mut scene = Scene::new(PoolConfig {
+        sockets_max: 1,
+        ..PoolConfig::default()
+    });
+    scene.burst(1);
+    let first = scene.connect_h1();
+    scene.origin = Origin::new(Scheme::Https, "other.example", 443, Protocols::H2AndH1);
+    let ticket = scene.submit(1).unwrap();
+    let reason = scene.pool.wait_reason(scene.now, ticket);
+    assert_eq!(reason, Some(WaitReason::Sockets));
+    scene.pool.handle_closed(scene.now, first);
+    scene.carry_out();
+    assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
+fn a_full_line_refuses_and_says_how_long_it_is() {
+    let mut scene = Scene::new(PoolConfig {
+        waiting_max: 2,
+        ..PoolConfig::default()
+    });
+    scene.burst(3);
+    assert_eq!(scene.failed, [(2, Failure::QueueFull(2))]);
+}
+
+#[test]
+fn shutting_down_settles_everything() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(2);
+    let id = scene.connect_h1();
+    scene.pool.shut_down();
+    scene.carry_out();
+    assert_eq!(scene.failed, [(1, Failure::ShutDown)]);
+    assert_eq!(scene.closed, [id]);
+    scene.burst(1);
+    assert_eq!(scene.failed.len(), 2);
+}
+
+#[test]
+fn the_statistics_say_why_the_line_stands() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(150);
+    let id = scene.connect_h2();
+    scene.report(id, 99, 1, 1);
+    let stats = &scene.pool.stats(scene.now)[0];
+    assert_eq!(
+        (stats.waiting, stats.active, stats.limit),
+        (50, 100, Some(100))
+    );
+    assert_eq!(stats.wait_reason, Some(WaitReason::Capacity));
+    assert_eq!(&*stats.origin.host, "example.org");
+    assert_eq!(scene.pool.totals().dispatched, 100);
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a test needs some instant to count from"
+)]
+fn epoch() -> Instant {
+    Instant::now()
+}
