@@ -121,3 +121,7 @@ impl Expected {
         self.left
     }
 }
+
+#[cfg(test)]
+#[path = "body_length_test.rs"]
+mod body_length_test;

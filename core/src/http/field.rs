@@ -329,3 +329,7 @@ impl PartialEq for Fields {
     }
 }
 impl Eq for Fields {}
+
+#[cfg(test)]
+#[path = "field_test.rs"]
+mod field_test;

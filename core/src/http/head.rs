@@ -478,3 +478,7 @@ const fn bit(pseudo: Token) -> u8 {
 }
 
 const _: () = assert!(Token::STATUS.index() + 1 == PSEUDO_COUNT);
+
+#[cfg(test)]
+#[path = "head_test.rs"]
+mod head_test;

@@ -11,3 +11,7 @@ pub fn is_safe(method: &[u8]) -> bool {
 pub fn is_idempotent(method: &[u8]) -> bool {
     is_safe(method) || matches!(method, b"PUT" | b"DELETE")
 }
+
+#[cfg(test)]
+#[path = "idempotence_test.rs"]
+mod idempotence_test;

@@ -60,3 +60,7 @@ impl Priority {
         priority
     }
 }
+
+#[cfg(test)]
+#[path = "priority_test.rs"]
+mod priority_test;

@@ -270,3 +270,7 @@ impl Utf8 {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "structured_test.rs"]
+mod structured_test;

@@ -1,0 +1,141 @@
+use super::*;
+use crate::http::{Fields, Version};
+
+fn fields(lines: &[(&str, &str)]) -> Fields {
+    let mut fields = Fields::new();
+    for (name, value) in lines {
+        fields.push_named(name.as_bytes(), value.as_bytes());
+    }
+    fields
+}
+
+fn request(method: &str, lines: &[(&str, &str)]) -> RequestHead {
+    let target: &[_] =
+        if method == "CONNECT" { &[(":authority", "a:1")] } else { &[(":path", "/")] };
+    let lines = [&[(":method", method)], target, &[("host", "a")], lines].concat();
+    RequestHead::from_fields(fields(&lines), Version::Http11).unwrap()
+}
+
+fn response(status: u16, lines: &[(&str, &str)]) -> ResponseHead {
+    ResponseHead::new(status, fields(lines), Version::Http11).unwrap()
+}
+
+const CHUNKED: (&str, &str) = ("transfer-encoding", "chunked");
+const FIVE: (&str, &str) = ("content-length", "5");
+
+#[test]
+fn a_request_has_a_body_only_if_it_says_so() {
+    for method in ["GET", "POST", "HEAD", "DELETE", "OWN"] {
+        assert_eq!(BodyLength::of_request(&request(method, &[])), Ok(BodyLength::None));
+        let known = BodyLength::of_request(&request(method, &[FIVE]));
+        assert_eq!(known, Ok(BodyLength::Known(5)));
+        let chunked = BodyLength::of_request(&request(method, &[CHUNKED]));
+        assert_eq!(chunked, Ok(BodyLength::Chunked));
+    }
+}
+
+#[test]
+fn connect_has_no_body() {
+    assert_eq!(BodyLength::of_request(&request("CONNECT", &[])), Ok(BodyLength::None));
+    for line in [FIVE, CHUNKED] {
+        let length = BodyLength::of_request(&request("CONNECT", &[line]));
+        assert_eq!(length, Err(Violation::ConnectMalformed));
+    }
+}
+
+#[test]
+fn chunked_stands_alone() {
+    use Violation::{TransferEncodingInvalid, TransferEncodingUnsupported};
+    let rows: &[(&[&str], Result<BodyLength, Violation>)] = &[
+        (&["chunked"], Ok(BodyLength::Chunked)),
+        (&["Chunked"], Ok(BodyLength::Chunked)),
+        (&["gzip, chunked"], Err(TransferEncodingUnsupported)),
+        (&["gzip", "chunked"], Err(TransferEncodingUnsupported)),
+        (&["chunked, gzip"], Err(TransferEncodingInvalid)),
+        (&["chunked, chunked"], Err(TransferEncodingInvalid)),
+        (&["chunked", "chunked"], Err(TransferEncodingInvalid)),
+        (&["gzip"], Err(TransferEncodingInvalid)),
+        (&["identity"], Err(TransferEncodingInvalid)),
+        (&["xchunked"], Err(TransferEncodingInvalid)),
+        (&["chunked;a=b"], Err(TransferEncodingInvalid)),
+        (&["chunked,"], Err(TransferEncodingInvalid)),
+        (&[", chunked"], Err(TransferEncodingInvalid)),
+        (&["", "chunked"], Err(TransferEncodingInvalid)),
+        (&[""], Err(TransferEncodingInvalid)),
+        (&["\"chunked\""], Err(TransferEncodingInvalid)),
+    ];
+    for (values, expected) in rows {
+        let lines: Vec<_> = values.iter().map(|&value| ("transfer-encoding", value)).collect();
+        assert_eq!(BodyLength::of_request(&request("POST", &lines)), *expected, "{values:?}");
+        let of_response = BodyLength::of_response(b"GET", &response(200, &lines));
+        assert_eq!(of_response, *expected, "{values:?} in a response");
+    }
+}
+
+#[test]
+fn the_table_of_responses() {
+    use BodyLength::*;
+    // Method, status, without framing, with content-length, chunked.
+    let rows = [
+        ("GET", 200, UntilClose, Known(5), Chunked),
+        ("GET", 404, UntilClose, Known(5), Chunked),
+        ("GET", 205, UntilClose, Known(5), Chunked),
+        ("HEAD", 200, None, None, None),
+        ("HEAD", 404, None, None, None),
+        ("GET", 100, None, None, None),
+        ("GET", 103, None, None, None),
+        ("GET", 204, None, None, None),
+        ("GET", 304, None, None, None),
+        ("GET", 101, Tunnel, Tunnel, Tunnel),
+        ("CONNECT", 200, Tunnel, Tunnel, Tunnel),
+        ("CONNECT", 299, Tunnel, Tunnel, Tunnel),
+        ("CONNECT", 204, None, None, None),
+        ("CONNECT", 407, UntilClose, Known(5), Chunked),
+    ];
+    for (method, status, plain, known, chunked) in rows {
+        for (lines, expected) in [(&[][..], plain), (&[FIVE], known), (&[CHUNKED], chunked)] {
+            let length = BodyLength::of_response(method.as_bytes(), &response(status, lines));
+            assert_eq!(length, Ok(expected), "{method} {status} {lines:?}");
+        }
+    }
+}
+
+#[test]
+fn a_body_is_as_long_as_content_length_says() {
+    let mut expected = Expected::of_request(&request("POST", &[FIVE]));
+    expected.receive(2).unwrap();
+    assert_eq!(expected.end(), Err(Violation::ContentLengthMismatch));
+    expected.receive(3).unwrap();
+    expected.receive(0).unwrap();
+    assert_eq!(expected.left(), Some(0));
+    expected.end().unwrap();
+    assert_eq!(expected.receive(1), Err(Violation::ContentLengthMismatch));
+}
+
+#[test]
+fn without_content_length_any_body_will_do() {
+    let mut expected = Expected::of_request(&request("POST", &[]));
+    expected.receive(u64::MAX).unwrap();
+    expected.receive(u64::MAX).unwrap();
+    expected.end().unwrap();
+}
+
+#[test]
+fn head_204_and_304_announce_a_length_and_send_nothing() {
+    for (method, status) in [("HEAD", 200), ("GET", 204), ("GET", 304)] {
+        let head = response(status, &[FIVE]);
+        let mut expected = Expected::of_response(method.as_bytes(), &head);
+        expected.end().unwrap();
+        expected.receive(0).unwrap();
+        assert_eq!(expected.receive(1), Err(Violation::ContentLengthMismatch));
+    }
+    let expected = Expected::of_response(b"GET", &response(200, &[FIVE]));
+    assert_eq!(expected.end(), Err(Violation::ContentLengthMismatch));
+}
+
+#[test]
+fn a_tunnel_has_no_length() {
+    let mut expected = Expected::of_response(b"CONNECT", &response(200, &[FIVE]));
+    expected.receive(100).unwrap();
+    expected.end().unwrap();
+}
