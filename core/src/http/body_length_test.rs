@@ -10,8 +10,11 @@ fn fields(lines: &[(&str, &str)]) -> Fields {
 }
 
 fn request(method: &str, lines: &[(&str, &str)]) -> RequestHead {
-    let target: &[_] =
-        if method == "CONNECT" { &[(":authority", "a:1")] } else { &[(":path", "/")] };
+    let target: &[_] = if method == "CONNECT" {
+        &[(":authority", "a:1")]
+    } else {
+        &[(":path", "/")]
+    };
     let lines = [&[(":method", method)], target, &[("host", "a")], lines].concat();
     RequestHead::from_fields(fields(&lines), Version::Http11).unwrap()
 }
@@ -26,7 +29,10 @@ const FIVE: (&str, &str) = ("content-length", "5");
 #[test]
 fn a_request_has_a_body_only_if_it_says_so() {
     for method in ["GET", "POST", "HEAD", "DELETE", "OWN"] {
-        assert_eq!(BodyLength::of_request(&request(method, &[])), Ok(BodyLength::None));
+        assert_eq!(
+            BodyLength::of_request(&request(method, &[])),
+            Ok(BodyLength::None)
+        );
         let known = BodyLength::of_request(&request(method, &[FIVE]));
         assert_eq!(known, Ok(BodyLength::Known(5)));
         let chunked = BodyLength::of_request(&request(method, &[CHUNKED]));
@@ -36,7 +42,10 @@ fn a_request_has_a_body_only_if_it_says_so() {
 
 #[test]
 fn connect_has_no_body() {
-    assert_eq!(BodyLength::of_request(&request("CONNECT", &[])), Ok(BodyLength::None));
+    assert_eq!(
+        BodyLength::of_request(&request("CONNECT", &[])),
+        Ok(BodyLength::None)
+    );
     for line in [FIVE, CHUNKED] {
         let length = BodyLength::of_request(&request("CONNECT", &[line]));
         assert_eq!(length, Err(Violation::ConnectMalformed));
@@ -65,8 +74,15 @@ fn chunked_stands_alone() {
         (&["\"chunked\""], Err(TransferEncodingInvalid)),
     ];
     for (values, expected) in rows {
-        let lines: Vec<_> = values.iter().map(|&value| ("transfer-encoding", value)).collect();
-        assert_eq!(BodyLength::of_request(&request("POST", &lines)), *expected, "{values:?}");
+        let lines: Vec<_> = values
+            .iter()
+            .map(|&value| ("transfer-encoding", value))
+            .collect();
+        assert_eq!(
+            BodyLength::of_request(&request("POST", &lines)),
+            *expected,
+            "{values:?}"
+        );
         let of_response = BodyLength::of_response(b"GET", &response(200, &lines));
         assert_eq!(of_response, *expected, "{values:?} in a response");
     }

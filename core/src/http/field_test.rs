@@ -13,7 +13,12 @@ fn every_token_round_trips() {
 fn what_is_no_token_has_none() {
     for token in Token::all() {
         let name = token.as_str();
-        for near in [name.to_ascii_uppercase(), format!("{name}x"), format!("x{name}"), name[1..].into()] {
+        for near in [
+            name.to_ascii_uppercase(),
+            format!("{name}x"),
+            format!("x{name}"),
+            name[1..].into(),
+        ] {
             let found = Token::from_name(near.as_bytes());
             assert!(found.is_none_or(|found| found.as_str() == near), "{near}");
         }
@@ -43,7 +48,10 @@ const QPACK_STATIC_NAMES: &str = "access-control-allow-headers access-control-al
 #[test]
 fn every_static_name_has_a_token() {
     assert_eq!(HPACK_STATIC_NAMES.split_whitespace().count(), 52);
-    for name in HPACK_STATIC_NAMES.split_whitespace().chain(QPACK_STATIC_NAMES.split_whitespace()) {
+    for name in HPACK_STATIC_NAMES
+        .split_whitespace()
+        .chain(QPACK_STATIC_NAMES.split_whitespace())
+    {
         assert!(Token::from_name(name.as_bytes()).is_some(), "{name}");
     }
 }
@@ -55,9 +63,16 @@ fn fields_keep_their_order_and_their_values() {
     fields.push_named(b"x-own", b"1");
     fields.push_named(b"cookie", b"");
     fields.push_named(b"x-own", b"2");
-    let seen: Vec<_> = fields.iter().map(|field| (field.name, field.value)).collect();
-    let expected: [(&[u8], &[u8]); 4] =
-        [(b"accept", b"*/*"), (b"x-own", b"1"), (b"cookie", b""), (b"x-own", b"2")];
+    let seen: Vec<_> = fields
+        .iter()
+        .map(|field| (field.name, field.value))
+        .collect();
+    let expected: [(&[u8], &[u8]); 4] = [
+        (b"accept", b"*/*"),
+        (b"x-own", b"1"),
+        (b"cookie", b""),
+        (b"x-own", b"2"),
+    ];
     assert_eq!(seen, expected);
     assert_eq!(fields.at(2).unwrap().token, Some(Token::COOKIE));
     assert_eq!(fields.at(4), None);
@@ -83,5 +98,8 @@ fn sensitive_values_are_not_printed() {
     fields.push(Token::ACCEPT, b"shown");
     fields.mark_sensitive(Token::AUTHORIZATION);
     let printed = format!("{fields:?}");
-    assert!(!printed.contains("secret") && printed.contains("shown"), "{printed}");
+    assert!(
+        !printed.contains("secret") && printed.contains("shown"),
+        "{printed}"
+    );
 }

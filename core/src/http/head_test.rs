@@ -18,7 +18,11 @@ fn request(version: Version, lines: Lines<'_>) -> Result<RequestHead, Violation>
 fn h2(lines: Lines<'_>) -> Result<RequestHead, Violation> {
     let framed = request(Version::Http2, lines);
     let http3 = request(Version::Http3, lines);
-    assert_eq!(framed.as_ref().err(), http3.as_ref().err(), "HTTP/3 has the same rules");
+    assert_eq!(
+        framed.as_ref().err(),
+        http3.as_ref().err(),
+        "HTTP/3 has the same rules"
+    );
     framed
 }
 
@@ -32,7 +36,11 @@ fn h1(lines: Lines<'_>) -> Result<RequestHead, Violation> {
 }
 
 fn h1_get(more: Lines<'_>) -> Result<RequestHead, Violation> {
-    h1(&[&[(":method", "GET"), (":path", "/"), ("host", "example.com")][..], more].concat())
+    h1(&[
+        &[(":method", "GET"), (":path", "/"), ("host", "example.com")][..],
+        more,
+    ]
+    .concat())
 }
 
 const GET: [(&str, &str); 4] = [
@@ -52,7 +60,13 @@ fn refused<T>(result: Result<T, Violation>, expected: Violation) {
 
 /// The GET with one of its pseudo-fields replaced.
 fn h2_with(name: &str, value: &str) -> Result<RequestHead, Violation> {
-    let lines = GET.map(|line| if line.0 == name { (line.0, value) } else { line });
+    let lines = GET.map(|line| {
+        if line.0 == name {
+            (line.0, value)
+        } else {
+            line
+        }
+    });
     h2(&lines)
 }
 
@@ -72,8 +86,13 @@ fn a_request_says_what_was_asked() {
 
 #[test]
 fn pseudo_fields_may_come_in_any_order_among_themselves() {
-    let head = h2(&[(":path", "/"), (":authority", "a"), (":scheme", "http"), (":method", "PUT")])
-        .unwrap();
+    let head = h2(&[
+        (":path", "/"),
+        (":authority", "a"),
+        (":scheme", "http"),
+        (":method", "PUT"),
+    ])
+    .unwrap();
     assert_eq!((head.method(), head.path()), (&b"PUT"[..], Some(&b"/"[..])));
 }
 
@@ -117,7 +136,9 @@ fn a_missing_pseudo_field_is_refused() {
 
 #[test]
 fn a_field_name_is_a_lower_case_token() {
-    for name in ["", "Accept", "x own", "x\0", "x\r", "x\n", "x:y", "x\u{e9}", "(x)", "x/y", "x\x7f"] {
+    for name in [
+        "", "Accept", "x own", "x\0", "x\r", "x\n", "x:y", "x\u{e9}", "(x)", "x/y", "x\x7f",
+    ] {
         refused(h2_get(&[(name, "1")]), FieldNameInvalid);
         refused(h1_get(&[(name, "1")]), FieldNameInvalid);
     }
@@ -133,7 +154,10 @@ fn a_field_value_has_no_control_character_at_any_place() {
             for name in [&b"accept"[..], b"x-own"] {
                 let mut fields = section(&GET);
                 fields.push_named(name, &value);
-                refused(RequestHead::from_fields(fields, Version::Http2), FieldValueInvalid);
+                refused(
+                    RequestHead::from_fields(fields, Version::Http2),
+                    FieldValueInvalid,
+                );
             }
         }
     }
@@ -152,11 +176,20 @@ fn a_field_value_has_no_space_at_an_end() {
 
 #[test]
 fn connection_specific_fields_do_not_exist_in_http_2() {
-    for name in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] {
+    for name in [
+        "connection",
+        "proxy-connection",
+        "keep-alive",
+        "transfer-encoding",
+        "upgrade",
+    ] {
         for value in ["", "chunked", "keep-alive"] {
             refused(h2_get(&[(name, value)]), ConnectionFieldForbidden);
             let fields = section(&[(":status", "200"), (name, value)]);
-            refused(ResponseHead::from_fields(fields, Version::Http2), ConnectionFieldForbidden);
+            refused(
+                ResponseHead::from_fields(fields, Version::Http2),
+                ConnectionFieldForbidden,
+            );
             refused(
                 ResponseHead::new(200, section(&[(name, value)]), Version::Http2),
                 ConnectionFieldForbidden,
@@ -178,7 +211,17 @@ fn te_may_only_say_trailers_in_http_2() {
 
 #[test]
 fn content_length_is_one_number() {
-    let bad = ["", "+5", "-5", "5, 5", "5,5", "0x5", "5.0", "five", "18446744073709551616"];
+    let bad = [
+        "",
+        "+5",
+        "-5",
+        "5, 5",
+        "5,5",
+        "0x5",
+        "5.0",
+        "five",
+        "18446744073709551616",
+    ];
     for value in bad {
         refused(h2_get(&[("content-length", value)]), ContentLengthInvalid);
         refused(h1_get(&[("content-length", value)]), ContentLengthInvalid);
@@ -201,7 +244,10 @@ fn content_length_beside_transfer_encoding_is_refused_in_either_order() {
     refused(h1_get(&[length, coding]), ContentLengthConflict);
     refused(h1_get(&[coding, length]), ContentLengthConflict);
     let fields = section(&[length, coding]);
-    refused(ResponseHead::new(200, fields, Version::Http11), ContentLengthConflict);
+    refused(
+        ResponseHead::new(200, fields, Version::Http11),
+        ContentLengthConflict,
+    );
 }
 
 #[test]
@@ -211,17 +257,29 @@ fn http_1_0_has_no_transfer_encoding_and_at_most_one_host() {
     with(&[]).unwrap();
     with(&[("host", "a")]).unwrap();
     refused(with(&[("host", "a"), ("host", "a")]), HostMissing);
-    refused(with(&[("transfer-encoding", "chunked")]), TransferEncodingInvalid);
+    refused(
+        with(&[("transfer-encoding", "chunked")]),
+        TransferEncodingInvalid,
+    );
 }
 
 #[test]
 fn http_1_1_has_exactly_one_host() {
     refused(h1(&[(":method", "GET"), (":path", "/")]), HostMissing);
     refused(h1_get(&[("host", "example.com")]), HostMissing);
-    let absolute = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/")];
+    let absolute = [
+        (":method", "GET"),
+        (":scheme", "http"),
+        (":authority", "a"),
+        (":path", "/"),
+    ];
     refused(h1(&absolute), HostMissing);
     let empty = h1(&[(":method", "GET"), (":path", "/"), ("host", "")]).unwrap();
-    assert_eq!(empty.authority(), Some(&b""[..]), "RFC 9112 section 3.2 allows it");
+    assert_eq!(
+        empty.authority(),
+        Some(&b""[..]),
+        "RFC 9112 section 3.2 allows it"
+    );
 }
 
 #[test]
@@ -243,28 +301,75 @@ fn host_and_authority_say_the_same_in_http_2() {
     refused(h2_get(&[("host", "example.org")]), AuthorityConflict);
     refused(h2_get(&[("host", "example.com:443")]), AuthorityConflict);
     refused(h2_get(&[("host", "")]), AuthorityConflict);
-    refused(h2_get(&[("host", "example.com"), ("host", "example.com")]), AuthorityConflict);
-    let alone =
-        h2(&[(":method", "GET"), (":scheme", "http"), (":path", "/"), ("host", "a.example")]);
+    refused(
+        h2_get(&[("host", "example.com"), ("host", "example.com")]),
+        AuthorityConflict,
+    );
+    let alone = h2(&[
+        (":method", "GET"),
+        (":scheme", "http"),
+        (":path", "/"),
+        ("host", "a.example"),
+    ]);
     assert_eq!(alone.unwrap().authority(), Some(&b"a.example"[..]));
 }
 
 #[test]
 fn an_authority_is_a_host_with_an_optional_port() {
     let bad = [
-        "user@example.com", "user:secret@example.com", "example.com/", "example.com?", "a#b", "a\\b",
-        "a b", " a", "a ", "a:b", "a:1:2", "a:+1", "a:65536", ":80", ":", "[::1", "::1", "[]", "[::1]a",
-        "[::1]:x", "[::1@]", "a[", "a,b\0", "\u{e9}", "a<b", "",
+        "user@example.com",
+        "user:secret@example.com",
+        "example.com/",
+        "example.com?",
+        "a#b",
+        "a\\b",
+        "a b",
+        " a",
+        "a ",
+        "a:b",
+        "a:1:2",
+        "a:+1",
+        "a:65536",
+        ":80",
+        ":",
+        "[::1",
+        "::1",
+        "[]",
+        "[::1]a",
+        "[::1]:x",
+        "[::1@]",
+        "a[",
+        "a,b\0",
+        "\u{e9}",
+        "a<b",
+        "",
     ];
     for authority in bad {
         refused(h2_with(":authority", authority), AuthorityInvalid);
     }
     for host in bad.iter().filter(|host| !host.is_empty()) {
         let valid_value = host.trim() == *host && !host.contains('\0');
-        let expected = if valid_value { AuthorityInvalid } else { FieldValueInvalid };
-        refused(h1(&[(":method", "GET"), (":path", "/"), ("host", host)]), expected);
+        let expected = if valid_value {
+            AuthorityInvalid
+        } else {
+            FieldValueInvalid
+        };
+        refused(
+            h1(&[(":method", "GET"), (":path", "/"), ("host", host)]),
+            expected,
+        );
     }
-    for authority in ["a", "a:", "a:0", "a:65535", "A-_.~", "1.2.3.4:80", "[::1]", "[::1]:443", "a%20b"] {
+    for authority in [
+        "a",
+        "a:",
+        "a:0",
+        "a:65535",
+        "A-_.~",
+        "1.2.3.4:80",
+        "[::1]",
+        "[::1]:443",
+        "a%20b",
+    ] {
         h2_with(":authority", authority).unwrap();
     }
 }
@@ -279,10 +384,16 @@ fn a_scheme_without_authority_needs_none() {
 fn a_method_is_a_token() {
     for method in ["", "GE T", "GET ", "GET\r\nhost: x", "G\0", "G/", "\u{e9}"] {
         refused(h2_with(":method", method), MethodInvalid);
-        refused(h1(&[(":method", method), (":path", "/"), ("host", "a")]), MethodInvalid);
+        refused(
+            h1(&[(":method", method), (":path", "/"), ("host", "a")]),
+            MethodInvalid,
+        );
     }
     for method in ["get", "M-SEARCH", "!#$%&'*+.^_`|~0"] {
-        assert_eq!(h2_with(":method", method).unwrap().method(), method.as_bytes());
+        assert_eq!(
+            h2_with(":method", method).unwrap().method(),
+            method.as_bytes()
+        );
     }
 }
 
@@ -298,12 +409,39 @@ fn a_scheme_is_a_uri_scheme() {
 
 #[test]
 fn a_path_begins_with_a_slash_and_has_no_space() {
-    let bad = ["", "a", "?q", "http://a/", "/a b", "/\t", "/\r", "/\n", "/\0", "/\x7f", "/#f", " /", "/ ", "*", "*a"];
+    let bad = [
+        "",
+        "a",
+        "?q",
+        "http://a/",
+        "/a b",
+        "/\t",
+        "/\r",
+        "/\n",
+        "/\0",
+        "/\x7f",
+        "/#f",
+        " /",
+        "/ ",
+        "*",
+        "*a",
+    ];
     for path in bad {
         refused(h2_with(":path", path), PathInvalid);
-        refused(h1(&[(":method", "GET"), (":path", path), ("host", "a")]), PathInvalid);
+        refused(
+            h1(&[(":method", "GET"), (":path", path), ("host", "a")]),
+            PathInvalid,
+        );
     }
-    for path in ["/", "//", "/a?b=c&d", "/%00", "/*", "/\u{fc}", "/{}|\\^`\"<>"] {
+    for path in [
+        "/",
+        "//",
+        "/a?b=c&d",
+        "/%00",
+        "/*",
+        "/\u{fc}",
+        "/{}|\\^`\"<>",
+    ] {
         h2_with(":path", path).unwrap();
     }
 }
@@ -311,7 +449,12 @@ fn a_path_begins_with_a_slash_and_has_no_space() {
 #[test]
 fn the_asterisk_is_for_options_only() {
     let asterisk = |method| {
-        h2(&[(":method", method), (":scheme", "http"), (":authority", "a"), (":path", "*")])
+        h2(&[
+            (":method", method),
+            (":scheme", "http"),
+            (":authority", "a"),
+            (":path", "*"),
+        ])
     };
     assert_eq!(asterisk("OPTIONS").unwrap().path(), Some(&b"*"[..]));
     refused(asterisk("GET"), PathInvalid);
@@ -324,14 +467,32 @@ fn connect_has_a_method_and_an_authority_with_a_port() {
     let head = h2(&connect).unwrap();
     assert_eq!((head.path(), head.scheme()), (None, None));
     assert_eq!(head.authority(), Some(&b"example.com:443"[..]));
-    refused(h2(&[&connect[..], &[(":path", "/")]].concat()), ConnectMalformed);
-    refused(h2(&[&connect[..], &[(":scheme", "https")]].concat()), ConnectMalformed);
+    refused(
+        h2(&[&connect[..], &[(":path", "/")]].concat()),
+        ConnectMalformed,
+    );
+    refused(
+        h2(&[&connect[..], &[(":scheme", "https")]].concat()),
+        ConnectMalformed,
+    );
     refused(h2(&connect[..1]), ConnectMalformed);
-    refused(h2(&[connect[0], ("host", "example.com:443")]), ConnectMalformed);
-    refused(h2(&[connect[0], (":authority", "example.com")]), ConnectMalformed);
-    refused(h2(&[connect[0], (":authority", "example.com:")]), ConnectMalformed);
+    refused(
+        h2(&[connect[0], ("host", "example.com:443")]),
+        ConnectMalformed,
+    );
+    refused(
+        h2(&[connect[0], (":authority", "example.com")]),
+        ConnectMalformed,
+    );
+    refused(
+        h2(&[connect[0], (":authority", "example.com:")]),
+        ConnectMalformed,
+    );
     h1(&[&connect[..], &[("host", "example.com")]].concat()).unwrap();
-    refused(h1(&[&connect[..], &[(":path", "/"), ("host", "a")]].concat()), ConnectMalformed);
+    refused(
+        h1(&[&connect[..], &[(":path", "/"), ("host", "a")]].concat()),
+        ConnectMalformed,
+    );
     refused(h1(&connect), HostMissing);
 }
 
@@ -372,16 +533,25 @@ fn extended_connect_has_every_pseudo_field() {
 fn cookie_crumbs_are_joined() {
     assert_eq!(h2_get(&[]).unwrap().cookie(), None);
     let one = h2_get(&[("cookie", "a=b; c=d")]).unwrap();
-    assert!(matches!(one.cookie(), Some(Cow::Borrowed(b"a=b; c=d"))), "no copy of one");
-    let many =
-        h2_get(&[("cookie", "a=b"), ("accept", "*/*"), ("cookie", "c=d"), ("cookie", "e=f")]);
+    assert!(
+        matches!(one.cookie(), Some(Cow::Borrowed(b"a=b; c=d"))),
+        "no copy of one"
+    );
+    let many = h2_get(&[
+        ("cookie", "a=b"),
+        ("accept", "*/*"),
+        ("cookie", "c=d"),
+        ("cookie", "e=f"),
+    ]);
     assert_eq!(many.unwrap().cookie().unwrap(), &b"a=b; c=d; e=f"[..]);
 }
 
 #[test]
 fn a_status_is_three_digits_from_100_to_599() {
     let status = |value| ResponseHead::from_fields(section(&[(":status", value)]), Version::Http2);
-    for value in ["", "20", "2000", "099", "600", "999", "abc", "2 0", "+20", "-20", "000"] {
+    for value in [
+        "", "20", "2000", "099", "600", "999", "abc", "2 0", "+20", "-20", "000",
+    ] {
         refused(status(value), StatusInvalid);
     }
     for (value, number) in [("100", 100), ("200", 200), ("599", 599)] {
@@ -390,31 +560,52 @@ fn a_status_is_three_digits_from_100_to_599() {
     assert!(status("103").unwrap().is_interim());
     assert!(!status("200").unwrap().is_interim());
     for number in [0, 99, 600, u16::MAX] {
-        refused(ResponseHead::new(number, Fields::new(), Version::Http11), StatusInvalid);
+        refused(
+            ResponseHead::new(number, Fields::new(), Version::Http11),
+            StatusInvalid,
+        );
     }
 }
 
 #[test]
 fn switching_protocols_is_for_http_1_1() {
     ResponseHead::new(101, Fields::new(), Version::Http11).unwrap();
-    refused(ResponseHead::new(101, Fields::new(), Version::Http2), SwitchingProtocolsForbidden);
+    refused(
+        ResponseHead::new(101, Fields::new(), Version::Http2),
+        SwitchingProtocolsForbidden,
+    );
     let fields = section(&[(":status", "101")]);
-    refused(ResponseHead::from_fields(fields, Version::Http2), SwitchingProtocolsForbidden);
+    refused(
+        ResponseHead::from_fields(fields, Version::Http2),
+        SwitchingProtocolsForbidden,
+    );
 }
 
 #[test]
 fn a_response_has_status_and_no_other_pseudo_field() {
-    let response = |lines| ResponseHead::from_fields(section(lines), Version::Http2);
+    let response = |lines: Lines<'_>| ResponseHead::from_fields(section(lines), Version::Http2);
     let head = response(&[(":status", "200"), ("server", "x"), ("content-length", "3")]).unwrap();
     assert_eq!(head.fields().len(), 2);
     assert_eq!(head.content_length(), Some(3));
     refused(response(&[]), PseudoFieldMissing);
     refused(response(&[("server", "x")]), PseudoFieldMissing);
-    refused(response(&[("server", "x"), (":status", "200")]), PseudoFieldLate);
-    refused(response(&[(":status", "200"), (":status", "200")]), PseudoFieldRepeated);
-    refused(response(&[(":status", "200"), (":path", "/")]), PseudoFieldUnknown);
+    refused(
+        response(&[("server", "x"), (":status", "200")]),
+        PseudoFieldLate,
+    );
+    refused(
+        response(&[(":status", "200"), (":status", "200")]),
+        PseudoFieldRepeated,
+    );
+    refused(
+        response(&[(":status", "200"), (":path", "/")]),
+        PseudoFieldUnknown,
+    );
     let fields = section(&[(":status", "200")]);
-    refused(ResponseHead::new(200, fields, Version::Http11), PseudoFieldUnknown);
+    refused(
+        ResponseHead::new(200, fields, Version::Http11),
+        PseudoFieldUnknown,
+    );
 }
 
 #[test]
@@ -429,12 +620,15 @@ fn a_handler_cannot_split_a_response() {
 
 #[test]
 fn trailers_have_no_pseudo_and_no_framing_fields() {
-    let trailers = |version, lines| validate_trailers(&section(lines), version);
+    let trailers = |version, lines: Lines<'_>| validate_trailers(&section(lines), version);
     for version in [Version::Http11, Version::Http2, Version::Http3] {
         trailers(version, &[]).unwrap();
         trailers(version, &[("grpc-status", "0"), ("x-checksum", "1")]).unwrap();
         for pseudo in [":status", ":path", ":foo"] {
-            refused(trailers(version, &[("x", "1"), (pseudo, "200")]), PseudoFieldInTrailers);
+            refused(
+                trailers(version, &[("x", "1"), (pseudo, "200")]),
+                PseudoFieldInTrailers,
+            );
         }
         refused(trailers(version, &[("X", "1")]), FieldNameInvalid);
         refused(trailers(version, &[("x", "1\n")]), FieldValueInvalid);
@@ -444,6 +638,9 @@ fn trailers_have_no_pseudo_and_no_framing_fields() {
     }
     for name in ["transfer-encoding", "connection", "upgrade"] {
         refused(trailers(Version::Http11, &[(name, "x")]), TrailerForbidden);
-        refused(trailers(Version::Http2, &[(name, "x")]), ConnectionFieldForbidden);
+        refused(
+            trailers(Version::Http2, &[(name, "x")]),
+            ConnectionFieldForbidden,
+        );
     }
 }

@@ -1,13 +1,20 @@
 use super::*;
 
 fn priority(urgency: u8, incremental: bool) -> Priority {
-    Priority { urgency, incremental }
+    Priority {
+        urgency,
+        incremental,
+    }
 }
 
 #[test]
 fn what_is_not_said_is_the_default() {
     for value in ["", " ", "a", "x=1, y=\"z\"", "u=3, i=?0"] {
-        assert_eq!(Priority::parse(value.as_bytes()), priority(3, false), "{value}");
+        assert_eq!(
+            Priority::parse(value.as_bytes()),
+            priority(3, false),
+            "{value}"
+        );
     }
 }
 
@@ -46,8 +53,21 @@ fn wrong_types_and_ranges_are_ignored_member_by_member() {
 
 #[test]
 fn a_field_that_does_not_parse_is_ignored_whole() {
-    for value in ["u=1,", "u=1 i", "u=1, =", "u=1, I", "U=1", "u=1, i=?2", "u=1\0", "u=1, x=\""] {
-        assert_eq!(Priority::parse(value.as_bytes()), priority(3, false), "{value}");
+    for value in [
+        "u=1,",
+        "u=1 i",
+        "u=1, =",
+        "u=1, I",
+        "U=1",
+        "u=1, i=?2",
+        "u=1\0",
+        "u=1, x=\"",
+    ] {
+        assert_eq!(
+            Priority::parse(value.as_bytes()),
+            priority(3, false),
+            "{value}"
+        );
     }
 }
 

@@ -4,7 +4,12 @@ use std::path::PathBuf;
 
 /// A field as the corpus gives it: several lines are one list (RFC 9110 section 5.3).
 fn raw(case: &Json) -> String {
-    let lines: Vec<_> = case["raw"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
+    let lines: Vec<_> = case["raw"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| l.as_str().unwrap())
+        .collect();
     lines.join(", ")
 }
 
@@ -38,11 +43,16 @@ fn expected_value(member: &Json) -> Value {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test finds its data where the environment says")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test finds its data where the environment says"
+)]
 fn corpora() -> PathBuf {
     let project = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let configured = std::env::var("TRUNKLINE_CORPORA").map(PathBuf::from);
-    configured.unwrap_or_else(|_| project.join("../shared/corpora")).join("structured-fields")
+    configured
+        .unwrap_or_else(|_| project.join("../shared/corpora"))
+        .join("structured-fields")
 }
 
 /// Every case of this type in the corpus: file and case.
@@ -53,13 +63,21 @@ fn cases(header_type: &str) -> Vec<(String, Json)> {
     };
     let mut cases = Vec::new();
     for path in folder.map(|entry| entry.unwrap().path()) {
-        if path.extension().is_some_and(|extension| extension == "json") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
             let file: Vec<Json> = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-            let of_type = file.into_iter().filter(|case| case["header_type"] == header_type);
+            let of_type = file
+                .into_iter()
+                .filter(|case| case["header_type"] == header_type);
             cases.extend(of_type.map(|case| (path.display().to_string(), case)));
         }
     }
-    assert!(!cases.is_empty(), "the corpus has no case of type {header_type}");
+    assert!(
+        !cases.is_empty(),
+        "the corpus has no case of type {header_type}"
+    );
     cases
 }
 
@@ -76,7 +94,12 @@ fn every_dictionary_of_the_corpus_is_read_as_expected() {
             .as_array()
             .unwrap()
             .iter()
-            .map(|member| (member[0].as_str().unwrap().to_owned(), expected_value(&member[1])))
+            .map(|member| {
+                (
+                    member[0].as_str().unwrap().to_owned(),
+                    expected_value(&member[1]),
+                )
+            })
             .collect();
         assert_eq!(read, Ok(expected), "{file}: {}: {field:?}", case["name"]);
     }
@@ -85,6 +108,9 @@ fn every_dictionary_of_the_corpus_is_read_as_expected() {
 #[test]
 fn every_item_of_the_corpus_is_read_as_a_member() {
     for (file, case) in cases("item") {
+        if raw(&case).ends_with('\t') {
+            continue; // an error behind an item, but OWS behind a member (section 4.2.2)
+        }
         let field = format!("key={}", raw(&case).trim_matches(' '));
         let read = members(&field);
         // An item cannot hold a comma that begins another member.
@@ -95,7 +121,11 @@ fn every_item_of_the_corpus_is_read_as_a_member() {
             assert_eq!(valid, !must_fail, "{text}");
         }
         if valid && !must_fail {
-            assert_eq!(read.unwrap()[0].1, expected_value(&case["expected"]), "{text}");
+            assert_eq!(
+                read.unwrap()[0].1,
+                expected_value(&case["expected"]),
+                "{text}"
+            );
         }
     }
 }
