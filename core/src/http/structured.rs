@@ -195,7 +195,7 @@ impl<'a> Text<'a> {
         self.expect(b':')?;
         let digits = self.take_while(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte));
         let padding = self.take_while(|byte| byte == b'=');
-        let padded = padding.is_empty() || (digits.len() + padding.len()) % 4 == 0;
+        let padded = padding.is_empty() || (digits.len() + padding.len()).is_multiple_of(4);
         if digits.len() % 4 == 1 || padding.len() > 2 || !padded {
             return Err(Malformed);
         }
