@@ -28,6 +28,13 @@ pub const RESETS: Rate = Rate {
     burst: 200,
     per_second: 33,
 };
+/// Stream errors that a peer provokes with frames that need no request of their own: a zero or
+/// overflowing WINDOW_UPDATE, a PRIORITY of the wrong length or on itself, HEADERS or DATA after
+/// END_STREAM (CVE-2025-8671).
+pub const PROVOKED_RESETS: Rate = Rate {
+    burst: 10,
+    per_second: 1,
+};
 /// Points for tolerated oddities (docs/attacks.md); drain at 75 %, close at 100 %.
 pub const GLITCHES: Rate = Rate {
     burst: 10_000,
@@ -46,6 +53,13 @@ pub const EMPTY_FRAMES_TOTAL_MAX: u32 = 100;
 pub const WINDOW_UPDATES_FREE: u32 = 20;
 /// See [`WINDOW_UPDATES_FREE`].
 pub const WINDOW_UPDATES_PER_DATA_FRAME_MAX: u32 = 10;
+/// WINDOW_UPDATE frames a peer may send beside that per stream: many clients widen each of theirs.
+pub const WINDOW_UPDATES_PER_STREAM_MAX: u32 = 2;
+/// What one DATA frame costs beside its bytes: an event and an allocation. A shorter frame is
+/// charged the difference until the reader has taken it (RUSTSEC-2026-0258).
+pub const DATA_OVERHEAD_BYTES: u32 = 256;
+/// Unread overhead per connection above which every further short DATA frame is a glitch.
+pub const DATA_OVERHEAD_BYTES_MAX: u64 = 1024 * 1024;
 /// PRIORITY_UPDATE frames kept for streams not yet open (RFC 9218 section 7.1).
 pub const PRIORITY_UPDATES_PENDING_MAX: usize = 100;
 /// Interim (1xx) responses before the final one.

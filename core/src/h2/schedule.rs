@@ -9,35 +9,16 @@
 //!
 //! Invariant: a bit of `waiting` is set exactly if the list of its urgency has a stream.
 
+use crate::http::priority::{Priority, URGENCY_MAX};
+
 #[cfg(test)]
 #[path = "schedule_test.rs"]
 mod schedule_test;
 
 /// Urgencies (RFC 9218 section 4.1): 0 is the most urgent.
-pub const URGENCIES: usize = 8;
-/// What a stream has that says nothing (RFC 9218 section 4.1).
-pub const URGENCY_DEFAULT: u8 = 3;
-
+pub const URGENCIES: usize = URGENCY_MAX as usize + 1;
 /// No stream: the end of a list.
 const NONE: u32 = u32::MAX;
-
-/// How one stream competes with the others (RFC 9218 section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rank {
-    /// 0 (first) to 7 (last); higher values count as 7.
-    pub urgency: u8,
-    /// Whether its parts are of use before it is whole: it shares turns.
-    pub incremental: bool,
-}
-
-impl Default for Rank {
-    fn default() -> Self {
-        Self {
-            urgency: URGENCY_DEFAULT,
-            incremental: false,
-        }
-    }
-}
 
 /// The streams that could send now, in the order they should.
 #[derive(Debug)]
@@ -54,7 +35,7 @@ pub struct Schedule {
 struct Link {
     prev: u32,
     next: u32,
-    rank: Rank,
+    priority: Priority,
     queued: bool,
 }
 
@@ -71,7 +52,7 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// Nothing wants to send.
+    /// Nothing could send.
     pub fn new() -> Self {
         let empty = List {
             front: NONE,
@@ -86,14 +67,14 @@ impl Schedule {
     }
 
     /// The stream at `key` can send: it comes last within its urgency. One that is queued already
-    /// keeps its place; use [`reprioritise`](Self::reprioritise) to change its rank.
-    pub fn push(&mut self, key: u32, rank: Rank) {
+    /// keeps its place; use [`reprioritise`](Self::reprioritise) to change its priority.
+    pub fn push(&mut self, key: u32, priority: Priority) {
         let at = key as usize;
         if at >= self.links.len() {
             let vacant = Link {
                 prev: NONE,
                 next: NONE,
-                rank,
+                priority,
                 queued: false,
             };
             self.links.resize(at + 1, vacant);
@@ -101,12 +82,12 @@ impl Schedule {
         if self.links[at].queued {
             return;
         }
-        let urgency = list_of(rank);
+        let urgency = list_of(priority);
         let back = std::mem::replace(&mut self.lists[urgency].back, key);
         self.links[at] = Link {
             prev: back,
             next: NONE,
-            rank,
+            priority,
             queued: true,
         };
         match back {
@@ -124,9 +105,12 @@ impl Schedule {
         };
         link.queued = false;
         let Link {
-            prev, next, rank, ..
+            prev,
+            next,
+            priority,
+            ..
         } = *link;
-        let urgency = list_of(rank);
+        let urgency = list_of(priority);
         match prev {
             NONE => self.lists[urgency].front = next,
             prev => self.links[prev as usize].next = next,
@@ -160,37 +144,37 @@ impl Schedule {
     /// The stream at `key` sent its share and can send more: an incremental one goes behind the
     /// others of its urgency, another one goes on.
     pub fn took_turn(&mut self, key: u32) {
-        if let Some(rank) = self.rank(key)
-            && rank.incremental
+        if let Some(priority) = self.priority(key)
+            && priority.incremental
         {
             self.remove(key);
-            self.push(key, rank);
+            self.push(key, priority);
         }
     }
 
-    /// Changes the rank of a queued stream. With another urgency it comes last there; with the
-    /// same one it keeps its place. A stream that is not queued has its rank with its owner.
-    pub fn reprioritise(&mut self, key: u32, rank: Rank) {
-        let Some(before) = self.rank(key) else {
+    /// Changes the priority of a queued stream. With another urgency it comes last there; with the
+    /// same one it keeps its place. A stream that is not queued has its priority with its owner.
+    pub fn reprioritise(&mut self, key: u32, priority: Priority) {
+        let Some(before) = self.priority(key) else {
             return;
         };
-        if list_of(before) == list_of(rank) {
-            self.links[key as usize].rank = rank;
+        if list_of(before) == list_of(priority) {
+            self.links[key as usize].priority = priority;
         } else {
             self.remove(key);
-            self.push(key, rank);
+            self.push(key, priority);
         }
     }
 
-    /// The rank of a queued stream.
-    pub fn rank(&self, key: u32) -> Option<Rank> {
+    /// The priority of a queued stream.
+    pub fn priority(&self, key: u32) -> Option<Priority> {
         let link = self.links.get(key as usize)?;
-        link.queued.then_some(link.rank)
+        link.queued.then_some(link.priority)
     }
 
     /// Whether the stream is queued.
     pub fn contains(&self, key: u32) -> bool {
-        self.rank(key).is_some()
+        self.priority(key).is_some()
     }
 
     /// Streams that could send.
@@ -211,7 +195,7 @@ impl Schedule {
     }
 }
 
-/// The list a rank belongs to.
-fn list_of(rank: Rank) -> usize {
-    usize::from(rank.urgency).min(URGENCIES - 1)
+/// The list a priority belongs to.
+fn list_of(priority: Priority) -> usize {
+    usize::from(priority.urgency).min(URGENCIES - 1)
 }

@@ -1,9 +1,10 @@
 //! Every rule in a sentence, then long random runs against a schedule that is slow and plain.
 
-use super::{Rank, Schedule};
+use super::Schedule;
+use crate::http::priority::Priority;
 
-fn rank(urgency: u8, incremental: bool) -> Rank {
-    Rank {
+fn priority(urgency: u8, incremental: bool) -> Priority {
+    Priority {
         urgency,
         incremental,
     }
@@ -32,7 +33,7 @@ fn nothing_is_chosen_from_an_empty_schedule() {
 fn the_lowest_urgency_goes_first_whatever_the_order_of_arrival() {
     let mut schedule = Schedule::new();
     for (key, urgency) in [(0, 7), (1, 3), (2, 0), (3, 4)] {
-        schedule.push(key, rank(urgency, false));
+        schedule.push(key, priority(urgency, false));
     }
     let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).collect();
     assert_eq!(order, [2, 1, 3, 0]);
@@ -42,8 +43,8 @@ fn the_lowest_urgency_goes_first_whatever_the_order_of_arrival() {
 #[test]
 fn streams_that_are_not_incremental_go_one_after_another() {
     let mut schedule = Schedule::new();
-    schedule.push(4, rank(3, false));
-    schedule.push(2, rank(3, false));
+    schedule.push(4, priority(3, false));
+    schedule.push(2, priority(3, false));
     assert_eq!(
         turns(&mut schedule, 3),
         [4, 4, 4],
@@ -57,7 +58,7 @@ fn streams_that_are_not_incremental_go_one_after_another() {
 fn incremental_streams_take_turns() {
     let mut schedule = Schedule::new();
     for key in 0..3 {
-        schedule.push(key, rank(3, true));
+        schedule.push(key, priority(3, true));
     }
     assert_eq!(turns(&mut schedule, 7), [0, 1, 2, 0, 1, 2, 0]);
 }
@@ -65,8 +66,8 @@ fn incremental_streams_take_turns() {
 #[test]
 fn an_incremental_stream_gives_way_to_a_sequential_one_after_one_turn() {
     let mut schedule = Schedule::new();
-    schedule.push(0, rank(3, true));
-    schedule.push(1, rank(3, false));
+    schedule.push(0, priority(3, true));
+    schedule.push(1, priority(3, false));
     assert_eq!(turns(&mut schedule, 3), [0, 1, 1]);
     schedule.remove(1);
     assert_eq!(turns(&mut schedule, 2), [0, 0]);
@@ -75,9 +76,9 @@ fn an_incremental_stream_gives_way_to_a_sequential_one_after_one_turn() {
 #[test]
 fn a_more_urgent_stream_overtakes_at_the_next_turn() {
     let mut schedule = Schedule::new();
-    schedule.push(0, rank(3, false));
+    schedule.push(0, priority(3, false));
     assert_eq!(turns(&mut schedule, 1), [0]);
-    schedule.push(1, rank(1, false));
+    schedule.push(1, priority(1, false));
     assert_eq!(turns(&mut schedule, 1), [1]);
     schedule.remove(1);
     assert_eq!(turns(&mut schedule, 1), [0], "and it goes on where it was");
@@ -86,10 +87,10 @@ fn a_more_urgent_stream_overtakes_at_the_next_turn() {
 #[test]
 fn reprioritise_moves_a_stream_to_the_end_of_its_new_urgency() {
     let mut schedule = Schedule::new();
-    schedule.push(0, rank(3, false));
-    schedule.push(1, rank(3, false));
-    schedule.push(2, rank(1, false));
-    schedule.reprioritise(0, rank(1, false));
+    schedule.push(0, priority(3, false));
+    schedule.push(1, priority(3, false));
+    schedule.push(2, priority(1, false));
+    schedule.reprioritise(0, priority(1, false));
     let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).collect();
     assert_eq!(order, [2, 0, 1]);
 }
@@ -97,9 +98,9 @@ fn reprioritise_moves_a_stream_to_the_end_of_its_new_urgency() {
 #[test]
 fn reprioritise_within_an_urgency_keeps_the_place() {
     let mut schedule = Schedule::new();
-    schedule.push(0, rank(3, false));
-    schedule.push(1, rank(3, false));
-    schedule.reprioritise(0, rank(3, true));
+    schedule.push(0, priority(3, false));
+    schedule.push(1, priority(3, false));
+    schedule.reprioritise(0, priority(3, true));
     assert_eq!(turns(&mut schedule, 3), [0, 1, 1], "but now it takes turns");
 }
 
@@ -107,10 +108,10 @@ fn reprioritise_within_an_urgency_keeps_the_place() {
 fn a_stream_that_is_not_queued_is_neither_removed_nor_reprioritised() {
     let mut schedule = Schedule::new();
     assert!(!schedule.remove(5));
-    schedule.reprioritise(5, rank(0, false));
+    schedule.reprioritise(5, priority(0, false));
     schedule.took_turn(5);
     assert!(schedule.is_empty());
-    schedule.push(5, rank(0, false));
+    schedule.push(5, priority(0, false));
     assert!(schedule.remove(5));
     assert!(!schedule.remove(5));
     assert_eq!(schedule.len(), 0);
@@ -119,9 +120,9 @@ fn a_stream_that_is_not_queued_is_neither_removed_nor_reprioritised() {
 #[test]
 fn a_stream_pushed_twice_is_queued_once_in_its_first_place() {
     let mut schedule = Schedule::new();
-    schedule.push(0, rank(3, false));
-    schedule.push(1, rank(3, false));
-    schedule.push(0, rank(3, false));
+    schedule.push(0, priority(3, false));
+    schedule.push(1, priority(3, false));
+    schedule.push(0, priority(3, false));
     assert_eq!(schedule.len(), 2);
     let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).collect();
     assert_eq!(order, [0, 1]);
@@ -130,9 +131,9 @@ fn a_stream_pushed_twice_is_queued_once_in_its_first_place() {
 #[test]
 fn an_urgency_above_seven_counts_as_seven() {
     let mut schedule = Schedule::new();
-    schedule.push(0, rank(255, false));
-    schedule.push(1, rank(7, false));
-    schedule.push(2, rank(6, false));
+    schedule.push(0, priority(255, false));
+    schedule.push(1, priority(7, false));
+    schedule.push(2, priority(6, false));
     let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).collect();
     assert_eq!(order, [2, 0, 1]);
 }
@@ -140,26 +141,26 @@ fn an_urgency_above_seven_counts_as_seven() {
 #[test]
 fn memory_goes_back_only_while_nothing_is_queued() {
     let mut schedule = Schedule::new();
-    schedule.push(9, Rank::default());
+    schedule.push(9, Priority::default());
     schedule.release();
     assert_eq!(schedule.pop(), Some(9));
     schedule.release();
     assert_eq!(schedule.links.capacity(), 0);
-    schedule.push(3, Rank::default());
+    schedule.push(3, Priority::default());
     assert_eq!(schedule.pop(), Some(3));
 }
 
 /// The same rules, over one vector in order of arrival.
 #[derive(Default)]
-struct Plain(Vec<(u32, Rank)>);
+struct Plain(Vec<(u32, Priority)>);
 
 impl Plain {
     fn position(&self, key: u32) -> Option<usize> {
         self.0.iter().position(|&(queued, _)| queued == key)
     }
-    fn push(&mut self, key: u32, rank: Rank) {
+    fn push(&mut self, key: u32, priority: Priority) {
         if self.position(key).is_none() {
-            self.0.push((key, rank));
+            self.0.push((key, priority));
         }
     }
     fn remove(&mut self, key: u32) -> bool {
@@ -167,7 +168,7 @@ impl Plain {
         position.map(|at| self.0.remove(at)).is_some()
     }
     fn choose(&self) -> Option<u32> {
-        let urgency = |&&(_, rank): &&(u32, Rank)| rank.urgency.min(7);
+        let urgency = |&&(_, priority): &&(u32, Priority)| priority.urgency.min(7);
         // `min_by_key` takes the first of equals: the one that arrived first.
         self.0.iter().min_by_key(urgency).map(|&(key, _)| key)
     }
@@ -179,13 +180,13 @@ impl Plain {
             self.0.push(entry);
         }
     }
-    fn reprioritise(&mut self, key: u32, rank: Rank) {
+    fn reprioritise(&mut self, key: u32, priority: Priority) {
         if let Some(at) = self.position(key) {
-            if self.0[at].1.urgency.min(7) == rank.urgency.min(7) {
-                self.0[at].1 = rank;
+            if self.0[at].1.urgency.min(7) == priority.urgency.min(7) {
+                self.0[at].1 = priority;
             } else {
                 self.0.remove(at);
-                self.0.push((key, rank));
+                self.0.push((key, priority));
             }
         }
     }
@@ -205,16 +206,16 @@ fn long_random_runs_agree_with_the_plain_schedule() {
         let mut plain = Plain::default();
         for step in 0..5_000 {
             let key = random(40) as u32;
-            let new_rank = rank(random(10) as u8, random(2) == 0);
+            let new_priority = priority(random(10) as u8, random(2) == 0);
             match random(6) {
                 0 | 1 => {
-                    schedule.push(key, new_rank);
-                    plain.push(key, new_rank);
+                    schedule.push(key, new_priority);
+                    plain.push(key, new_priority);
                 }
                 2 => assert_eq!(schedule.remove(key), plain.remove(key)),
                 3 => {
-                    schedule.reprioritise(key, new_rank);
-                    plain.reprioritise(key, new_rank);
+                    schedule.reprioritise(key, new_priority);
+                    plain.reprioritise(key, new_priority);
                 }
                 4 => {
                     if let Some(key) = plain.choose() {

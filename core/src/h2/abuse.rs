@@ -1,0 +1,285 @@
+//! What a peer may do too often. Every flood is a [`Budget`] or a proportion; what is merely odd
+//! costs points of one glitch budget (docs/attacks.md). Pure bookkeeping: the connection tells
+//! what happened and carries the verdict out.
+//!
+//! Handlers that still run are not counted here but where they are admitted: a reset frees the
+//! stream, not its handler (CVE-2023-44487).
+
+use crate::budget::Budget;
+use crate::error::Violation;
+use crate::limits::{
+    DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES_CONSECUTIVE_MAX,
+    EMPTY_FRAMES_TOTAL_MAX, Limits, PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS,
+    WINDOW_UPDATES_FREE, WINDOW_UPDATES_PER_DATA_FRAME_MAX, WINDOW_UPDATES_PER_STREAM_MAX,
+};
+use std::time::Instant;
+
+#[cfg(test)]
+#[path = "abuse_test.rs"]
+mod abuse_test;
+
+/// From this share of the glitch budget, in per cent, the connection drains.
+const DRAIN_PERCENT: u32 = 75;
+/// The share of reset streams is taken over about this many of the last: then both counts are
+/// halved.
+const RATIO_STREAMS: u32 = 1024;
+
+/// What to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a verdict that is not carried out stops no flood"]
+pub enum Verdict {
+    /// Go on.
+    Fine,
+    /// Go on with what is open, and take no more streams: GOAWAY with NO_ERROR. Comes again with
+    /// every further glitch.
+    Drain,
+    /// Close the connection with this violation.
+    Close(Violation),
+}
+
+/// The books of one connection.
+#[derive(Clone, Debug)]
+pub struct Abuse {
+    glitches: Budget,
+    resets: Budget,
+    provoked: Budget,
+    pings: Budget,
+    /// Streams the peer opened and streams that were reset, lately; see [`RATIO_STREAMS`].
+    opened_lately: u32,
+    reset_lately: u32,
+    empty_in_a_row: u32,
+    streams: u64,
+    data_frames_sent: u64,
+    /// Body bytes that were not read yet, and what their frames cost beside them.
+    unread: u64,
+    overhead: u64,
+    counts: [u64; NAMES.len()],
+}
+
+/// Index into the counts.
+#[derive(Clone, Copy)]
+enum Kind {
+    GlitchPoints,
+    ResetsReceived,
+    ResetsProvoked,
+    StreamsRefused,
+    Pings,
+    Settings,
+    EmptyData,
+    WindowUpdates,
+    PriorityUpdates,
+    OverheadExceeded,
+}
+
+/// Stable names for metrics, in the order of [`Kind`].
+const NAMES: [&str; 10] = [
+    "glitch_points",
+    "resets_received",
+    "resets_provoked",
+    "streams_refused",
+    "pings",
+    "settings",
+    "empty_data",
+    "window_updates",
+    "priority_updates",
+    "overhead_exceeded",
+];
+
+impl Abuse {
+    /// Full budgets.
+    pub fn new(limits: &Limits, now: Instant) -> Self {
+        Self {
+            glitches: Budget::new(limits.glitches, now),
+            resets: Budget::new(limits.resets, now),
+            provoked: Budget::new(PROVOKED_RESETS, now),
+            pings: Budget::new(limits.pings, now),
+            opened_lately: 0,
+            reset_lately: 0,
+            empty_in_a_row: 0,
+            streams: 0,
+            data_frames_sent: 0,
+            unread: 0,
+            overhead: 0,
+            counts: [0; NAMES.len()],
+        }
+    }
+
+    /// A tolerated oddity; `points` from 1 (a frame on a stream long closed) to 10.
+    pub fn glitch(&mut self, points: u32, now: Instant) -> Verdict {
+        self.counts[Kind::GlitchPoints as usize] += u64::from(points);
+        if !self.glitches.charge(points, now) {
+            return Verdict::Close(Violation::GlitchesTooMany);
+        }
+        if self.glitches.used_percent(now) >= DRAIN_PERCENT {
+            return Verdict::Drain;
+        }
+        Verdict::Fine
+    }
+
+    /// A stream was opened, by either side; refused ones included.
+    pub fn stream_opened(&mut self) {
+        self.streams += 1;
+        self.opened_lately += 1;
+        if self.opened_lately >= RATIO_STREAMS {
+            self.opened_lately /= 2;
+            self.reset_lately /= 2;
+        }
+    }
+
+    /// The peer sent RST_STREAM on an open stream (CVE-2023-44487). One that follows a complete
+    /// answer (NO_ERROR, RFC 9113 section 8.1) is not for here.
+    pub fn reset_received(&mut self, now: Instant) -> Verdict {
+        self.count(Kind::ResetsReceived);
+        self.charge_reset(now)
+    }
+
+    /// We refused a stream: it has cost a header block, and counts like a reset.
+    pub fn stream_refused(&mut self, now: Instant) -> Verdict {
+        self.count(Kind::StreamsRefused);
+        self.charge_reset(now)
+    }
+
+    /// We reset a stream because the peer broke a rule (CVE-2025-8671). Those that a single frame
+    /// provokes have a budget of their own, far smaller.
+    pub fn reset_provoked(&mut self, violation: Violation, now: Instant) -> Verdict {
+        self.count(Kind::ResetsProvoked);
+        if needs_no_request(violation) && !self.provoked.charge(1, now) {
+            return Verdict::Close(Violation::ResetsTooMany);
+        }
+        self.charge_reset(now)
+    }
+
+    /// Both must be true: faster than the budget refills, and more than half of the streams. A
+    /// browser that leaves a page resets many at once; a flood resets them all.
+    fn charge_reset(&mut self, now: Instant) -> Verdict {
+        self.reset_lately = self.reset_lately.saturating_add(1);
+        let in_budget = self.resets.charge(1, now);
+        let mostly_reset = u64::from(self.reset_lately) * 2 > u64::from(self.opened_lately);
+        if in_budget || !mostly_reset {
+            return Verdict::Fine;
+        }
+        Verdict::Close(Violation::ResetsTooMany)
+    }
+
+    /// A PING that asks for an answer (CVE-2019-9512).
+    pub fn ping(&mut self, now: Instant) -> Verdict {
+        self.count(Kind::Pings);
+        self.charge_ping(now)
+    }
+
+    /// A SETTINGS frame that asks for an answer (CVE-2019-9515).
+    pub fn settings(&mut self, now: Instant) -> Verdict {
+        self.count(Kind::Settings);
+        self.charge_ping(now)
+    }
+
+    fn charge_ping(&mut self, now: Instant) -> Verdict {
+        if self.pings.charge(1, now) {
+            return Verdict::Fine;
+        }
+        Verdict::Close(Violation::PingsTooMany)
+    }
+
+    /// A DATA frame with `body_len` bytes of body came, padding not counted. Frames with
+    /// END_STREAM cost nothing: there is one per stream. Empty ones are counted
+    /// (CVE-2019-9518); short ones are charged what they cost in memory until
+    /// [`data_consumed`](Self::data_consumed), and only beyond
+    /// [`DATA_OVERHEAD_BYTES_MAX`] is each a glitch, so that a stream of small messages with a
+    /// reader lives for ever.
+    pub fn data_received(&mut self, body_len: u32, end: bool, now: Instant) -> Verdict {
+        self.unread += u64::from(body_len);
+        if end {
+            return Verdict::Fine;
+        }
+        if body_len == 0 {
+            return self.empty_data();
+        }
+        self.empty_in_a_row = 0;
+        let overhead = u64::from(DATA_OVERHEAD_BYTES.saturating_sub(body_len));
+        if overhead == 0 {
+            return Verdict::Fine;
+        }
+        if self.overhead + overhead > DATA_OVERHEAD_BYTES_MAX {
+            self.count(Kind::OverheadExceeded);
+            return self.glitch(1, now);
+        }
+        self.overhead += overhead;
+        Verdict::Fine
+    }
+
+    fn empty_data(&mut self) -> Verdict {
+        self.count(Kind::EmptyData);
+        self.empty_in_a_row += 1;
+        let total = self.counts[Kind::EmptyData as usize];
+        if self.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX
+            || total > u64::from(EMPTY_FRAMES_TOTAL_MAX)
+        {
+            return Verdict::Close(Violation::EmptyFramesTooMany);
+        }
+        Verdict::Fine
+    }
+
+    /// `bytes` of body that [`data_received`](Self::data_received) counted were read or thrown
+    /// away: their share of the overhead is free again.
+    pub fn data_consumed(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.unread);
+        if bytes == self.unread {
+            self.overhead = 0;
+        } else {
+            // Both factors are bounded: the overhead by its limit, the bytes by the windows.
+            self.overhead -= self.overhead * bytes / self.unread;
+        }
+        self.unread -= bytes;
+    }
+
+    /// We sent a DATA frame: the peer has a reason for WINDOW_UPDATE.
+    pub fn data_sent(&mut self) {
+        self.data_frames_sent += 1;
+    }
+
+    /// A WINDOW_UPDATE came, on a stream or the connection: they are in proportion to the DATA
+    /// we sent and to the streams.
+    pub fn window_update(&mut self) -> Verdict {
+        self.count(Kind::WindowUpdates);
+        let allowed = u64::from(WINDOW_UPDATES_FREE)
+            + self.data_frames_sent * u64::from(WINDOW_UPDATES_PER_DATA_FRAME_MAX)
+            + self.streams * u64::from(WINDOW_UPDATES_PER_STREAM_MAX);
+        if self.counts[Kind::WindowUpdates as usize] > allowed {
+            return Verdict::Close(Violation::WindowUpdatesTooMany);
+        }
+        Verdict::Fine
+    }
+
+    /// A PRIORITY_UPDATE came; `pending` are those kept for streams that are idle, this one
+    /// included (RFC 9218 section 7.1). Each costs a glitch point.
+    pub fn priority_update(&mut self, pending: usize, now: Instant) -> Verdict {
+        self.count(Kind::PriorityUpdates);
+        if pending > PRIORITY_UPDATES_PENDING_MAX {
+            return Verdict::Close(Violation::PriorityUpdatesTooMany);
+        }
+        self.glitch(1, now)
+    }
+
+    /// How often each thing happened, by stable names.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        NAMES.into_iter().zip(self.counts)
+    }
+
+    fn count(&mut self, kind: Kind) {
+        self.counts[kind as usize] += 1;
+    }
+}
+
+/// Stream errors that one frame provokes at will on a stream that is open or never was: the
+/// primitives of CVE-2025-8671.
+fn needs_no_request(violation: Violation) -> bool {
+    matches!(
+        violation,
+        Violation::WindowIncrementZero
+            | Violation::WindowOverflow
+            | Violation::FrameSizeInvalidOnStream
+            | Violation::DependsOnItself
+            | Violation::StreamHalfClosed
+            | Violation::StreamClosedByReset
+    )
+}
