@@ -1,7 +1,20 @@
 //! Header compression of HTTP/2 (RFC 7541): straight into and out of [`Fields`](crate::http::Fields).
+//!
+//! One dynamic [`table`] serves both directions; [`decode`] and [`encode`] are the two machines
+//! over it. Nothing here judges a field: names and values are bytes until the validator of
+//! `http/head.rs` has seen them.
 
 pub mod decode;
 pub mod encode;
+mod encode_cache;
+pub(crate) mod huffman;
+pub(crate) mod integer;
+mod policy;
+mod static_table;
+mod table;
 
-pub use decode::Decoder;
+pub use decode::{Decoded, Decoder};
 pub use encode::Encoder;
+
+/// SETTINGS_HEADER_TABLE_SIZE before any SETTINGS frame, bytes (RFC 9113 section 6.5.2).
+pub(crate) const TABLE_BYTES_INITIAL: usize = 4096;

@@ -1,12 +1,29 @@
-//! Decoding of header blocks.
+//! Decoding of header blocks (RFC 7541 section 3 and 6).
+//!
+//! Every field goes straight into the arena of [`Fields`]. A block that breaks a limit is decoded
+//! to its end all the same, because the table is shared by all streams of the connection; from
+//! there on nothing is kept but the table, so that a small block never becomes much memory
+//! (CVE-2016-6581, CVE-2026-49975).
 
+use super::{TABLE_BYTES_INITIAL, huffman, integer, static_table, table::Table};
 use crate::error::Violation;
-use crate::http::Fields;
+use crate::http::{FieldName, Fields, Token};
 use crate::limits::Limits;
 
 /// The decoder of one connection.
+///
+/// Worst-case memory: three times the table's maximum, and the longest name of a block.
 #[derive(Debug)]
-pub struct Decoder {}
+pub struct Decoder {
+    table: Table,
+    /// What we advertised and the peer acknowledged: the bound of its size updates, bytes.
+    table_bytes_max: usize,
+    /// We advertised less than the table has: the next block must start with an update to this
+    /// or less (RFC 7541 section 4.2).
+    shrink_due: Option<usize>,
+    /// A Huffman-coded name while its field is put together.
+    name: Vec<u8>,
+}
 
 /// What a decoded block is good for: the table is in step in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +36,25 @@ pub enum Decoded {
 }
 
 impl Decoder {
-    /// A decoder whose table holds at most `table_bytes_max` (what we advertise).
+    /// A decoder whose table holds at most `table_bytes_max`, a value in force from the first
+    /// block on: 4,096, the protocol's default, unless the peer is known to have heard another.
+    /// A value that our SETTINGS carry goes to [`set_table_max`](Self::set_table_max) when the
+    /// peer acknowledges it.
     pub fn new(table_bytes_max: usize) -> Self {
-        let _ = table_bytes_max;
-        Self {}
+        Self {
+            table: Table::new(table_bytes_max.min(TABLE_BYTES_INITIAL)),
+            table_bytes_max,
+            shrink_due: None,
+            name: Vec::new(),
+        }
+    }
+    /// The peer acknowledged our SETTINGS_HEADER_TABLE_SIZE of `bytes`. Less than its table has
+    /// now means that its next block must announce the smaller size.
+    pub fn set_table_max(&mut self, bytes: usize) {
+        self.table_bytes_max = bytes;
+        if bytes < self.table.bytes_max() {
+            self.shrink_due = Some(self.shrink_due.map_or(bytes, |due| due.min(bytes)));
+        }
     }
     /// Decodes one whole block into `fields` (cleared first). `Err` is
     /// [`Violation::CompressionInvalid`]: a connection error.
@@ -32,7 +64,215 @@ impl Decoder {
         limits: &Limits,
         fields: &mut Fields,
     ) -> Result<Decoded, Violation> {
-        let _ = (block, limits, fields);
-        todo!()
+        fields.clear();
+        let mut input = self.take_size_updates(block)?;
+        while let Some(&first) = input.first() {
+            if fields.len() == limits.field_count_max {
+                return self.refuse(input, Violation::FieldsTooMany, fields);
+            }
+            if first & INDEXED != 0 {
+                let (name, value) = self.entry(integer::take(&mut input, 7)?)?;
+                fields.push_with(name, false, |bytes| bytes.extend_from_slice(value));
+            } else {
+                self.take_literal(first, &mut input, fields)?;
+            }
+            if fields.size() > limits.field_section_bytes_max {
+                return self.refuse(input, Violation::FieldSectionTooLarge, fields);
+            }
+        }
+        Ok(Decoded::Complete)
+    }
+
+    /// RFC 7541 section 4.2: size updates stand at the start of a block, and one must if we
+    /// shrank the table. None is above what we advertised (section 6.3).
+    fn take_size_updates<'a>(&mut self, block: &'a [u8]) -> Result<&'a [u8], Violation> {
+        let mut input = block;
+        while let Some(&first) = input.first() {
+            if first & SIZE_UPDATE_MASK != SIZE_UPDATE {
+                if self.shrink_due.is_some() {
+                    return Err(Violation::CompressionInvalid);
+                }
+                break;
+            }
+            let bytes_max = integer::take(&mut input, 5)?;
+            if bytes_max > self.table_bytes_max {
+                return Err(Violation::CompressionInvalid);
+            }
+            if self.shrink_due.is_some_and(|due| bytes_max <= due) {
+                self.shrink_due = None;
+            }
+            self.table.resize(bytes_max);
+        }
+        Ok(input)
+    }
+
+    /// A literal field (RFC 7541 section 6.2): into `fields`, and into the table if it says so.
+    fn take_literal(
+        &mut self,
+        first: u8,
+        input: &mut &[u8],
+        fields: &mut Fields,
+    ) -> Result<(), Violation> {
+        let kind = Literal::of(first)?;
+        let name_index = integer::take(input, kind.prefix_bits())?;
+        let name = if name_index == 0 {
+            let name = Text::take(input)?;
+            FieldName::of(name.bytes(&mut self.name)?)
+        } else {
+            entry(&self.table, name_index)?.0
+        };
+        let value = Text::take(input)?;
+        fields.push_with(name, kind == Literal::NeverIndexed, |bytes| {
+            value.write(bytes)
+        })?;
+        if kind == Literal::Indexed
+            && let Some(field) = fields.iter().next_back()
+        {
+            // From the arena, not from the table: the insertion may evict the entry that the
+            // name came from (RFC 7541 section 4.4).
+            let name = match field.token {
+                Some(token) => FieldName::Token(token),
+                None => FieldName::Bytes(field.name),
+            };
+            self.table.insert(name, field.value, 0);
+        }
+        Ok(())
+    }
+
+    /// Decodes the rest of a block for the table alone; `fields` holds one field at a time, and
+    /// only those that the table wants.
+    #[cold]
+    fn refuse(
+        &mut self,
+        mut input: &[u8],
+        violation: Violation,
+        fields: &mut Fields,
+    ) -> Result<Decoded, Violation> {
+        while let Some(&first) = input.first() {
+            fields.clear();
+            if first & INDEXED != 0 {
+                self.entry(integer::take(&mut input, 7)?)?;
+            } else if Literal::of(first)? == Literal::Indexed {
+                self.take_literal(first, &mut input, fields)?;
+            } else {
+                self.skip_literal(&mut input)?;
+            }
+        }
+        fields.clear();
+        Ok(Decoded::Refused(violation))
+    }
+
+    /// Checks a literal that the table does not want. Its name is not copied: one byte may refer
+    /// to the whole table.
+    fn skip_literal(&mut self, input: &mut &[u8]) -> Result<(), Violation> {
+        let name_index = integer::take(input, 4)?;
+        if name_index == 0 {
+            Text::take(input)?.bytes(&mut self.name)?;
+        } else {
+            self.entry(name_index)?;
+        }
+        Text::take(input)?.bytes(&mut self.name)?;
+        Ok(())
+    }
+
+    fn entry(&self, index: usize) -> Result<(FieldName<'_>, &[u8]), Violation> {
+        entry(&self.table, index)
     }
 }
+
+/// The entry at an index of both tables (RFC 7541 section 2.3.3): 0 is none.
+#[inline]
+fn entry(table: &Table, index: usize) -> Result<(FieldName<'_>, &[u8]), Violation> {
+    if let Some(dynamic) = index.checked_sub(static_table::LEN + 1) {
+        return table.get(dynamic).ok_or(Violation::CompressionInvalid);
+    }
+    let row = index.checked_sub(1).ok_or(Violation::CompressionInvalid)?;
+    let (token, value): (Token, &str) = static_table::ROWS[row];
+    Ok((FieldName::Token(token), value.as_bytes()))
+}
+
+/// How a literal wants to be treated (RFC 7541 section 6.2.1 to 6.2.3).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Literal {
+    Indexed,
+    NotIndexed,
+    NeverIndexed,
+}
+
+impl Literal {
+    /// By the first byte of a field that is not indexed. A size update behind a field is an error
+    /// (RFC 7541 section 4.2).
+    #[inline]
+    fn of(first: u8) -> Result<Self, Violation> {
+        match first >> 4 {
+            4..=7 => Ok(Self::Indexed),
+            0 => Ok(Self::NotIndexed),
+            1 => Ok(Self::NeverIndexed),
+            _ => Err(Violation::CompressionInvalid),
+        }
+    }
+    fn prefix_bits(self) -> u32 {
+        match self {
+            Self::Indexed => 6,
+            Self::NotIndexed | Self::NeverIndexed => 4,
+        }
+    }
+}
+
+/// A string literal as it stands in the block (RFC 7541 section 5.2).
+#[derive(Clone, Copy)]
+enum Text<'a> {
+    Plain(&'a [u8]),
+    Huffman(&'a [u8]),
+}
+
+impl<'a> Text<'a> {
+    #[inline]
+    fn take(input: &mut &'a [u8]) -> Result<Self, Violation> {
+        let first = *input.first().ok_or(Violation::CompressionInvalid)?;
+        let len = integer::take(input, 7)?;
+        let (text, rest) = input
+            .split_at_checked(len)
+            .ok_or(Violation::CompressionInvalid)?;
+        *input = rest;
+        Ok(if first & HUFFMAN == 0 {
+            Self::Plain(text)
+        } else {
+            Self::Huffman(text)
+        })
+    }
+    /// Appends the text.
+    #[inline]
+    fn write(self, out: &mut Vec<u8>) -> Result<(), Violation> {
+        match self {
+            Self::Plain(text) => {
+                out.extend_from_slice(text);
+                Ok(())
+            }
+            Self::Huffman(code) => huffman::decode(code, out),
+        }
+    }
+    /// The text, in `space` where it must be decoded.
+    fn bytes<'b>(self, space: &'b mut Vec<u8>) -> Result<&'b [u8], Violation>
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Plain(text) => Ok(text),
+            Self::Huffman(code) => {
+                space.clear();
+                huffman::decode(code, space)?;
+                Ok(space)
+            }
+        }
+    }
+}
+
+const INDEXED: u8 = 0x80;
+const HUFFMAN: u8 = 0x80;
+const SIZE_UPDATE_MASK: u8 = 0xe0;
+const SIZE_UPDATE: u8 = 0x20;
+
+#[cfg(test)]
+#[path = "decode_test.rs"]
+mod decode_test;

@@ -1,10 +1,34 @@
-//! Encoding of header blocks.
+//! Encoding of header blocks (RFC 7541 section 6).
+//!
+//! A field is one or two bytes when a table has it; what enters our table is decided in
+//! [`policy`](super::policy). A head that came before under the same table is copied from
+//! [`EncodeCache`](super::encode_cache::EncodeCache).
 
-use crate::http::{Fields, RequestHead, ResponseHead};
+use super::encode_cache::EncodeCache;
+use super::policy::{self, Indexing, Sightings};
+use super::table::{Table, entry_size};
+use super::{TABLE_BYTES_INITIAL, huffman, integer, static_table};
+use crate::http::{Field, FieldName, Fields, RequestHead, ResponseHead, Token};
+use crate::limits::HPACK_TABLE_BYTES_MAX;
 
 /// The encoder of one connection.
+///
+/// Worst-case memory: 16 KiB for the table, 24 KiB for the remembered heads.
 #[derive(Debug)]
-pub struct Encoder {}
+pub struct Encoder {
+    table: Table,
+    /// The table's maximum moved since the last block: to be announced with the next.
+    resized: Option<Resized>,
+    seen: Sightings,
+    cache: EncodeCache,
+}
+
+/// A change of the table's maximum that the peer has not heard of, bytes.
+#[derive(Clone, Copy, Debug)]
+struct Resized {
+    lowest: usize,
+    last: usize,
+}
 
 impl Encoder {
     /// An encoder with the default table of RFC 7541 section 4.2 (4,096 bytes), the cap whatever
@@ -14,27 +38,168 @@ impl Encoder {
         reason = "a connection's state is made on purpose"
     )]
     pub fn new() -> Self {
-        Self {}
+        Self {
+            table: Table::new(TABLE_BYTES_INITIAL),
+            resized: None,
+            seen: Sightings::new(),
+            cache: EncodeCache::default(),
+        }
     }
     /// The peer's SETTINGS_HEADER_TABLE_SIZE: takes effect with the next block, announced there.
     pub fn set_peer_table_max(&mut self, bytes: u32) {
-        let _ = bytes;
-        todo!()
+        let last = (bytes as usize).min(HPACK_TABLE_BYTES_MAX);
+        let lowest = self.resized.map_or(last, |before| before.lowest.min(last));
+        self.resized = Some(Resized { lowest, last });
     }
     /// Appends the block of a request.
     pub fn encode_request(&mut self, head: &RequestHead, out: &mut Vec<u8>) {
-        let _ = (head, out);
-        todo!()
+        self.put_section(0, head.section(), out);
     }
-    /// Appends the block of a response: `:status`, then the regular fields. A head equal to the
-    /// one before costs a comparison and a copy.
+    /// Appends the block of a response: `:status`, then the regular fields. A head equal to one
+    /// of the last costs a comparison and a copy.
     pub fn encode_response(&mut self, head: &ResponseHead, out: &mut Vec<u8>) {
-        let _ = (head, out);
-        todo!()
+        self.put_section(head.status, head.section(), out);
     }
-    /// Appends the block of a trailer section.
+    /// Appends the block of a trailer section, or of any other that is not a head.
     pub fn encode_trailers(&mut self, fields: &Fields, out: &mut Vec<u8>) {
-        let _ = (fields, out);
-        todo!()
+        self.put_section(0, fields, out);
+    }
+
+    /// The fields of `section`, behind `status` unless that is 0; with a status, a `:status`
+    /// in the section is left out.
+    fn put_section(&mut self, status: u16, section: &Fields, out: &mut Vec<u8>) {
+        self.put_size_updates(out);
+        let generation = self.table.generation();
+        if let Some(block) = self.cache.find(status, section, generation) {
+            out.extend_from_slice(block);
+            return;
+        }
+        let start = out.len();
+        let mut settled = true;
+        if status != 0 {
+            settled &= self.put_field(&status_field(&status_digits(status)), out);
+        }
+        for field in section.iter() {
+            if status == 0 || field.token != Some(Token::STATUS) {
+                settled &= self.put_field(&field, out);
+            }
+        }
+        if settled && self.table.generation() == generation {
+            self.cache.keep(status, section, generation, &out[start..]);
+        }
+    }
+
+    /// RFC 7541 section 4.2: the lowest maximum since the last block, then the one that stands.
+    fn put_size_updates(&mut self, out: &mut Vec<u8>) {
+        let Some(Resized { lowest, last }) = self.resized.take() else {
+            return;
+        };
+        if lowest < self.table.bytes_max() {
+            integer::put(lowest, 5, SIZE_UPDATE, out);
+            self.table.resize(lowest);
+        }
+        if last != self.table.bytes_max() {
+            integer::put(last, 5, SIZE_UPDATE, out);
+            self.table.resize(last);
+        }
+    }
+
+    /// Appends one field. False if the next block with the same field will be another: it has
+    /// been noted, and will be indexed when it comes again.
+    fn put_field(&mut self, field: &Field<'_>, out: &mut Vec<u8>) -> bool {
+        let name = field
+            .token
+            .map_or(FieldName::Bytes(field.name), FieldName::Token);
+        let indexing = policy::indexing(field);
+        if indexing == Indexing::Never {
+            self.put_literal(NEVER_INDEXED, 4, name, field.value, out);
+            return true;
+        }
+        let in_static = field
+            .token
+            .and_then(|token| static_table::find(token, field.value));
+        if let Some(index) = in_static {
+            integer::put(index, 7, INDEXED, out);
+            return true;
+        }
+        let print = policy::print(field);
+        if let Some(index) = self.table.find(name, field.value, print) {
+            integer::put(static_table::LEN + 1 + index, 7, INDEXED, out);
+            return true;
+        }
+        // An entry that takes more than half of the table would push out all the others.
+        let fits = entry_size(name, field.value) <= self.table.bytes_max() / 2;
+        if !fits || (indexing == Indexing::Repeated && !self.seen.note(print)) {
+            self.put_literal(NOT_INDEXED, 4, name, field.value, out);
+            return !fits;
+        }
+        self.put_literal(INDEXED_LITERAL, 6, name, field.value, out);
+        self.table.insert(name, field.value, print);
+        true
+    }
+
+    fn put_literal(
+        &self,
+        flags: u8,
+        prefix_bits: u32,
+        name: FieldName<'_>,
+        value: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        match self.name_index(name) {
+            Some(index) => integer::put(index, prefix_bits, flags, out),
+            None => {
+                out.push(flags);
+                put_text(name.as_bytes(), out);
+            }
+        }
+        put_text(value, out);
+    }
+
+    fn name_index(&self, name: FieldName<'_>) -> Option<usize> {
+        if let FieldName::Token(token) = name {
+            let first = static_table::span(token).first;
+            if first != 0 {
+                return Some(usize::from(first));
+            }
+        }
+        let index = self.table.find_name(name)?;
+        Some(static_table::LEN + 1 + index)
     }
 }
+
+/// A string literal (RFC 7541 section 5.2), Huffman-coded where that is shorter.
+fn put_text(text: &[u8], out: &mut Vec<u8>) {
+    let huffman_len = huffman::encoded_len(text);
+    if huffman_len < text.len() {
+        integer::put(huffman_len, 7, HUFFMAN, out);
+        huffman::encode(text, out);
+    } else {
+        integer::put(text.len(), 7, 0, out);
+        out.extend_from_slice(text);
+    }
+}
+
+fn status_digits(status: u16) -> [u8; 3] {
+    [status / 100 % 10, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8)
+}
+
+fn status_field(digits: &[u8; 3]) -> Field<'_> {
+    Field {
+        token: Some(Token::STATUS),
+        name: Token::STATUS.as_str().as_bytes(),
+        value: digits,
+        sensitive: false,
+    }
+}
+
+const INDEXED: u8 = 0x80;
+const INDEXED_LITERAL: u8 = 0x40;
+const SIZE_UPDATE: u8 = 0x20;
+const NEVER_INDEXED: u8 = 0x10;
+const NOT_INDEXED: u8 = 0x00;
+const HUFFMAN: u8 = 0x80;
+
+#[cfg(test)]
+#[path = "encode_test.rs"]
+mod encode_test;

@@ -144,7 +144,7 @@ impl fmt::Debug for Token {
 /// RFC 9113 section 10.5.1: each field counts 32 bytes beside its name and value.
 pub const FIELD_OVERHEAD_BYTES: usize = 32;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     name_at: u32,
     name_len: u32,
@@ -275,6 +275,23 @@ impl Fields {
             entry.sensitive = true;
         }
     }
+    /// What the arena of names and values could hold before it grows, bytes.
+    #[cfg(test)]
+    pub(crate) fn arena_capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+    /// Becomes a copy of `other` in the memory it has.
+    pub(crate) fn copy_from(&mut self, other: &Fields) {
+        self.clear();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.entries.extend_from_slice(&other.entries);
+        self.size = other.size;
+    }
+    /// Whether `other` has the same fields laid out in the same way: cheaper than `==`, and
+    /// true of two sections that were made alike.
+    pub(crate) fn is_twin_of(&self, other: &Fields) -> bool {
+        self.entries == other.entries && self.bytes == other.bytes
+    }
     fn field(&self, entry: &Entry) -> Field<'_> {
         let name = match entry.token {
             Some(token) => token.as_str().as_bytes(),
@@ -305,6 +322,13 @@ impl<'a> FieldName<'a> {
     /// The token if the name has one, else the bytes.
     pub fn of(name: &'a [u8]) -> Self {
         Token::from_name(name).map_or(Self::Bytes(name), Self::Token)
+    }
+    /// The name itself.
+    pub fn as_bytes(self) -> &'a [u8] {
+        match self {
+            Self::Token(token) => token.as_str().as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
     }
 }
 

@@ -270,6 +270,10 @@ impl ResponseHead {
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
         self.fields.iter().skip(self.marks.pseudo)
     }
+    /// The whole section, `:status` included where it came with one.
+    pub(crate) fn section(&self) -> &Fields {
+        &self.fields
+    }
     /// The first regular field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
         self.fields.get(token)

@@ -1,0 +1,172 @@
+//! The dynamic table (RFC 7541 section 2.3.2 and 4): a ring of entries over one byte arena.
+//!
+//! Entries come and go in the same order, so do their bytes: a new entry is appended, an evicted
+//! one leaves dead bytes in front, and once more bytes are dead than alive the living ones move to
+//! the front. Each byte is moved at most once for one that died, and nothing is allocated per
+//! entry. Invariant: `size <= bytes_max`, and the arena holds at most `2 * bytes_max` bytes plus
+//! one entry.
+
+use crate::http::field::FIELD_OVERHEAD_BYTES;
+use crate::http::{FieldName, Token};
+use std::collections::VecDeque;
+
+/// One entry: its name is a token or the first `name_len` bytes; its value follows.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Counted from the first byte ever stored, wrapping.
+    at: u32,
+    name_len: u32,
+    value_len: u32,
+    token: Option<Token>,
+    /// What the encoder searches by; 0 in a decoder.
+    print: u32,
+}
+
+/// A dynamic table. Index 0 is the newest entry.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// The oldest in front.
+    slots: VecDeque<Slot>,
+    bytes: Vec<u8>,
+    /// The `at` of `bytes[0]`.
+    bytes_at: u32,
+    /// Dead bytes at the front of `bytes`.
+    dead: usize,
+    size: usize,
+    bytes_max: usize,
+    /// Counts every insertion and eviction: equal numbers mean an equal table.
+    generation: u64,
+}
+
+impl Table {
+    /// An empty table of at most `bytes_max` by the count of RFC 7541 section 4.1.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self {
+            slots: VecDeque::new(),
+            bytes: Vec::new(),
+            bytes_at: 0,
+            dead: 0,
+            size: 0,
+            bytes_max,
+            generation: 0,
+        }
+    }
+    pub(super) fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+    /// Bytes that the arena holds, dead ones included.
+    #[cfg(test)]
+    pub(super) fn arena_len(&self) -> usize {
+        self.bytes.len()
+    }
+    /// Sets the maximum and evicts what does not fit (RFC 7541 section 4.3).
+    pub(super) fn resize(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+        self.make_room(0);
+    }
+    /// The name and value at `index`, 0 the newest.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<(FieldName<'_>, &[u8])> {
+        let last = self.slots.len().checked_sub(1)?;
+        let slot = self.slots.get(last.checked_sub(index)?)?;
+        Some((self.name(slot), self.value(slot)))
+    }
+    /// Adds an entry and evicts what it pushes out; one larger than the table empties it and is
+    /// not stored, which is no error (RFC 7541 section 4.4). `name` is empty where there is a
+    /// `token`.
+    pub(super) fn insert(&mut self, name: FieldName<'_>, value: &[u8], print: u32) {
+        let (token, name_bytes) = match name {
+            FieldName::Token(token) => (Some(token), &[][..]),
+            FieldName::Bytes(bytes) => (None, bytes),
+        };
+        let size = entry_size(name, value);
+        self.make_room(size);
+        if size > self.bytes_max {
+            return;
+        }
+        if self.dead > self.bytes.len() - self.dead {
+            self.compact();
+        }
+        self.slots.push_back(Slot {
+            at: self.bytes_at.wrapping_add(self.bytes.len() as u32),
+            name_len: name_bytes.len() as u32,
+            value_len: value.len() as u32,
+            token,
+            print,
+        });
+        self.bytes.extend_from_slice(name_bytes);
+        self.bytes.extend_from_slice(value);
+        self.size += size;
+        self.generation += 1;
+    }
+    /// The newest entry that equals this field.
+    pub(super) fn find(&self, name: FieldName<'_>, value: &[u8], print: u32) -> Option<usize> {
+        self.slots.iter().rev().position(|slot| {
+            slot.print == print && self.value(slot) == value && self.is_named(slot, name)
+        })
+    }
+    /// The newest entry with this name.
+    pub(super) fn find_name(&self, name: FieldName<'_>) -> Option<usize> {
+        self.slots
+            .iter()
+            .rev()
+            .position(|slot| self.is_named(slot, name))
+    }
+
+    /// Evicts the oldest until `wanted` more fit or nothing is left.
+    fn make_room(&mut self, wanted: usize) {
+        while self.size + wanted > self.bytes_max
+            && let Some(slot) = self.slots.pop_front()
+        {
+            self.size -= entry_size(self.name(&slot), self.value(&slot));
+            self.dead += (slot.name_len + slot.value_len) as usize;
+            self.generation += 1;
+        }
+    }
+    fn compact(&mut self) {
+        self.bytes.drain(..self.dead);
+        self.bytes_at = self.bytes_at.wrapping_add(self.dead as u32);
+        self.dead = 0;
+    }
+    fn is_named(&self, slot: &Slot, name: FieldName<'_>) -> bool {
+        match (slot.token, name) {
+            (Some(token), FieldName::Token(wanted)) => token == wanted,
+            (None, FieldName::Bytes(wanted)) => self.name_bytes(slot) == wanted,
+            _ => false,
+        }
+    }
+    fn name(&self, slot: &Slot) -> FieldName<'_> {
+        match slot.token {
+            Some(token) => FieldName::Token(token),
+            None => FieldName::Bytes(self.name_bytes(slot)),
+        }
+    }
+    fn name_bytes(&self, slot: &Slot) -> &[u8] {
+        let at = slot.at.wrapping_sub(self.bytes_at) as usize;
+        &self.bytes[at..at + slot.name_len as usize]
+    }
+    fn value(&self, slot: &Slot) -> &[u8] {
+        let at = slot.at.wrapping_sub(self.bytes_at) as usize + slot.name_len as usize;
+        &self.bytes[at..at + slot.value_len as usize]
+    }
+}
+
+/// RFC 7541 section 4.1: 32 bytes beside the name and value.
+pub(super) fn entry_size(name: FieldName<'_>, value: &[u8]) -> usize {
+    name.as_bytes().len() + value.len() + FIELD_OVERHEAD_BYTES
+}
+
+#[cfg(test)]
+#[path = "table_test.rs"]
+mod table_test;
