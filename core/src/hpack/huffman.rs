@@ -107,8 +107,7 @@ fn first_symbol(window: u64) -> Result<(u8, u32), Violation> {
 }
 
 fn long_symbol(window: u32) -> Result<(u8, u32), Violation> {
-    for bits in STEP_BITS as usize + 1..=CODE_BITS_MAX {
-        let range = RANGES[bits];
+    for (bits, range) in RANGES.iter().enumerate().skip(STEP_BITS as usize + 1) {
         if u64::from(window) < range.end {
             let code = window >> (32 - bits);
             let symbol =
@@ -141,9 +140,9 @@ struct Range {
     symbol_at: u16,
 }
 
-const RANGES: [Range; CODE_BITS_MAX + 1] = ranges();
-const IN_CODE_ORDER: [u16; SYMBOLS] = in_code_order();
-const CODES: [u32; SYMBOLS] = codes();
+static RANGES: [Range; CODE_BITS_MAX + 1] = ranges();
+static IN_CODE_ORDER: [u16; SYMBOLS] = in_code_order();
+static CODES: [u32; SYMBOLS] = codes();
 static STEPS: [Step; 1 << STEP_BITS] = steps();
 
 const fn ranges() -> [Range; CODE_BITS_MAX + 1] {
