@@ -13,7 +13,7 @@ use crate::limits::Limits;
 /// The decoder of one connection.
 ///
 /// Worst-case memory: three times the table's maximum, and the longest name of a block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     table: Table,
     /// What we advertised and the peer acknowledged: the bound of its size updates, bytes.

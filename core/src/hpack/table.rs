@@ -23,7 +23,7 @@ struct Slot {
 }
 
 /// A dynamic table. Index 0 is the newest entry.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table {
     /// The oldest in front.
     slots: VecDeque<Slot>,

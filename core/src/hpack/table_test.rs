@@ -65,7 +65,7 @@ fn a_long_run_agrees_with_a_plain_list_and_stays_small() {
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
         let draw = (state >> 40) as usize;
-        if draw % 97 == 0 {
+        if draw.is_multiple_of(97) {
             table.resize(draw % 1001);
         }
         let name = "n".repeat(draw % 13 + 1);
