@@ -1,5 +1,28 @@
 //! HTTP/1.1 (RFC 9112): the machine of one connection, client or server.
+//!
+//! `parse` and `chunked` read, `framing` decides where a body ends, `encode` writes, `reuse` says
+//! why a connection cannot take another exchange, and `conn` with its parts is the machine.
 
+mod chunked;
 pub mod conn;
+mod conn_recv;
+mod conn_send;
+mod conn_settle;
+mod encode;
+mod exchange;
+mod framing;
+mod parse;
+mod reuse;
 
 pub use conn::Conn;
+pub use reuse::CloseReason;
+
+#[cfg(test)]
+#[path = "h1/client_test.rs"]
+mod client_test;
+#[cfg(test)]
+#[path = "h1/script_test.rs"]
+mod script_test;
+#[cfg(test)]
+#[path = "h1/server_test.rs"]
+mod server_test;

@@ -98,6 +98,21 @@ impl Outbox {
             });
         }
     }
+    /// Moves everything that waits in `other` behind what stands here.
+    pub fn append(&mut self, other: &mut Outbox) {
+        let mut from = other.sent;
+        for large in other.large.drain(..) {
+            self.buffer.extend_from_slice(&other.buffer[from..large.at]);
+            from = large.at;
+            self.large_bytes += large.bytes.len();
+            self.large.push_back(Large {
+                at: self.buffer.len(),
+                bytes: large.bytes,
+            });
+        }
+        self.buffer.extend_from_slice(&other.buffer[from..]);
+        *other = Self::default();
+    }
     /// Fills `slices` with what waits, in order; returns how many were filled.
     pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         let mut filled = 0;

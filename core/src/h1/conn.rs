@@ -1,157 +1,350 @@
 //! One HTTP/1.1 connection, client or server: bytes and commands in, bytes and facts out.
+//!
+//! Exchanges stand in a queue in the order of their requests; their numbers are consecutive from
+//! 1. The first is the one whose response is on the wire. A server parses up to
+//! [`PIPELINED_REQUESTS_MAX`] requests ahead; their responses may be given in any order and go
+//! out in the order of the requests (RFC 9112 section 9.3.2).
+//!
+//! Reading is in `conn_recv`, writing in `conn_send`, and what follows from both (whose turn it
+//! is, when the connection ends, which deadline runs) in `conn_settle`.
+//!
+//! # 100-continue
+//!
+//! A client that sent `expect: 100-continue` gets its 100 when the server's owner sends it
+//! ([`Conn::send_interim`]) or begins to read: [`Conn::consume`] with any number of bytes, 0
+//! included, says so. A final response before that closes the connection behind it.
+//!
+//! # Ends
+//!
+//! A request that breaks a rule is answered with the rule's status (`Violation::h1_status`) after
+//! the responses before it, then the connection closes. The driver should shut its writing side
+//! down and read on for a moment before it closes the socket: closing with unread bytes makes
+//! many stacks reset the connection and lose the answer (RFC 9112 section 9.6).
+//!
+//! The pace of a client's response is its owner's business (`Timeouts::body_idle` guards only
+//! request bodies): an event stream may be silent for hours.
 
-use crate::error::{H2Code, Misuse};
-use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId};
-use crate::limits::Config;
+use super::exchange::Exchange;
+use super::parse::HeadScan;
+use super::reuse::CloseReason;
+use crate::error::{Closed, H2Code};
+use crate::http::{Event, Fields, Reset, Side, StreamId};
+use crate::limits::{Config, PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
+use crate::time::TimerTable;
 use crate::wire::Outbox;
-use bytes::Bytes;
+use bytes::BytesMut;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// One HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Conn {
-    outbox: Outbox,
+    pub(super) side: Side,
+    pub(super) config: Arc<Config>,
+    pub(super) outbox: Outbox,
+    pub(super) events: VecDeque<Event>,
+    /// Open exchanges, numbers consecutive.
+    pub(super) exchanges: VecDeque<Exchange>,
+    /// The number of the next exchange.
+    pub(super) next_id: u64,
+    pub(super) receiving: Receiving,
+    /// Bytes that were received and not parsed.
+    pub(super) tail: Vec<u8>,
+    /// Parsing stopped though bytes are there: the queue is full or a switch is undecided.
+    pub(super) held_back: bool,
+    /// Where body bytes are copied to.
+    pub(super) slab: BytesMut,
+    /// Memory of heads to come.
+    pub(super) spare: Vec<Fields>,
+    /// Body bytes that no owner has consumed.
+    pub(super) unread: usize,
+    /// Bytes of a request body that is read only to be thrown away.
+    pub(super) discarded: usize,
+    pub(super) timers: TimerTable<{ Timer::KINDS }>,
+    /// What `sent` was when the write stall timer was set.
+    pub(super) stall_from: u64,
+    /// Bytes that left the outbox.
+    pub(super) sent: u64,
+    /// The length of the outbox when we last looked.
+    pub(super) outbox_len: usize,
+    /// Client: the capacity its owner knows of.
+    pub(super) capacity_told: u32,
+    /// No new exchanges.
+    pub(super) draining: bool,
+    /// Why there is no exchange after the last one in the queue.
+    pub(super) last: Option<CloseReason>,
+    pub(super) closed: Option<Closed>,
+    /// The bytes belong to another protocol now.
+    pub(super) switched: bool,
 }
 
-#[allow(unused_variables, clippy::todo, reason = "signatures first")]
+/// What the next bytes of the peer are.
+///
+/// ```text
+/// Head -> Known | Chunked | UntilClose -> Head
+///         Chunked -> Trailers -> Head
+/// Head -> AwaitSwitch -> Head | (the machine is done)
+/// any  -> Nothing
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Receiving {
+    /// A head.
+    Head(HeadScan),
+    /// Body bytes, `left` of them.
+    Known { left: u64 },
+    /// The chunked coding.
+    Chunked(super::chunked::ChunkDecoder),
+    /// The trailer section behind the last chunk.
+    Trailers(HeadScan),
+    /// Client: body bytes until the connection ends.
+    UntilClose,
+    /// Server: another protocol or the next request; our response decides.
+    AwaitSwitch,
+    /// Nothing that matters any more.
+    Nothing,
+}
+
+/// The deadlines of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Timer {
+    Head,
+    BodyIdle,
+    Idle,
+    WriteStall,
+    Age,
+}
+
+impl Timer {
+    pub(super) const KINDS: usize = 5;
+    pub(super) const ALL: [Self; Self::KINDS] = [
+        Self::Head,
+        Self::BodyIdle,
+        Self::Idle,
+        Self::WriteStall,
+        Self::Age,
+    ];
+}
+
+/// Parsing ahead stops keeping bytes for later at this size, and reading stops with it.
+const TAIL_BYTES_MAX: usize = 64 * 1024;
+
+/// Heads whose memory is kept for the next ones.
+const SPARE_FIELDS_MAX: usize = 4;
+
 impl Conn {
     /// A fresh connection. Nothing is sent before the first exchange.
     pub fn new(side: Side, config: Arc<Config>, now: Instant) -> Self {
-        todo!()
+        let mut conn = Self {
+            side,
+            outbox: Outbox::new(),
+            events: VecDeque::new(),
+            exchanges: VecDeque::new(),
+            next_id: 1,
+            receiving: Receiving::Head(HeadScan::default()),
+            tail: Vec::new(),
+            held_back: false,
+            slab: BytesMut::new(),
+            spare: Vec::new(),
+            unread: 0,
+            discarded: 0,
+            timers: TimerTable::default(),
+            stall_from: 0,
+            sent: 0,
+            outbox_len: 0,
+            capacity_told: 0,
+            draining: false,
+            last: None,
+            closed: None,
+            switched: false,
+            config,
+        };
+        if let Some(age) = conn.config.timeouts.age_max {
+            conn.timers.set(Timer::Age as usize, now + age);
+        }
+        conn.set_timers(now);
+        conn.capacity_told = conn.capacity();
+        conn
     }
 
-    // Bytes and time in.
+    // Facts and time out.
 
-    /// Takes all of `bytes`; keeps an unparsed tail itself.
-    pub fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
-        todo!()
-    }
-    /// Carries out every deadline at or before `now`.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        todo!()
-    }
-    /// The transport ended: end of file from the peer, or an error.
-    pub fn handle_close(&mut self, now: Instant) {
-        todo!()
-    }
-
-    // Bytes, facts and time out.
-
-    /// Fills the outbox with what may go out now, in priority order, up to about 64 KiB, and
-    /// returns it. Write its slices, `advance` it, and call again until it is empty.
+    /// The bytes that may go out now. Write its slices, `advance` it, and call again until it is
+    /// empty: the call is also how the machine learns what was written.
     pub fn poll_write(&mut self, now: Instant) -> &mut Outbox {
-        todo!()
+        self.settle(now);
+        &mut self.outbox
     }
     /// The next fact.
     pub fn poll_event(&mut self) -> Option<Event> {
-        todo!()
+        self.events.pop_front()
     }
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<Instant> {
-        todo!()
+        self.timers.next()
     }
-    /// False while the driver must not read: too much waits to be written or to be consumed.
+    /// False while the driver must not read: too much waits to be written, to be consumed or to
+    /// be parsed.
     pub fn wants_read(&self) -> bool {
-        todo!()
+        !self.is_inert()
+            && self.outbox.len() < self.config.limits.outbox_bytes_max
+            && self.unread < UNREAD_BODY_BYTES_MAX
+            && self.exchanges.len() <= PIPELINED_REQUESTS_MAX
+            && !(self.held_back && self.tail.len() >= TAIL_BYTES_MAX)
     }
     /// True when nothing more will be written than what the outbox holds: close after it.
     pub fn is_closed(&self) -> bool {
-        todo!()
+        self.closed.is_some()
     }
 
     // Questions.
 
-    /// Client: how many more exchanges may start now.
+    /// Client: how many more exchanges may start now. `Limits::pipelining` less what is open, and
+    /// 0 while a request is being sent, or behind one that must not be pipelined behind: a
+    /// request that may not be repeated, or one that may switch protocols
+    /// (RFC 9112 section 9.3.2).
     pub fn capacity(&self) -> u32 {
-        todo!()
+        use super::exchange::{Method, Sending};
+        let over = self.is_inert() || self.draining || self.last.is_some();
+        if self.side == Side::Server || over {
+            return 0;
+        }
+        let blocks = |open: &Exchange| {
+            open.sending != Sending::Done
+                || open.upgrade
+                || matches!(open.method, Method::Connect | Method::Other)
+        };
+        if self.exchanges.iter().any(blocks) {
+            return 0;
+        }
+        let limit = u64::from(self.config.limits.pipelining);
+        let served = self.next_id - 1;
+        let left = self
+            .config
+            .limits
+            .requests_per_connection_max
+            .saturating_sub(served);
+        limit.saturating_sub(self.exchanges.len() as u64).min(left) as u32
     }
     /// Exchanges that are open.
     pub fn active(&self) -> u32 {
-        todo!()
+        self.exchanges.iter().filter(|open| !open.silent).count() as u32
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
     /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
-        todo!()
+        let Some(index) = self.index_of(stream) else {
+            return 0;
+        };
+        let waiting = if index == 0 || self.side == Side::Client {
+            self.outbox.len()
+        } else {
+            self.exchanges[index].held.len()
+        };
+        self.config
+            .limits
+            .send_buffer_bytes_max
+            .saturating_sub(waiting)
+    }
+    /// Why the connection takes no exchange after those that are open, if it does not.
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        let drains = self.draining.then_some(CloseReason::ShutDown);
+        self.last.or(drains)
     }
 
-    // Commands.
+    // Ends.
 
-    /// Client: starts an exchange. `end`: no body follows.
-    pub fn open(
-        &mut self,
-        now: Instant,
-        head: &RequestHead,
-        end: bool,
-    ) -> Result<StreamId, Misuse> {
-        todo!()
+    /// The transport ended: end of file from the peer, or an error. Responses that were complete
+    /// may still be in the outbox; every other exchange is reset.
+    pub fn handle_close(&mut self, now: Instant) {
+        self.enter();
+        if !self.is_inert() {
+            self.end_of_input();
+        }
+        self.settle(now);
     }
-    /// Server: a 1xx before the final head.
-    pub fn send_interim(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        head: &ResponseHead,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// Server: the final head. `end`: no body follows.
-    pub fn respond(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        head: &ResponseHead,
-        end: bool,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// Body bytes; `end` may come with empty `data`.
-    pub fn send_body(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// Trailers, which end our side.
-    pub fn send_trailers(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        trailers: &Fields,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// The user took `bytes` of the body: the peer gets room for as many.
-    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
-        todo!()
-    }
-    /// Ends an exchange early. On HTTP/1.1 this costs the connection unless it is complete.
+    /// Ends an exchange early. Complete ones are left alone. Any other costs the connection: it
+    /// closes when the responses before this one are out (server) or have come (client), and
+    /// exchanges behind it are reset. No `StreamReset` comes for it: its owner knows.
     pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
-        todo!()
+        use super::exchange::Sending;
+        let _ = code; // HTTP/1.1 has no words for it.
+        self.enter();
+        if let Some(index) = self.index_of(stream) {
+            let open = &mut self.exchanges[index];
+            open.silent = true;
+            open.unattended = true;
+            self.unread -= std::mem::take(&mut open.unread);
+            open.sending = Sending::Broken(CloseReason::ExchangeReset.closed());
+            self.last.get_or_insert(CloseReason::ExchangeReset);
+        }
+        self.settle(now);
     }
-    /// Server: the handler of this stream is gone (finished or cancelled): it no longer counts
-    /// against `running_handlers_max`. Called exactly once per `RequestReceived`.
-    pub fn handler_done(&mut self, stream: StreamId) {
-        todo!()
-    }
-    /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
+    /// Drains: a server answers what it has received, the last answer with `connection: close`;
+    /// a client starts nothing new. Then `Closed(Drained)`; at once when nothing is open.
     pub fn shut_down(&mut self, now: Instant) {
-        todo!()
+        self.enter();
+        self.draining = true;
+        if self.side == Side::Server && matches!(self.receiving, Receiving::Head(_)) {
+            self.receiving = Receiving::Nothing;
+            self.tail.clear();
+            self.held_back = false;
+        }
+        self.settle(now);
     }
     /// Closes at once: what is open is reset.
     pub fn abort(&mut self, now: Instant, code: H2Code) {
-        todo!()
+        let _ = code; // HTTP/1.1 has no words for it.
+        self.enter();
+        self.finish(Closed::Drained);
+        self.settle(now);
     }
+
+    // Memory.
+
     /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, fields: Fields) {
-        todo!()
+    pub fn recycle(&mut self, mut fields: Fields) {
+        if self.spare.len() < SPARE_FIELDS_MAX {
+            fields.clear();
+            self.spare.push(fields);
+        }
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
-        self.outbox.release();
+        if self.exchanges.is_empty() && self.events.is_empty() {
+            self.outbox.release();
+            self.slab = BytesMut::new();
+            self.spare = Vec::new();
+            self.events = VecDeque::new();
+            self.exchanges = VecDeque::new();
+            self.tail.shrink_to_fit();
+        }
+    }
+
+    // Shared by the parts.
+
+    /// Nothing is handled any more.
+    pub(super) fn is_inert(&self) -> bool {
+        self.closed.is_some() || self.switched
+    }
+    pub(super) fn index_of(&self, stream: StreamId) -> Option<usize> {
+        let first = self.exchanges.front()?.id.0;
+        let index = usize::try_from(stream.0.checked_sub(first)?).ok()?;
+        (index < self.exchanges.len()).then_some(index)
+    }
+    /// Learns what the driver has written since the last call.
+    pub(super) fn enter(&mut self) {
+        let len = self.outbox.len();
+        self.sent += self.outbox_len.saturating_sub(len) as u64;
+        self.outbox_len = len;
+    }
+    /// Tells the owner that an exchange ended early, once.
+    pub(super) fn tell_reset(&mut self, index: usize, reset: Reset) {
+        let open = &mut self.exchanges[index];
+        if !std::mem::replace(&mut open.silent, true) {
+            let stream = open.id;
+            self.events.push_back(Event::StreamReset { stream, reset });
+        }
     }
 }

@@ -1,0 +1,178 @@
+//! The chunked transfer coding, reading (RFC 9112 section 7.1): one byte at a time through a
+//! state machine, so that every split of the input gives the same body. Chunk data is handed on
+//! as slices; the trailer section is left to the caller.
+
+use crate::error::Violation;
+
+/// Where the decoder stands between two bytes.
+///
+/// ```text
+/// Size -> (Extension..) -> SizeLf -> Data -> DataCr -> DataLf -> Size
+///                            \-> (size 0) trailers
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In the hexadecimal size; `digits` seen so far.
+    Size { digits: u8 },
+    /// Behind a `;`, before or in an extension name.
+    ExtensionName { empty: bool },
+    /// Behind a `=`: a token or a quoted string.
+    ExtensionValue { empty: bool },
+    /// Inside a quoted string.
+    Quoted,
+    /// Behind a backslash in a quoted string.
+    QuotedPair,
+    /// Behind a quoted string: `;` or the line's end.
+    QuotedEnd,
+    /// The LF of the size line.
+    SizeLf,
+    /// In the data.
+    Data,
+    /// The CR behind the data.
+    DataCr,
+    /// The LF behind the data.
+    DataLf,
+}
+
+/// Decodes one body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChunkDecoder {
+    place: Place,
+    /// The size while it is read, then what is left of the data.
+    left: u64,
+    /// Extension bytes of the whole body.
+    extension_bytes: usize,
+}
+
+/// One step of the decoder: `used` bytes were taken from the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chunked<'a> {
+    /// Everything was taken; more must come.
+    More,
+    /// Body bytes, the last of `used`.
+    Data { used: usize, data: &'a [u8] },
+    /// The last chunk's line is over: the trailer section follows.
+    Last { used: usize },
+}
+
+/// Sixteen hexadecimal digits are 64 bits: one more cannot be a size.
+const SIZE_DIGITS_MAX: u8 = 16;
+
+impl ChunkDecoder {
+    pub(super) fn new() -> Self {
+        Self {
+            place: Place::Size { digits: 0 },
+            left: 0,
+            extension_bytes: 0,
+        }
+    }
+
+    /// Takes framing bytes up to the next data or the end of the input.
+    pub(super) fn decode<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        extension_bytes_max: usize,
+    ) -> Result<Chunked<'a>, Violation> {
+        let mut used = 0;
+        while let Some(&byte) = bytes.get(used) {
+            if self.place == Place::Data {
+                let rest = &bytes[used..];
+                let take = usize::try_from(self.left).map_or(rest.len(), |n| n.min(rest.len()));
+                self.left -= take as u64;
+                if self.left == 0 {
+                    self.place = Place::DataCr;
+                }
+                return Ok(Chunked::Data {
+                    used: used + take,
+                    data: &rest[..take],
+                });
+            }
+            used += 1;
+            if self.place == Place::SizeLf {
+                if byte != b'\n' {
+                    return Err(Violation::ChunkInvalid);
+                }
+                if self.left == 0 {
+                    return Ok(Chunked::Last { used });
+                }
+                self.place = Place::Data;
+                continue;
+            }
+            self.place = self.step(byte, extension_bytes_max)?;
+        }
+        Ok(Chunked::More)
+    }
+
+    fn step(&mut self, byte: u8, extension_bytes_max: usize) -> Result<Place, Violation> {
+        let next = match self.place {
+            Place::Size { digits } => return self.size(digits, byte),
+            Place::ExtensionName { .. }
+            | Place::ExtensionValue { .. }
+            | Place::Quoted
+            | Place::QuotedPair
+            | Place::QuotedEnd => {
+                self.extension_bytes += 1;
+                if self.extension_bytes > extension_bytes_max {
+                    return Err(Violation::ChunkExtensionTooLarge);
+                }
+                extension(self.place, byte)
+            }
+            Place::DataCr => (byte == b'\r').then_some(Place::DataLf),
+            Place::DataLf => (byte == b'\n').then_some(Place::Size { digits: 0 }),
+            // Taken by `decode`.
+            Place::SizeLf | Place::Data => None,
+        };
+        next.ok_or(Violation::ChunkInvalid)
+    }
+
+    /// RFC 9112 section 7.1: `chunk-size = 1*HEXDIG`, no sign, no `0x`, no space; a recipient
+    /// guards against overflow.
+    fn size(&mut self, digits: u8, byte: u8) -> Result<Place, Violation> {
+        match (byte, char::from(byte).to_digit(16)) {
+            (_, Some(_)) if digits == SIZE_DIGITS_MAX => Err(Violation::ChunkInvalid),
+            (_, Some(digit)) => {
+                self.left = self.left << 4 | u64::from(digit);
+                Ok(Place::Size { digits: digits + 1 })
+            }
+            (b'\r', _) if digits > 0 => Ok(Place::SizeLf),
+            (b';', _) if digits > 0 => Ok(Place::ExtensionName { empty: true }),
+            _ => Err(Violation::ChunkInvalid),
+        }
+    }
+}
+
+/// RFC 9112 section 7.1.1, without the bad whitespace it allows.
+fn extension(place: Place, byte: u8) -> Option<Place> {
+    match (place, byte) {
+        (Place::ExtensionName { empty: false }, b'=') => {
+            Some(Place::ExtensionValue { empty: true })
+        }
+        (Place::ExtensionValue { empty: true }, b'"') => Some(Place::Quoted),
+        (
+            Place::ExtensionName { empty: false }
+            | Place::ExtensionValue { empty: false }
+            | Place::QuotedEnd,
+            b';',
+        ) => Some(Place::ExtensionName { empty: true }),
+        (
+            Place::ExtensionName { empty: false }
+            | Place::ExtensionValue { empty: false }
+            | Place::QuotedEnd,
+            b'\r',
+        ) => Some(Place::SizeLf),
+        (Place::ExtensionName { .. }, byte) if is_token(byte) => {
+            Some(Place::ExtensionName { empty: false })
+        }
+        (Place::ExtensionValue { .. }, byte) if is_token(byte) => {
+            Some(Place::ExtensionValue { empty: false })
+        }
+        (Place::Quoted, b'"') => Some(Place::QuotedEnd),
+        (Place::Quoted, b'\\') => Some(Place::QuotedPair),
+        (Place::Quoted | Place::QuotedPair, b'\t' | b' '..=b'~' | 0x80..) => Some(Place::Quoted),
+        _ => None,
+    }
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

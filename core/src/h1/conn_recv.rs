@@ -1,0 +1,486 @@
+//! The reading half of [`Conn`]: bytes into heads, bodies and trailers.
+
+use super::chunked::{ChunkDecoder, Chunked};
+use super::conn::{Conn, Receiving};
+use super::exchange::{Exchange, Method, Sending};
+use super::parse::{self, HeadScan};
+use super::reuse::{CloseReason, has_option, persistence};
+use crate::error::{Closed, H2Code, Violation};
+use crate::http::body_length::BodyLength;
+use crate::http::event::ResetBy;
+use crate::http::{Event, RequestHead, Reset, ResponseHead, Side, StreamId, Token, Version};
+use crate::limits::{PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
+use bytes::Bytes;
+use std::time::Instant;
+
+/// Body bytes share allocations of this size.
+const SLAB_BYTES: usize = 16 * 1024;
+
+/// What one step of reading did.
+enum Step {
+    /// Took so many bytes; there may be more to do.
+    Took(usize),
+    /// Needs more bytes.
+    Wait,
+    /// Bytes are there but may not be parsed yet.
+    HoldBack,
+}
+
+impl Conn {
+    /// Takes all of `bytes`; keeps an unparsed tail itself.
+    pub fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
+        self.enter();
+        self.feed(bytes);
+        self.settle(now);
+    }
+
+    /// Parses the tail and `bytes`, and keeps what is left as the tail.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.held_back = false;
+        if self.tail.is_empty() {
+            let used = self.receive(bytes);
+            if self.keeps_tail() {
+                self.tail.extend_from_slice(&bytes[used..]);
+            }
+        } else {
+            let mut tail = std::mem::take(&mut self.tail);
+            tail.extend_from_slice(bytes);
+            let used = self.receive(&tail);
+            tail.drain(..used);
+            self.tail = tail;
+            if !self.keeps_tail() {
+                self.tail.clear();
+            }
+        }
+        self.flush_body(false);
+    }
+
+    /// A connection that is over keeps nothing; one that changed hands has given it away.
+    fn keeps_tail(&self) -> bool {
+        !self.is_inert() && !matches!(self.receiving, Receiving::Nothing)
+    }
+
+    /// Parses as much of `bytes` as can be; returns how much that is.
+    fn receive(&mut self, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        while !self.is_inert() {
+            match self.step(&bytes[used..]) {
+                Ok(Step::Took(n)) => used += n,
+                Ok(Step::Wait) => break,
+                Ok(Step::HoldBack) => {
+                    self.held_back = used < bytes.len();
+                    break;
+                }
+                Err(violation) => {
+                    self.violate(violation);
+                    return bytes.len();
+                }
+            }
+        }
+        used
+    }
+
+    fn step(&mut self, bytes: &[u8]) -> Result<Step, Violation> {
+        match self.receiving {
+            Receiving::AwaitSwitch => return Ok(Step::HoldBack),
+            _ if bytes.is_empty() => return Ok(Step::Wait),
+            Receiving::Head(scan) if self.side == Side::Server => {
+                return self.receive_request(scan, bytes);
+            }
+            Receiving::Head(scan) => return self.receive_response(scan, bytes),
+            Receiving::Known { left } => {
+                let len = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                let left = left - len as u64;
+                self.receiving = Receiving::Known { left };
+                self.take_body(&bytes[..len])?;
+                if left == 0 {
+                    self.end_message(None);
+                }
+                return Ok(Step::Took(len));
+            }
+            Receiving::Chunked(decoder) => return self.receive_chunks(decoder, bytes),
+            Receiving::Trailers(scan) => return self.receive_trailers(scan, bytes),
+            Receiving::UntilClose => self.take_body(bytes)?,
+            Receiving::Nothing => {}
+        }
+        Ok(Step::Took(bytes.len()))
+    }
+
+    /// Server: a request head.
+    fn receive_request(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
+        if self.exchanges.len() >= PIPELINED_REQUESTS_MAX {
+            return Ok(Step::HoldBack);
+        }
+        // RFC 9112 section 2.2: empty lines before a request line are ignored.
+        match bytes {
+            [b'\r', b'\n', ..] => return Ok(Step::Took(2)),
+            [b'\r'] => return Ok(Step::Wait),
+            _ => {}
+        }
+        let config = self.config.clone();
+        let limits = &config.limits;
+        let found = scan.find_end(bytes, limits.head_bytes_max)?;
+        self.receiving = Receiving::Head(scan);
+        let Some(len) = found else {
+            scan.check_target(bytes, limits)?;
+            return Ok(Step::Wait);
+        };
+        let fields = self.spare.pop().unwrap_or_default();
+        let (head, version) = parse::request(&bytes[..len], fields, limits)?;
+        let length = BodyLength::of_request(&head)?;
+        self.begin_request(head, version, length)?;
+        Ok(Step::Took(len))
+    }
+
+    fn begin_request(
+        &mut self,
+        head: RequestHead,
+        version: Version,
+        length: BodyLength,
+    ) -> Result<(), Violation> {
+        let id = self.take_id();
+        let method = Method::of(head.method());
+        let mut open = Exchange::new(id, method, version, Sending::Head);
+        let end = matches!(length, BodyLength::None | BodyLength::Known(0));
+        if let Some(expectation) = head.get(Token::EXPECT) {
+            // RFC 9110 section 10.1.1: from an HTTP/1.0 client it is ignored.
+            if !expectation.eq_ignore_ascii_case(b"100-continue") {
+                return Err(Violation::ExpectationUnknown);
+            }
+            open.continue_due = version == Version::Http11 && !end;
+        }
+        // RFC 9110 section 7.8: upgrade in HTTP/1.0 is ignored.
+        open.upgrade = version == Version::Http11
+            && head.get(Token::UPGRADE).is_some()
+            && head.fields().any(|field| {
+                field.token == Some(Token::CONNECTION) && has_option(field.value, b"upgrade")
+            });
+        open.close = persistence(version, head.fields());
+        if id.0 >= self.config.limits.requests_per_connection_max {
+            open.close_because(CloseReason::RequestsExhausted);
+        }
+        self.last = open.close;
+        self.exchanges.push_back(open);
+        self.events.push_back(Event::RequestReceived {
+            stream: id,
+            head,
+            end,
+        });
+        self.receive_body(length);
+        Ok(())
+    }
+
+    /// Client: a response head, interim or final.
+    fn receive_response(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
+        if self.exchanges.is_empty() {
+            return Err(Violation::ResponseUnexpected);
+        }
+        let config = self.config.clone();
+        let limits = &config.limits;
+        let found = scan.find_end(bytes, limits.head_bytes_max)?;
+        self.receiving = Receiving::Head(scan);
+        let Some(len) = found else {
+            return Ok(Step::Wait);
+        };
+        let fields = self.spare.pop().unwrap_or_default();
+        let (head, version) = parse::response(&bytes[..len], fields, limits)?;
+        if head.is_interim() && head.status != 101 {
+            self.receive_interim(head)?;
+        } else {
+            self.begin_response(head, version, &bytes[len..])?;
+            if self.switched {
+                // The rest went with the event.
+                return Ok(Step::Took(bytes.len()));
+            }
+        }
+        Ok(Step::Took(len))
+    }
+
+    fn receive_interim(&mut self, head: ResponseHead) -> Result<(), Violation> {
+        let max = self.config.limits.interim_responses_max;
+        let Some(open) = self.exchanges.front_mut() else {
+            return Err(Violation::ResponseUnexpected);
+        };
+        open.interims += 1;
+        if open.interims > max {
+            return Err(Violation::InterimTooMany);
+        }
+        if !open.silent {
+            let stream = open.id;
+            self.events
+                .push_back(Event::InterimReceived { stream, head });
+        }
+        self.receiving = Receiving::Head(HeadScan::default());
+        Ok(())
+    }
+
+    fn begin_response(
+        &mut self,
+        head: ResponseHead,
+        version: Version,
+        rest: &[u8],
+    ) -> Result<(), Violation> {
+        let Some(open) = self.exchanges.front_mut() else {
+            return Err(Violation::ResponseUnexpected);
+        };
+        let length = BodyLength::of_response(open.method.for_framing(), &head)?;
+        // RFC 9110 section 15.2.2: only a request for it can be answered with a switch, and only
+        // when it is complete (attacks.md row 18).
+        let asked = open.upgrade || head.status != 101;
+        if length == BodyLength::Tunnel && !(asked && open.sending == Sending::Done) {
+            return Err(Violation::StatusInvalid);
+        }
+        open.version = version;
+        open.answered = true;
+        if let Some(reason) = persistence(version, head.fields()) {
+            open.close_because(reason);
+        }
+        if length == BodyLength::UntilClose {
+            open.close_because(CloseReason::BodyUntilClose);
+        }
+        if length != BodyLength::Tunnel && open.close.is_some() {
+            self.last = self.last.or(open.close);
+        }
+        let (stream, silent) = (open.id, open.silent);
+        let end = matches!(length, BodyLength::None | BodyLength::Known(0));
+        if !silent {
+            self.events
+                .push_back(Event::ResponseReceived { stream, head, end });
+        }
+        if length == BodyLength::Tunnel {
+            self.switch(stream, Bytes::copy_from_slice(rest));
+        } else {
+            self.receive_body(length);
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a head.
+    fn receive_body(&mut self, length: BodyLength) {
+        self.receiving = match length {
+            BodyLength::None | BodyLength::Known(0) => return self.end_of_message(),
+            BodyLength::Known(left) => Receiving::Known { left },
+            BodyLength::Chunked => Receiving::Chunked(ChunkDecoder::new()),
+            BodyLength::UntilClose => Receiving::UntilClose,
+            // Handled where a head is received; a request is never one.
+            BodyLength::Tunnel => Receiving::Nothing,
+        };
+    }
+
+    fn receive_chunks(
+        &mut self,
+        mut decoder: ChunkDecoder,
+        bytes: &[u8],
+    ) -> Result<Step, Violation> {
+        let max = self.config.limits.chunk_extension_bytes_max;
+        let chunked = decoder.decode(bytes, max)?;
+        self.receiving = Receiving::Chunked(decoder);
+        Ok(match chunked {
+            Chunked::More => Step::Took(bytes.len()),
+            Chunked::Data { used, data } => {
+                self.take_body(data)?;
+                Step::Took(used)
+            }
+            Chunked::Last { used } => {
+                self.receiving = Receiving::Trailers(HeadScan::default());
+                Step::Took(used)
+            }
+        })
+    }
+
+    fn receive_trailers(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
+        let config = self.config.clone();
+        let found = scan.find_end(bytes, config.limits.head_bytes_max)?;
+        self.receiving = Receiving::Trailers(scan);
+        let Some(len) = found else {
+            return Ok(Step::Wait);
+        };
+        if len == 2 {
+            self.end_message(None);
+        } else {
+            let fields = self.spare.pop().unwrap_or_default();
+            let trailers = parse::trailers(&bytes[..len], fields, &config.limits)?;
+            self.end_message(Some(trailers));
+        }
+        Ok(Step::Took(len))
+    }
+
+    /// Collects body bytes: pieces of one read become one event, so that tiny chunks cost no
+    /// more than their bytes.
+    fn take_body(&mut self, data: &[u8]) -> Result<(), Violation> {
+        self.timers.stop(super::conn::Timer::BodyIdle as usize);
+        let Some(open) = self.receiver() else {
+            return Ok(());
+        };
+        open.continue_due = false;
+        if open.discards() {
+            self.discarded += data.len();
+            if self.discarded > UNREAD_BODY_BYTES_MAX {
+                self.finish(CloseReason::RequestUnread.closed());
+            }
+            return Ok(());
+        }
+        if self.slab.capacity() - self.slab.len() < data.len() {
+            self.slab.reserve(data.len().max(SLAB_BYTES));
+        }
+        self.slab.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Hands the collected bytes over.
+    fn flush_body(&mut self, end: bool) {
+        if self.slab.is_empty() && !end {
+            return;
+        }
+        let data = self.slab.split().freeze();
+        let Some(open) = self.receiver() else {
+            return;
+        };
+        if open.discards() {
+            return;
+        }
+        open.unread += data.len();
+        let stream = open.id;
+        self.unread += data.len();
+        self.events
+            .push_back(Event::BodyReceived { stream, data, end });
+    }
+
+    /// The body is over, with or without trailers.
+    fn end_message(&mut self, trailers: Option<crate::http::Fields>) {
+        match trailers {
+            None => self.flush_body(true),
+            Some(trailers) => {
+                self.flush_body(false);
+                if let Some(open) = self.receiver()
+                    && !open.discards()
+                {
+                    let stream = open.id;
+                    self.events
+                        .push_back(Event::TrailersReceived { stream, trailers });
+                }
+            }
+        }
+        self.end_of_message();
+    }
+
+    /// The peer's side of an exchange is complete; what comes next is another message, if one
+    /// may come.
+    fn end_of_message(&mut self) {
+        let side = self.side;
+        let draining = self.draining && side == Side::Server;
+        let Some(open) = self.receiver() else {
+            return;
+        };
+        open.received = true;
+        open.continue_due = false;
+        let over = open.close.is_some() || draining;
+        let undecided = (open.method == Method::Connect || open.upgrade)
+            && matches!(open.sending, Sending::Head | Sending::Switch);
+        self.receiving = match side {
+            Side::Server if undecided => Receiving::AwaitSwitch,
+            _ if over => Receiving::Nothing,
+            _ => Receiving::Head(HeadScan::default()),
+        };
+        if side == Side::Client {
+            self.stop_upload();
+        }
+    }
+
+    /// The exchange whose message is being received: a server's last, a client's first.
+    pub(super) fn receiver(&mut self) -> Option<&mut Exchange> {
+        match self.side {
+            Side::Server => self.exchanges.back_mut().filter(|open| !open.received),
+            Side::Client => self.exchanges.front_mut().filter(|open| !open.received),
+        }
+    }
+
+    pub(super) fn take_id(&mut self) -> StreamId {
+        let id = StreamId(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    /// The peer broke a rule: nothing that it sends matters any more.
+    pub(super) fn violate(&mut self, violation: Violation) {
+        self.receiving = Receiving::Nothing;
+        self.tail.clear();
+        self.flush_body(false);
+        if self.side == Side::Client {
+            if !self.exchanges.is_empty() {
+                let reset = Reset {
+                    by: ResetBy::Us(violation),
+                    unprocessed: false,
+                };
+                self.tell_reset(0, reset);
+            }
+            self.finish(Closed::ByUs(violation));
+            return;
+        }
+        if let Some(open) = self.receiver() {
+            // A request whose body broke: its handler hears of it, its client gets the status if
+            // it has no other answer yet.
+            open.received = true;
+            open.sending = match open.sending {
+                Sending::Head => Sending::Refused(violation),
+                _ => Sending::Broken(Closed::ByUs(violation)),
+            };
+            let index = self.exchanges.len() - 1;
+            let reset = Reset {
+                by: ResetBy::Us(violation),
+                unprocessed: false,
+            };
+            self.tell_reset(index, reset);
+        } else {
+            let id = self.take_id();
+            let refused = Sending::Refused(violation);
+            let mut open = Exchange::new(id, Method::Other, Version::Http11, refused);
+            open.silent = true;
+            open.received = true;
+            self.exchanges.push_back(open);
+        }
+        self.last.get_or_insert(CloseReason::RequestUnread);
+    }
+
+    /// End of file or an error of the transport.
+    pub(super) fn end_of_input(&mut self) {
+        self.tail.clear();
+        if matches!(self.receiving, Receiving::UntilClose) {
+            self.end_message(None);
+        }
+        let in_body = matches!(
+            self.receiving,
+            Receiving::Known { .. } | Receiving::Chunked(_) | Receiving::Trailers(_)
+        );
+        if in_body && self.side == Side::Client && !self.exchanges.is_empty() {
+            let reset = Reset {
+                by: ResetBy::Us(Violation::BodyTruncated),
+                unprocessed: false,
+            };
+            self.tell_reset(0, reset);
+        }
+        let closed = match self.last {
+            Some(reason) if self.exchanges.is_empty() => reason.closed(),
+            _ => Closed::Transport,
+        };
+        if self.closed.is_none() {
+            self.finish(closed);
+        }
+    }
+
+    /// Client: the response is complete. If the connection ends with it, a request that is still
+    /// being sent has no reader any more.
+    fn stop_upload(&mut self) {
+        let Some(front) = self.exchanges.front() else {
+            return;
+        };
+        if front.close.is_some() && front.sending != Sending::Done {
+            let reset = Reset {
+                by: ResetBy::Peer(H2Code::NO_ERROR),
+                unprocessed: false,
+            };
+            self.tell_reset(0, reset);
+            self.exchanges[0].sending = Sending::Done;
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The writing half of [`Conn`]: the owner's commands into bytes.
+
+use super::conn::{Conn, Receiving};
+use super::encode::{self, Announce, Persist};
+use super::exchange::{Exchange, Method, SendLength, Sending};
+use super::framing;
+use super::parse::HeadScan;
+use super::reuse::{CloseReason, has_option, persistence};
+use crate::error::{Misuse, Violation};
+use crate::http::head::validate_trailers;
+use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::wire::Outbox;
+use bytes::Bytes;
+use std::time::Instant;
+
+impl Conn {
+    /// Client: starts an exchange. `end`: no body follows. A body without content-length goes
+    /// out chunked.
+    ///
+    /// # Errors
+    /// `NoCapacity` when [`capacity`](Self::capacity) is 0, `ConnectionClosed` when it stays so;
+    /// `WrongSide` on a server and for an extended CONNECT; `BodyLength` when `end` contradicts
+    /// content-length; `Invalid(HostMissing)` without an authority.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        head: &RequestHead,
+        end: bool,
+    ) -> Result<StreamId, Misuse> {
+        self.enter();
+        if self.side == Side::Server || head.protocol().is_some() {
+            return Err(Misuse::WrongSide);
+        }
+        if self.is_inert() || self.draining || self.last.is_some() {
+            return Err(Misuse::ConnectionClosed);
+        }
+        if self.capacity() == 0 {
+            return Err(Misuse::NoCapacity);
+        }
+        let authority = head
+            .authority()
+            .ok_or(Misuse::Invalid(Violation::HostMissing))?;
+        let method = Method::of(head.method());
+        let target = match method {
+            Method::Connect => authority,
+            _ => head
+                .path()
+                .ok_or(Misuse::Invalid(Violation::PseudoFieldMissing))?,
+        };
+        let (announce, sending) = framing::of_request(head, end)?;
+        let id = self.take_id();
+        let mut open = Exchange::new(id, method, Version::Http11, sending);
+        open.head_at = self.sent + self.outbox.len() as u64;
+        open.upgrade = head.get(Token::UPGRADE).is_some() && says(head.fields(), b"upgrade");
+        if persistence(Version::Http11, head.fields()).is_some() {
+            open.close_because(CloseReason::WeAskedClose);
+        } else if id.0 >= self.config.limits.requests_per_connection_max {
+            open.close_because(CloseReason::RequestsExhausted);
+        }
+        self.last = open.close;
+        encode::request_head(self.outbox.buffer(), head, target, authority, announce);
+        self.exchanges.push_back(open);
+        self.settle(now);
+        Ok(id)
+    }
+
+    /// Server: a 1xx before the final head. To an HTTP/1.0 client nothing goes out
+    /// (RFC 9110 section 15.2).
+    ///
+    /// # Errors
+    /// `StreamNotOpen` when the final head was sent; `Invalid(StatusInvalid)` for 101 (which is
+    /// final: [`respond`](Self::respond)) and for what is not a 1xx.
+    pub fn send_interim(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+    ) -> Result<(), Misuse> {
+        self.enter();
+        let index = self.index_in(stream, |sending| sending == Sending::Head)?;
+        if !head.is_interim() || head.status == 101 {
+            return Err(Misuse::Invalid(Violation::StatusInvalid));
+        }
+        let open = &mut self.exchanges[index];
+        let version = open.version;
+        if head.status == 100 {
+            open.continue_due = false;
+        }
+        if version != Version::Http10 {
+            let out = self.outbox_of(index).buffer();
+            let (announce, persist) = (Announce::Nothing, Persist::AsGiven);
+            encode::response_head(out, head.status, head.fields(), announce, persist);
+        }
+        self.settle(now);
+        Ok(())
+    }
+
+    /// Server: the final head. `end`: no body follows. With content-length the body must be as
+    /// long; without, it goes out chunked, or to HTTP/1.0 until the connection closes; with `end`
+    /// and neither, `content-length: 0` is added. The body of an answer to HEAD, of 204 and of 304
+    /// is dropped.
+    ///
+    /// 101, and a 2xx to CONNECT, hand the connection over: `Upgraded` follows when the responses
+    /// before it are out and the request is complete.
+    ///
+    /// # Errors
+    /// `StreamNotOpen` when the exchange is over or answered; `BodyLength` when `end` contradicts
+    /// content-length; `Invalid(StatusInvalid)` for an interim status, and for 101 to a request
+    /// that did not ask for it.
+    pub fn respond(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+        end: bool,
+    ) -> Result<(), Misuse> {
+        self.enter();
+        let index = self.index_in(stream, |sending| sending == Sending::Head)?;
+        let draining_last = self.draining && index + 1 == self.exchanges.len();
+        let open = &mut self.exchanges[index];
+        if head.is_interim() && !(head.status == 101 && open.upgrade) {
+            return Err(Misuse::Invalid(Violation::StatusInvalid));
+        }
+        let (announce, sending) = framing::of_response(open.method, open.version, head, end)?;
+        if sending != Sending::Switch {
+            if says(head.fields(), b"close") {
+                open.close_because(CloseReason::WeAskedClose);
+            }
+            if sending == Sending::Body(SendLength::UntilClose) {
+                open.close_because(CloseReason::BodyUntilClose);
+            }
+            if open.continue_due && !open.received {
+                open.close_because(CloseReason::ExpectationUnmet);
+            }
+            if open.method == Method::Connect {
+                open.close_because(CloseReason::ConnectRefused);
+            }
+            if draining_last {
+                open.close_because(CloseReason::ShutDown);
+            }
+        }
+        open.sending = sending;
+        let persist = match (sending, open.close, open.version) {
+            (Sending::Switch, ..) => Persist::AsGiven,
+            (_, Some(_), _) => Persist::Close,
+            (_, None, Version::Http10) => Persist::KeepAlive,
+            (_, None, _) => Persist::AsGiven,
+        };
+        self.last = self.last.or(open.close);
+        let close = open.close;
+        let out = self.outbox_of(index).buffer();
+        encode::response_head(out, head.status, head.fields(), announce, persist);
+        if sending != Sending::Switch && matches!(self.receiving, Receiving::AwaitSwitch) {
+            self.receiving = match close {
+                Some(_) => Receiving::Nothing,
+                None if self.draining => Receiving::Nothing,
+                None => Receiving::Head(HeadScan::default()),
+            };
+        }
+        self.settle(now);
+        Ok(())
+    }
+
+    /// Body bytes; `end` may come with empty `data`.
+    ///
+    /// # Errors
+    /// `StreamNotOpen` when our side is not in its body; `BodyLength` when the body would differ
+    /// from the content-length that was sent (nothing is queued then).
+    pub fn send_body(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) -> Result<(), Misuse> {
+        self.enter();
+        let index = self.index_in(stream, |sending| matches!(sending, Sending::Body(_)))?;
+        let Sending::Body(length) = &mut self.exchanges[index].sending else {
+            return Err(Misuse::StreamNotOpen);
+        };
+        if let SendLength::Known { left } = length {
+            let rest = left
+                .checked_sub(data.len() as u64)
+                .ok_or(Misuse::BodyLength)?;
+            if end && rest > 0 {
+                return Err(Misuse::BodyLength);
+            }
+            *left = rest;
+        }
+        let length = *length;
+        let out = self.outbox_of(index);
+        match length {
+            SendLength::Discard => {}
+            SendLength::Known { .. } | SendLength::UntilClose => out.push_body(data),
+            SendLength::Chunked => {
+                // An empty chunk would be the last one.
+                if !data.is_empty() {
+                    encode::chunk_line(out.buffer(), data.len());
+                    out.push_body(data);
+                    out.buffer().extend_from_slice(b"\r\n");
+                }
+                if end {
+                    encode::last_chunk(out.buffer(), None);
+                }
+            }
+        }
+        if end {
+            self.exchanges[index].sending = Sending::Done;
+        }
+        self.settle(now);
+        Ok(())
+    }
+
+    /// Trailers, which end our side. They are dropped where the body is not chunked: there is no
+    /// place for them (RFC 9110 section 6.5.1 lets a sender that cannot send them go on without).
+    ///
+    /// # Errors
+    /// As [`send_body`](Self::send_body), and `Invalid` for trailers that the validator refuses.
+    pub fn send_trailers(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    ) -> Result<(), Misuse> {
+        self.enter();
+        let index = self.index_in(stream, |sending| matches!(sending, Sending::Body(_)))?;
+        validate_trailers(trailers, Version::Http11).map_err(Misuse::Invalid)?;
+        match self.exchanges[index].sending {
+            Sending::Body(SendLength::Known { left }) if left > 0 => {
+                return Err(Misuse::BodyLength);
+            }
+            Sending::Body(SendLength::Chunked) => {
+                encode::last_chunk(self.outbox_of(index).buffer(), Some(trailers));
+            }
+            _ => {}
+        }
+        self.exchanges[index].sending = Sending::Done;
+        self.settle(now);
+        Ok(())
+    }
+
+    /// The user took `bytes` of the body: reading goes on when enough are taken. On a server the
+    /// first call, even with 0 bytes, says that the body is wanted, and sends the 100 that a
+    /// client waits for.
+    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
+        self.enter();
+        if let Some(index) = self.index_of(stream) {
+            let open = &mut self.exchanges[index];
+            let taken = bytes.min(open.unread);
+            open.unread -= taken;
+            self.unread -= taken;
+            let due = std::mem::replace(&mut open.continue_due, false);
+            if due && open.sending == Sending::Head {
+                self.outbox_of(index)
+                    .buffer()
+                    .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Server: the handler of this stream is gone (finished or cancelled). Once its response is
+    /// complete, what is left of the request body has no reader: a little is read and thrown
+    /// away to keep the connection, more costs it.
+    pub fn handler_done(&mut self, stream: StreamId) {
+        if let Some(index) = self.index_of(stream) {
+            self.exchanges[index].unattended = true;
+        }
+    }
+
+    /// Where the bytes of an exchange go: a server's first writes, the others wait for it.
+    fn outbox_of(&mut self, index: usize) -> &mut Outbox {
+        if index == 0 || self.side == Side::Client {
+            &mut self.outbox
+        } else {
+            &mut self.exchanges[index].held
+        }
+    }
+
+    fn index_in(
+        &self,
+        stream: StreamId,
+        is_right: impl Fn(Sending) -> bool,
+    ) -> Result<usize, Misuse> {
+        if self.is_inert() {
+            return Err(Misuse::ConnectionClosed);
+        }
+        self.index_of(stream)
+            .filter(|&index| is_right(self.exchanges[index].sending))
+            .ok_or(Misuse::StreamNotOpen)
+    }
+}
+
+/// Whether a connection field has `option`.
+fn says<'a>(mut fields: impl Iterator<Item = Field<'a>>, option: &[u8]) -> bool {
+    fields.any(|field| field.token == Some(Token::CONNECTION) && has_option(field.value, option))
+}

@@ -1,0 +1,211 @@
+//! Heads, chunks and trailers into bytes. Everything written here passed the validator, which is
+//! why no value can hold a line end and no response can be split (RFC 9110 section 5.5).
+//!
+//! Framing fields are ours: the owner's `transfer-encoding` is never copied, `content-length`
+//! only where it may stand, and `connection` is replaced when the connection closes.
+
+use crate::error::Violation;
+use crate::http::{Field, Fields, RequestHead, Token};
+use std::io::Write;
+
+/// What a head says about the body behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Announce {
+    /// The content-length field of the head, if it has one, stands.
+    AsGiven,
+    /// `content-length: 0`, which the head lacks.
+    Empty,
+    /// `transfer-encoding: chunked`.
+    Chunked,
+    /// No framing fields at all: 1xx, 204, 101 and a 2xx to CONNECT (RFC 9112 section 6.1,
+    /// RFC 9110 section 8.6).
+    Nothing,
+}
+
+/// What a head says about the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Persist {
+    /// What the owner's head says.
+    AsGiven,
+    /// `connection: close` instead of what it says.
+    Close,
+    /// `connection: keep-alive`, for a peer that asked for it in HTTP/1.0.
+    KeepAlive,
+}
+
+/// Appends a request head. `target` is the path, or the authority of a CONNECT.
+pub(super) fn request_head(
+    out: &mut Vec<u8>,
+    head: &RequestHead,
+    target: &[u8],
+    authority: &[u8],
+    announce: Announce,
+) {
+    out.extend_from_slice(head.method());
+    out.push(b' ');
+    out.extend_from_slice(target);
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    // RFC 9110 section 7.2: host first.
+    line(out, b"host", authority);
+    let mut cookies = 0;
+    let rest = head.fields().filter(|field| {
+        cookies += usize::from(field.token == Some(Token::COOKIE));
+        field.token != Some(Token::HOST) && field.token != Some(Token::COOKIE)
+    });
+    field_lines(out, rest, announce, Persist::AsGiven);
+    if cookies > 0 {
+        cookie_line(out, head.fields());
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends a response head.
+pub(super) fn response_head<'a>(
+    out: &mut Vec<u8>,
+    status: u16,
+    fields: impl Iterator<Item = Field<'a>>,
+    announce: Announce,
+    persist: Persist,
+) {
+    status_line(out, status);
+    field_lines(out, fields, announce, persist);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the whole answer to a request that broke a rule; the connection closes behind it.
+pub(super) fn refusal(out: &mut Vec<u8>, violation: Violation) {
+    status_line(out, violation.h1_status());
+    out.extend_from_slice(b"content-length: 0\r\nconnection: close\r\n\r\n");
+}
+
+/// Appends the line before a chunk's data.
+pub(super) fn chunk_line(out: &mut Vec<u8>, len: usize) {
+    // Writing to a Vec does not fail.
+    let _ = write!(out, "{len:x}\r\n");
+}
+
+/// Appends the last chunk and the trailer section.
+pub(super) fn last_chunk(out: &mut Vec<u8>, trailers: Option<&Fields>) {
+    out.extend_from_slice(b"0\r\n");
+    for field in trailers.into_iter().flat_map(Fields::iter) {
+        line(out, field.name, field.value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn field_lines<'a>(
+    out: &mut Vec<u8>,
+    fields: impl Iterator<Item = Field<'a>>,
+    announce: Announce,
+    persist: Persist,
+) {
+    let mut says_connection = false;
+    for field in fields {
+        match field.token {
+            Some(Token::TRANSFER_ENCODING) => continue,
+            Some(Token::CONTENT_LENGTH) if announce != Announce::AsGiven => continue,
+            Some(Token::CONNECTION) if persist == Persist::Close => continue,
+            Some(Token::CONNECTION) => says_connection = true,
+            _ => {}
+        }
+        line(out, field.name, field.value);
+    }
+    match announce {
+        Announce::AsGiven | Announce::Nothing => {}
+        Announce::Empty => out.extend_from_slice(b"content-length: 0\r\n"),
+        Announce::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+    }
+    match persist {
+        Persist::Close => out.extend_from_slice(b"connection: close\r\n"),
+        Persist::KeepAlive if !says_connection => {
+            out.extend_from_slice(b"connection: keep-alive\r\n");
+        }
+        Persist::AsGiven | Persist::KeepAlive => {}
+    }
+}
+
+/// RFC 9113 section 8.2.3: crumbs of an HTTP/2 head become one line again.
+fn cookie_line<'a>(out: &mut Vec<u8>, fields: impl Iterator<Item = Field<'a>>) {
+    out.extend_from_slice(b"cookie: ");
+    let crumbs = fields.filter(|field| field.token == Some(Token::COOKIE));
+    for (index, crumb) in crumbs.enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b"; ");
+        }
+        out.extend_from_slice(crumb.value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn line(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    debug_assert!(
+        !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)),
+        "a value that the validator lets through cannot end its line"
+    );
+    out.extend_from_slice(name);
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn status_line(out: &mut Vec<u8>, status: u16) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    let digits = [status / 100 % 10, status / 10 % 10, status % 10];
+    out.extend(digits.map(|digit| b'0' + digit as u8));
+    out.push(b' ');
+    out.extend_from_slice(reason_phrase(status).as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+/// RFC 9110 section 15. Unknown ones have none; the space before it stays (RFC 9112 section 4).
+fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        101 => "Switching Protocols",
+        102 => "Processing",
+        103 => "Early Hints",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "Non-Authoritative Information",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Content",
+        425 => "Too Early",
+        426 => "Upgrade Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "",
+    }
+}

@@ -1,0 +1,145 @@
+//! One request and its response on an HTTP/1.1 connection.
+
+use super::reuse::CloseReason;
+use crate::error::{Closed, Violation};
+use crate::http::idempotence::is_idempotent;
+use crate::http::{StreamId, Version};
+use crate::wire::Outbox;
+
+/// What the method means for framing and pipelining.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// A 2xx turns the connection into a tunnel (RFC 9110 section 9.3.6).
+    Connect,
+    /// The response has no body (RFC 9110 section 9.3.2).
+    Head,
+    /// Others that may be repeated, so that requests may be pipelined behind them
+    /// (RFC 9112 section 9.3.2).
+    Idempotent,
+    /// All others.
+    Other,
+}
+
+impl Method {
+    pub(super) fn of(method: &[u8]) -> Self {
+        match method {
+            b"CONNECT" => Self::Connect,
+            b"HEAD" => Self::Head,
+            method if is_idempotent(method) => Self::Idempotent,
+            _ => Self::Other,
+        }
+    }
+
+    /// The method where it decides how a response is framed, else nothing.
+    pub(super) fn for_framing(self) -> &'static [u8] {
+        match self {
+            Self::Connect => b"CONNECT",
+            Self::Head => b"HEAD",
+            Self::Idempotent | Self::Other => b"",
+        }
+    }
+}
+
+/// How the body we send is delimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SendLength {
+    /// content-length; `left` of it.
+    Known { left: u64 },
+    /// The chunked coding.
+    Chunked,
+    /// The end of the connection: a response to HTTP/1.0.
+    UntilClose,
+    /// No body goes out (HEAD, 204, 304): what the owner sends is dropped.
+    Discard,
+}
+
+/// Where our side of an exchange stands.
+///
+/// ```text
+/// server: Head -> Body -> Done        Head -> Refused        any -> Broken
+/// client:         Body -> Done
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sending {
+    /// Server: the final head has not been sent.
+    Head,
+    /// The head is out, the body is not complete.
+    Body(SendLength),
+    /// Our side is complete.
+    Done,
+    /// Server: 101, or a 2xx to CONNECT: the connection changes hands when everything before is
+    /// out and the request is complete.
+    Switch,
+    /// Server: the request broke a rule; when its turn comes it is answered with the rule's
+    /// status and the connection closes.
+    Refused(Violation),
+    /// Nothing more can be sent for it: the connection closes when its turn comes.
+    Broken(Closed),
+}
+
+/// An open exchange.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) id: StreamId,
+    pub(super) method: Method,
+    /// The request asked to switch protocols.
+    pub(super) upgrade: bool,
+    /// The version of the peer's head.
+    pub(super) version: Version,
+    pub(super) sending: Sending,
+    /// The peer's side is complete.
+    pub(super) received: bool,
+    /// Server: the client waits for 100 before it sends the body.
+    pub(super) continue_due: bool,
+    /// Server: the handler is gone: body bytes have no reader.
+    pub(super) unattended: bool,
+    /// The owner has been told that it is over, or has ended it: no more facts.
+    pub(super) silent: bool,
+    /// Client: the final response head has come.
+    pub(super) answered: bool,
+    pub(super) close: Option<CloseReason>,
+    /// Body bytes that the owner has not consumed.
+    pub(super) unread: usize,
+    /// `send_room` was seen at 0.
+    pub(super) room_lost: bool,
+    /// Interim responses received.
+    pub(super) interims: u32,
+    /// Client: how many bytes of the connection stood before its head.
+    pub(super) head_at: u64,
+    /// Server: what waits for the responses before it.
+    pub(super) held: Outbox,
+}
+
+impl Exchange {
+    pub(super) fn new(id: StreamId, method: Method, version: Version, sending: Sending) -> Self {
+        Self {
+            id,
+            method,
+            upgrade: false,
+            version,
+            sending,
+            received: false,
+            continue_due: false,
+            unattended: false,
+            silent: false,
+            answered: false,
+            close: None,
+            unread: 0,
+            room_lost: false,
+            interims: 0,
+            head_at: 0,
+            held: Outbox::new(),
+        }
+    }
+
+    /// Whether body bytes have no reader: the owner gave the exchange up, or the handler is gone
+    /// and its answer complete.
+    pub(super) fn discards(&self) -> bool {
+        self.silent || (self.unattended && self.sending == Sending::Done)
+    }
+
+    /// Keeps the first reason.
+    pub(super) fn close_because(&mut self, reason: CloseReason) {
+        self.close.get_or_insert(reason);
+    }
+}

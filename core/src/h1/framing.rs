@@ -1,0 +1,71 @@
+//! Where a body that we send ends: the sender's half of RFC 9112 section 6. The receiver's half
+//! is the table in `http/body_length.rs`.
+
+use super::encode::Announce;
+use super::exchange::{Method, SendLength, Sending};
+use crate::error::{Misuse, Violation};
+use crate::http::{RequestHead, ResponseHead, Version};
+
+/// What the head announces, and where our side stands behind it.
+pub(super) type Plan = (Announce, Sending);
+
+/// A request: content-length if the owner knows it, else chunked.
+pub(super) fn of_request(head: &RequestHead, end: bool) -> Result<Plan, Misuse> {
+    let method = head.method();
+    if method == b"CONNECT" {
+        // RFC 9110 section 9.3.6: nothing goes out before the answer.
+        return if end || head.content_length().is_none() {
+            Ok((Announce::Nothing, Sending::Done))
+        } else {
+            Err(Misuse::Invalid(Violation::ConnectMalformed))
+        };
+    }
+    match (head.content_length(), end) {
+        (Some(length), _) => known(length, end),
+        // RFC 9110 section 8.6: methods that expect content say that there is none.
+        (None, true) if matches!(method, b"POST" | b"PUT" | b"PATCH") => {
+            Ok((Announce::Empty, Sending::Done))
+        }
+        (None, true) => Ok((Announce::Nothing, Sending::Done)),
+        (None, false) => Ok((Announce::Chunked, Sending::Body(SendLength::Chunked))),
+    }
+}
+
+/// A final response to `method`, for a client that speaks `version`.
+pub(super) fn of_response(
+    method: Method,
+    version: Version,
+    head: &ResponseHead,
+    end: bool,
+) -> Result<Plan, Misuse> {
+    let discard = if end {
+        Sending::Done
+    } else {
+        Sending::Body(SendLength::Discard)
+    };
+    match head.status {
+        101 => Ok((Announce::Nothing, Sending::Switch)),
+        // RFC 9112 section 6.1, RFC 9110 section 8.6.
+        204 => Ok((Announce::Nothing, discard)),
+        200..=299 if method == Method::Connect => Ok((Announce::Nothing, Sending::Switch)),
+        // Here content-length is that of the body that is not sent.
+        304 => Ok((Announce::AsGiven, discard)),
+        _ if method == Method::Head => Ok((Announce::AsGiven, discard)),
+        _ => match (head.content_length(), end) {
+            (Some(length), _) => known(length, end),
+            (None, true) => Ok((Announce::Empty, Sending::Done)),
+            (None, false) if version == Version::Http10 => {
+                Ok((Announce::Nothing, Sending::Body(SendLength::UntilClose)))
+            }
+            (None, false) => Ok((Announce::Chunked, Sending::Body(SendLength::Chunked))),
+        },
+    }
+}
+
+fn known(length: u64, end: bool) -> Result<Plan, Misuse> {
+    match (length, end) {
+        (0, true) => Ok((Announce::AsGiven, Sending::Done)),
+        (_, true) => Err(Misuse::BodyLength),
+        (left, false) => Ok((Announce::AsGiven, Sending::Body(SendLength::Known { left }))),
+    }
+}

@@ -1,0 +1,228 @@
+//! Heads and trailer sections out of bytes. The syntax is httparse's; what it tolerates and we do
+//! not (bare LF, over-long parts, wrong versions) is refused here, before and after it. Whether a
+//! head makes sense is the validator's question (`http/head.rs`).
+
+use crate::error::Violation;
+use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version};
+use crate::limits::Limits;
+use httparse::Header;
+use std::mem::MaybeUninit;
+
+/// The most fields one head can have, whatever `field_count_max` says: the parser's table stands
+/// on the stack, 32 bytes each.
+pub(super) const HEAD_FIELDS_MAX: usize = 256;
+
+/// Room in the first line beside the target, before the target must be too long: a method, two
+/// spaces and the version.
+const REQUEST_LINE_BYTES_BESIDE_TARGET: usize = 64;
+
+/// Looks for the end of a head without looking at a byte twice.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HeadScan {
+    /// Bytes that were searched for LF.
+    scanned: usize,
+    /// Where the current line starts.
+    line_at: usize,
+}
+
+impl HeadScan {
+    /// The length of the head in `bytes`, its empty line included; `None` when it is not all
+    /// there. `bytes` starts with the head and has at least what it had the last time.
+    ///
+    /// RFC 9112 section 2.2 lets a recipient take a bare LF for a line end; we refuse it, because
+    /// two recipients that differ here are a smuggling pair.
+    pub(super) fn find_end(
+        &mut self,
+        bytes: &[u8],
+        head_bytes_max: usize,
+    ) -> Result<Option<usize>, Violation> {
+        for at in memchr::memchr_iter(b'\n', &bytes[self.scanned..]) {
+            let lf = self.scanned + at;
+            if lf == self.line_at || bytes[lf - 1] != b'\r' {
+                return Err(Violation::HeadInvalid);
+            }
+            if lf - self.line_at == 1 {
+                if lf >= head_bytes_max {
+                    return Err(Violation::HeadTooLarge);
+                }
+                return Ok(Some(lf + 1));
+            }
+            self.line_at = lf + 1;
+        }
+        self.scanned = bytes.len();
+        if bytes.len() > head_bytes_max {
+            return Err(Violation::HeadTooLarge);
+        }
+        Ok(None)
+    }
+
+    /// Whether the first line is still incomplete.
+    fn is_in_first_line(&self) -> bool {
+        self.line_at == 0
+    }
+
+    /// An incomplete request line that is longer than any line with an allowed target.
+    pub(super) fn check_target(&self, bytes: &[u8], limits: &Limits) -> Result<(), Violation> {
+        let line_max = limits.target_bytes_max + REQUEST_LINE_BYTES_BESIDE_TARGET;
+        if self.is_in_first_line() && bytes.len() > line_max {
+            return Err(Violation::TargetTooLong);
+        }
+        Ok(())
+    }
+}
+
+/// Parses a complete request head. `fields` is empty and lends its memory.
+pub(super) fn request(
+    head: &[u8],
+    mut fields: Fields,
+    limits: &Limits,
+) -> Result<(RequestHead, Version), Violation> {
+    let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
+    let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    let mut request = httparse::Request::new(&mut []);
+    match request.parse_with_uninit_headers(head, table) {
+        Ok(httparse::Status::Complete(used)) if used == head.len() => {}
+        Ok(_) => return Err(Violation::HeadInvalid),
+        Err(error) => return Err(violation(error, head)),
+    }
+    let (Some(method), Some(target)) = (request.method, request.path) else {
+        return Err(Violation::HeadInvalid);
+    };
+    if target.len() > limits.target_bytes_max {
+        return Err(Violation::TargetTooLong);
+    }
+    let version = version(request.version)?;
+    fields.push(Token::METHOD, method.as_bytes());
+    push_target(&mut fields, method.as_bytes(), target.as_bytes())?;
+    push_fields(&mut fields, request.headers, limits)?;
+    Ok((RequestHead::from_fields(fields, version)?, version))
+}
+
+/// Parses a complete response head. `fields` is empty and lends its memory.
+pub(super) fn response(
+    head: &[u8],
+    mut fields: Fields,
+    limits: &Limits,
+) -> Result<(ResponseHead, Version), Violation> {
+    let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
+    let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        head,
+        table,
+    );
+    match parsed {
+        Ok(httparse::Status::Complete(used)) if used == head.len() => {}
+        Ok(_) => return Err(Violation::HeadInvalid),
+        Err(error) => return Err(violation(error, head)),
+    }
+    let status = response.code.ok_or(Violation::HeadInvalid)?;
+    let version = version(response.version)?;
+    push_fields(&mut fields, response.headers, limits)?;
+    Ok((ResponseHead::new(status, fields, version)?, version))
+}
+
+/// Parses a complete trailer section, its empty line included.
+pub(super) fn trailers(
+    section: &[u8],
+    mut fields: Fields,
+    limits: &Limits,
+) -> Result<Fields, Violation> {
+    let mut table = [httparse::EMPTY_HEADER; HEAD_FIELDS_MAX];
+    let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    match httparse::parse_headers(section, table) {
+        Ok(httparse::Status::Complete((used, headers))) if used == section.len() => {
+            push_fields(&mut fields, headers, limits)?;
+        }
+        Ok(_) => return Err(Violation::HeadInvalid),
+        Err(error) => return Err(violation(error, section)),
+    }
+    crate::http::head::validate_trailers(&fields, Version::Http11)?;
+    Ok(fields)
+}
+
+/// RFC 9112 section 3.2: the four forms of a request target.
+fn push_target(fields: &mut Fields, method: &[u8], target: &[u8]) -> Result<(), Violation> {
+    if method == b"CONNECT" {
+        fields.push(Token::AUTHORITY, target);
+        return Ok(());
+    }
+    if target.starts_with(b"/") || target == b"*" {
+        fields.push(Token::PATH, target);
+        return Ok(());
+    }
+    let colon = memchr::memchr(b':', target).ok_or(Violation::PathInvalid)?;
+    let rest = target[colon..]
+        .strip_prefix(b"://")
+        .ok_or(Violation::PathInvalid)?;
+    let authority_len = rest
+        .iter()
+        .position(|byte| matches!(byte, b'/' | b'?' | b'#'))
+        .unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(authority_len);
+    fields.push(Token::SCHEME, &target[..colon]);
+    fields.push(Token::AUTHORITY, authority);
+    if path.starts_with(b"/") {
+        fields.push(Token::PATH, path);
+    } else if path.is_empty() && method == b"OPTIONS" {
+        // RFC 9112 section 3.2.4: the asterisk-form, as seen through a proxy.
+        fields.push(Token::PATH, b"*");
+    } else {
+        // RFC 9110 section 4.2.3: an empty path is the same as "/".
+        fields.push_with(FieldName::Token(Token::PATH), false, |value| {
+            value.push(b'/');
+            value.extend_from_slice(path);
+        });
+    }
+    Ok(())
+}
+
+fn push_fields(
+    fields: &mut Fields,
+    headers: &[Header<'_>],
+    limits: &Limits,
+) -> Result<(), Violation> {
+    let mut short = [0; 64];
+    for header in headers {
+        let name = header.name.as_bytes();
+        if let Some(lower) = short.get_mut(..name.len()) {
+            lower.copy_from_slice(name);
+            lower.make_ascii_lowercase();
+            fields.push_named(lower, header.value);
+        } else {
+            fields.push_named(&name.to_ascii_lowercase(), header.value);
+        }
+    }
+    if fields.size() > limits.field_section_bytes_max {
+        return Err(Violation::FieldSectionTooLarge);
+    }
+    Ok(())
+}
+
+fn version(minor: Option<u8>) -> Result<Version, Violation> {
+    match minor {
+        Some(0) => Ok(Version::Http10),
+        Some(1) => Ok(Version::Http11),
+        _ => Err(Violation::VersionUnsupported),
+    }
+}
+
+fn violation(error: httparse::Error, head: &[u8]) -> Violation {
+    match error {
+        httparse::Error::TooManyHeaders => Violation::FieldsTooMany,
+        httparse::Error::Version if names_a_version(head) => Violation::VersionUnsupported,
+        httparse::Error::HeaderName => Violation::FieldNameInvalid,
+        httparse::Error::HeaderValue => Violation::FieldValueInvalid,
+        _ => Violation::HeadInvalid,
+    }
+}
+
+/// Whether the first line begins or ends with an HTTP version in its proper form
+/// (`HTTP/` DIGIT `.` DIGIT, RFC 9112 section 2.3): 505 rather than 400.
+fn names_a_version(head: &[u8]) -> bool {
+    let line = head.split(|&byte| byte == b'\r').next().unwrap_or(head);
+    let is_version = |word: &[u8]| matches!(word, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit());
+    let mut words = line.split(|&byte| byte == b' ');
+    words.clone().next_back().is_some_and(is_version) || words.next().is_some_and(is_version)
+}

@@ -1,0 +1,87 @@
+//! Why a connection takes no further exchange after this one (RFC 9112 section 9.3).
+
+use crate::error::{Closed, H2Code};
+use crate::http::{Field, Token, Version};
+use std::fmt;
+
+/// Why a connection ends with its current exchange. The first reason found is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CloseReason {
+    /// The peer sent `connection: close`.
+    PeerAskedClose,
+    /// The peer speaks HTTP/1.0 and did not ask for keep-alive.
+    Http10WithoutKeepAlive,
+    /// We sent `connection: close`: our owner's head said so.
+    WeAskedClose,
+    /// The body had no other end than the end of the connection.
+    BodyUntilClose,
+    /// The response was complete before the request was: what follows cannot be told apart.
+    RequestUnread,
+    /// The client waits for 100 and was answered with a final response: whether its body follows
+    /// is unknown (RFC 9110 section 10.1.1).
+    ExpectationUnmet,
+    /// CONNECT was refused: what the client sent behind it may be meant for the tunnel.
+    ConnectRefused,
+    /// The owner gave an exchange up before it was complete.
+    ExchangeReset,
+    /// `requests_per_connection_max` is reached.
+    RequestsExhausted,
+    /// The connection drains.
+    ShutDown,
+}
+
+impl CloseReason {
+    /// How the owner is told when the last exchange is over.
+    pub fn closed(self) -> Closed {
+        match self {
+            Self::PeerAskedClose | Self::Http10WithoutKeepAlive | Self::BodyUntilClose => {
+                Closed::ByPeer(H2Code::NO_ERROR)
+            }
+            Self::WeAskedClose
+            | Self::RequestUnread
+            | Self::ExpectationUnmet
+            | Self::ConnectRefused
+            | Self::ExchangeReset
+            | Self::RequestsExhausted
+            | Self::ShutDown => Closed::Drained,
+        }
+    }
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PeerAskedClose => "the peer sent connection: close",
+            Self::Http10WithoutKeepAlive => "the peer speaks HTTP/1.0 without keep-alive",
+            Self::WeAskedClose => "we sent connection: close",
+            Self::BodyUntilClose => "the body ends with the connection",
+            Self::RequestUnread => "the response was complete before the request",
+            Self::ExpectationUnmet => "the client waits for 100 Continue and did not get it",
+            Self::ConnectRefused => "a CONNECT request was refused",
+            Self::ExchangeReset => "an exchange was given up before it was complete",
+            Self::RequestsExhausted => "the connection served as many requests as it may",
+            Self::ShutDown => "the connection drains",
+        })
+    }
+}
+
+/// Whether the sender of a head keeps the connection open (RFC 9112 section 9.3), and if not, why.
+pub(super) fn persistence<'a>(
+    version: Version,
+    fields: impl Iterator<Item = Field<'a>>,
+) -> Option<CloseReason> {
+    let mut keep_alive = false;
+    for field in fields.filter(|field| field.token == Some(Token::CONNECTION)) {
+        if has_option(field.value, b"close") {
+            return Some(CloseReason::PeerAskedClose);
+        }
+        keep_alive |= has_option(field.value, b"keep-alive");
+    }
+    (version == Version::Http10 && !keep_alive).then_some(CloseReason::Http10WithoutKeepAlive)
+}
+
+/// Whether a comma-separated list holds `option`, in any case.
+pub(super) fn has_option(list: &[u8], option: &[u8]) -> bool {
+    list.split(|&byte| byte == b',')
+        .any(|item| item.trim_ascii().eq_ignore_ascii_case(option))
+}
