@@ -17,7 +17,7 @@ pub mod client;
 pub use body::{Body, BodySender};
 pub use config::{ClientConfig, ServerConfig};
 pub use error::{Error, ErrorKind, Origin, Retry};
-pub use server::{Drained, Running, Server};
+pub use server::{Drained, HttpService, Metrics, Running, Server};
 pub use tls::Tls;
 
 /// Bounds, deadlines and windows, as the core names them.

@@ -7,7 +7,7 @@ use super::transport::Transport;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
 use trunkline_core::error::H2Code;
@@ -25,6 +25,9 @@ pub(crate) struct Link<S> {
     read_closed: bool,
     /// The transport failed: nothing more can be written.
     broken: bool,
+    write_stall: Option<Duration>,
+    /// The socket took nothing of what waits, and since when.
+    blocked_since: Option<Instant>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
@@ -37,7 +40,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             armed_at: None,
             read_closed: false,
             broken: false,
+            write_stall: None,
+            blocked_since: None,
         }
+    }
+    /// Gives up a peer that reads nothing for `limit`. The machine sees only what the transport
+    /// has not taken; sealed records wait here.
+    pub(crate) fn with_write_stall(mut self, limit: Option<Duration>) -> Self {
+        self.write_stall = limit;
+        self
     }
     /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
     /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
@@ -82,20 +93,34 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             if outbox.is_empty() && self.transport.is_flushed() {
                 return Poll::Ready(());
             }
-            if ready!(self.transport.poll_write(cx, outbox, now)).is_err() {
-                self.broken = true;
-                self.machine.handle_close(now);
+            match self.transport.poll_write(cx, outbox, now) {
+                Poll::Ready(Ok(())) => self.blocked_since = None,
+                Poll::Ready(Err(_)) => {
+                    self.broken = true;
+                    self.machine.handle_close(now);
+                }
+                Poll::Pending => {
+                    self.note_blocked(now);
+                    return Poll::Pending;
+                }
             }
         }
     }
     /// Carries out the deadlines that have passed. `Ready`: one had, the machine may have events
     /// and bytes; `Pending`: the timer is armed (or none is needed).
     pub(crate) fn poll_timer(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
-        let Some(deadline) = self.machine.next_deadline() else {
+        let Some(deadline) = self.next_deadline() else {
             return Poll::Pending;
         };
         if deadline <= now {
             self.machine.handle_timeout(now);
+            if let (Some(since), Some(limit)) = (self.blocked_since, self.write_stall)
+                && since + limit <= now
+            {
+                self.blocked_since = None;
+                self.broken = true;
+                self.machine.handle_close(now);
+            }
             return Poll::Ready(());
         }
         if self.armed_at.is_none_or(|armed| deadline < armed) {
@@ -110,6 +135,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             && timer.as_mut().poll(cx).is_ready()
         {
             self.armed_at = None;
+        }
+    }
+    fn note_blocked(&mut self, now: Instant) {
+        if self.blocked_since.is_none() || self.transport.take_progress() {
+            self.blocked_since = Some(now);
+        }
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        let stalled = self
+            .blocked_since
+            .zip(self.write_stall)
+            .map(|(since, limit)| since + limit);
+        match (self.machine.next_deadline(), stalled) {
+            (Some(machine), Some(stalled)) => Some(machine.min(stalled)),
+            (machine, stalled) => machine.or(stalled),
         }
     }
     fn arm(&mut self, cx: &mut Context<'_>, deadline: Instant) {
@@ -137,6 +177,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             return Poll::Ready(());
         }
         self.transport.poll_shutdown(cx).map(drop)
+    }
+    /// Whether the peer has ended its side.
+    pub(crate) fn is_read_closed(&self) -> bool {
+        self.read_closed || self.broken
+    }
+    /// Reads and drops until the peer ends.
+    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.transport.poll_discard(cx)
     }
     /// The owner is gone: everything open is reset, nothing more is written.
     #[allow(dead_code, reason = "for owners that stop before the machine does")]

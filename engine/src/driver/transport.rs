@@ -30,6 +30,8 @@ const SLICES_MAX: usize = 32;
 pub(crate) struct Transport<S> {
     socket: S,
     tls: Option<Box<Tls>>,
+    /// The socket took bytes since someone asked.
+    progress: bool,
 }
 
 struct Tls {
@@ -49,7 +51,11 @@ struct Tls {
 impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     /// Cleartext.
     pub(crate) fn plain(socket: S) -> Self {
-        Self { socket, tls: None }
+        Self {
+            socket,
+            tls: None,
+            progress: false,
+        }
     }
     /// TLS over `socket`, either side; the handshake is still to be driven.
     pub(crate) fn tls(socket: S, mut connection: Connection) -> Self {
@@ -66,6 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         Self {
             socket,
             tls: Some(Box::new(tls)),
+            progress: false,
         }
     }
     /// The protocol that ALPN chose.
@@ -84,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     /// Drives the handshake; at once ready without TLS. On an error the alert was offered to
     /// the socket.
     pub(crate) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { socket, tls } = self;
+        let Self { socket, tls, .. } = self;
         let Some(tls) = tls else {
             return Poll::Ready(Ok(()));
         };
@@ -93,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                 // What rustls still has to say (tickets) goes out with our first bytes.
                 return Poll::Ready(Ok(()));
             }
-            ready!(tls.poll_flush(socket, cx))?;
+            ready!(tls.poll_flush(socket, cx, &mut false))?;
             let read = with_read_buffer(|buffer| {
                 let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
                 Poll::Ready(tls.handshake_bytes(bytes).map(|()| !bytes.is_empty()))
@@ -102,7 +109,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                 Ok(true) => {}
                 Ok(false) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
                 Err(error) => {
-                    let _ = tls.poll_flush(socket, cx);
+                    let _ = tls.poll_flush(socket, cx, &mut false);
                     return Poll::Ready(Err(error));
                 }
             }
@@ -116,7 +123,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         buffer: &mut [u8],
         sink: &mut impl FnMut(&[u8]),
     ) -> Poll<io::Result<bool>> {
-        let Self { socket, tls } = self;
+        let Self { socket, tls, .. } = self;
         let Some(tls) = tls else {
             let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
             if bytes.is_empty() {
@@ -145,7 +152,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         outbox: &mut Outbox,
         now: Instant,
     ) -> Poll<io::Result<()>> {
-        let Self { socket, tls } = self;
+        let Self {
+            socket,
+            tls,
+            progress,
+        } = self;
         let Some(tls) = tls else {
             while !outbox.is_empty() {
                 let mut slices = [IoSlice::new(&[]); SLICES_MAX];
@@ -155,12 +166,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                 if written == 0 {
                     return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
                 }
+                *progress = true;
                 outbox.advance(written);
             }
             return Poll::Ready(Ok(()));
         };
         loop {
-            ready!(tls.poll_flush(socket, cx))?;
+            ready!(tls.poll_flush(socket, cx, progress))?;
             if outbox.is_empty() {
                 return Poll::Ready(Ok(()));
             }
@@ -173,6 +185,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             .as_ref()
             .is_none_or(|tls| !tls.connection.wants_write())
     }
+    /// Whether the socket took bytes since the last call.
+    pub(crate) fn take_progress(&mut self) -> bool {
+        std::mem::take(&mut self.progress)
+    }
     /// Whether an alert waits that tells the peer why its bytes were refused.
     pub(crate) fn has_alert(&self) -> bool {
         self.tls
@@ -181,13 +197,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     }
     /// Says close_notify, then closes the socket's write side.
     pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { socket, tls } = self;
+        let Self { socket, tls, .. } = self;
         if let Some(tls) = tls {
             if !tls.close_sent {
                 tls.close_sent = true;
                 tls.connection.send_close_notify();
             }
-            ready!(tls.poll_flush(socket, cx))?;
+            ready!(tls.poll_flush(socket, cx, &mut false))?;
         }
         Pin::new(socket).poll_shutdown(cx)
     }
@@ -284,12 +300,13 @@ impl Tls {
         &mut self,
         socket: &mut S,
         cx: &mut Context<'_>,
+        progress: &mut bool,
     ) -> Poll<io::Result<()>> {
         while self.connection.wants_write() {
             let mut writer = PollWriter { socket, cx };
             match self.connection.write_tls(&mut writer) {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Ok(_) => {}
+                Ok(_) => *progress = true,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
                 Err(error) => return Poll::Ready(Err(error)),
             }

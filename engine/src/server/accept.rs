@@ -1,0 +1,128 @@
+//! From an accepted socket to a served connection: the TLS handshake, ALPN, or on cleartext the
+//! first bytes. One port serves every version; HTTP/2 in cleartext is by prior knowledge only
+//! (RFC 9113 section 3.3), never by upgrade.
+
+use super::connection::Connection;
+use super::exchange::Exchanges;
+use super::metrics::{Counters, add};
+use super::service::HttpService;
+use crate::driver::link::Link;
+use crate::driver::machine::Machine;
+use crate::driver::read_buffer::with_read_buffer;
+use crate::driver::signals::Signals;
+use crate::driver::transport::Transport;
+use crate::tls::Tls;
+use rustls::ServerConnection;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::http::Side;
+use trunkline_core::limits::Config;
+use trunkline_core::{h1, h2};
+
+/// RFC 9113 section 3.4.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What all connections of a worker share.
+#[derive(Clone)]
+pub(super) struct Ground<S> {
+    pub(super) service: S,
+    pub(super) tls: Option<Tls>,
+    pub(super) config: Arc<Config>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) date: bool,
+}
+
+/// Serves one accepted socket to its end.
+pub(super) async fn serve_socket<S, T>(
+    socket: T,
+    ground: Ground<S>,
+    signals: Arc<Signals>,
+    open: Rc<Cell<u64>>,
+) where
+    S: HttpService,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let started = start(socket, &ground).await;
+    let Ok((transport, machine)) = started else {
+        add(&ground.counters.handshakes_failed, 1);
+        return;
+    };
+    let secure = transport.is_tls();
+    let stall = ground.config.timeouts.write_stall;
+    let link = Link::new(transport, machine).with_write_stall(stall);
+    let exchanges = Exchanges::new(ground.service, Arc::clone(&signals), secure, ground.date);
+    Connection::new(link, exchanges, signals, ground.counters, open).await;
+}
+
+async fn start<S, T>(socket: T, ground: &Ground<S>) -> io::Result<(Transport<T>, Machine)>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let timeouts = &ground.config.timeouts;
+    let Some(tls) = &ground.tls else {
+        let mut transport = Transport::plain(socket);
+        let first = within(timeouts.head, first_bytes(&mut transport)).await?;
+        let now = Instant::now();
+        let mut machine = machine(
+            ground,
+            first.len() >= PREFACE.len() && first.starts_with(PREFACE),
+            now,
+        );
+        machine.handle_bytes(now, &first);
+        return Ok((transport, machine));
+    };
+    let connection = ServerConnection::new(Arc::clone(tls.config())).map_err(io::Error::other)?;
+    let mut transport = Transport::tls(socket, connection.into());
+    within(
+        timeouts.handshake,
+        poll_fn(|cx| transport.poll_handshake(cx)),
+    )
+    .await?;
+    let http2 = transport.alpn() == Some(b"h2");
+    Ok((transport, machine(ground, http2, Instant::now())))
+}
+
+fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
+    let config = Arc::clone(&ground.config);
+    if http2 {
+        Machine::H2(h2::Conn::new(Side::Server, config, now))
+    } else {
+        Machine::H1(h1::Conn::new(Side::Server, config, now))
+    }
+}
+
+/// Reads until it is clear whether the bytes start with the HTTP/2 preface.
+async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
+    transport: &mut Transport<T>,
+) -> io::Result<Vec<u8>> {
+    let mut first = Vec::new();
+    while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
+        let more = poll_fn(|cx| {
+            with_read_buffer(|buffer| {
+                transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
+            })
+        })
+        .await?;
+        if !more {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(first)
+}
+
+async fn within<R>(
+    limit: Option<Duration>,
+    work: impl Future<Output = io::Result<R>>,
+) -> io::Result<R> {
+    match limit {
+        None => work.await,
+        Some(limit) => tokio::time::timeout(limit, work)
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+    }
+}

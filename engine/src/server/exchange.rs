@@ -1,0 +1,376 @@
+//! The exchanges of one connection: each handler is polled inline where its request was read, and
+//! keeps its slot only when it is not ready. No task, no lock and no allocation per exchange: a
+//! slot's box, its waker and its place are used again.
+//!
+//! Invariant: `handler_done` is called once per slot taken, when it is given back.
+
+use super::request::{Requests, trailer_map};
+use super::respond::{Asked, Responses, Sending, invite_body, pump};
+use super::service::HttpService;
+use crate::body::{Body, Inlet};
+use crate::driver::machine::Machine;
+use crate::driver::signals::{Signals, SlotWaker};
+use crate::error::Error;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token};
+
+/// The exchanges of one connection.
+pub(super) struct Exchanges<S: HttpService> {
+    service: S,
+    requests: Requests,
+    responses: Responses,
+    signals: Arc<Signals>,
+    slots: Vec<Slot<S>>,
+    /// One per slot, made with it.
+    wakers: Vec<Waker>,
+    free: Vec<u32>,
+    /// The slots in use, by stream. Handlers that are ready at once never enter it.
+    waiting: Vec<(StreamId, u32)>,
+}
+
+struct Slot<S: HttpService> {
+    asked: Asked,
+    stage: Stage<S>,
+    /// Where the handler runs. Set for every exchange anew, the box stays.
+    handler: Pin<Box<Option<S::Future>>>,
+    /// The response's body, likewise.
+    body: Pin<Box<Option<S::ResponseBody>>>,
+    inlet: Option<Inlet>,
+}
+
+enum Stage<S> {
+    Free,
+    /// The service was not ready; its own copy is asked again.
+    Queued(Box<(S, Request<Body>)>),
+    /// The handler runs; `invite`: it still owes the peer a 100.
+    Handling {
+        invite: bool,
+    },
+    /// The head is sent, the body follows.
+    Sending,
+}
+
+impl<S: HttpService> Exchanges<S> {
+    /// None yet.
+    pub(super) fn new(service: S, signals: Arc<Signals>, secure: bool, date: bool) -> Self {
+        Self {
+            service,
+            requests: Requests::new(secure),
+            responses: Responses::new(date),
+            signals,
+            slots: Vec::new(),
+            wakers: Vec::new(),
+            free: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+    /// How many wait for their handler or for room.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+    /// A request came: runs its handler as far as it goes.
+    pub(super) fn start(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        end: bool,
+    ) {
+        let asked = Asked {
+            stream,
+            head: head.method() == b"HEAD",
+            connect: head.method() == b"CONNECT",
+        };
+        let invite = !end
+            && head
+                .get(Token::EXPECT)
+                .is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
+        let length = head.content_length();
+        let request = self.requests.build(&head, machine.version());
+        machine.recycle(head.into_fields());
+        let Ok(request) = request else {
+            self.responses
+                .status(machine, now, stream, StatusCode::BAD_REQUEST);
+            machine.handler_done(stream);
+            return;
+        };
+        let (inlet, body) = if end {
+            (None, Body::empty())
+        } else {
+            let (inlet, body) = Body::incoming(&self.signals, stream, length);
+            (Some(inlet), body)
+        };
+        let slot = self.take_slot(asked, inlet);
+        let progress = self.call(slot, request.map(|()| body), invite);
+        if progress.is_none() {
+            self.advance(machine, now, slot);
+        } else {
+            self.fail(machine, now, slot);
+        }
+        if !matches!(self.slots[slot as usize].stage, Stage::Free) {
+            self.waiting.push((stream, slot));
+        }
+    }
+    /// A slot's waker was called, or the machine has room for its body again.
+    pub(super) fn resume(&mut self, machine: &mut Machine, now: Instant, slot: u32) {
+        let Some(taken) = self.slots.get(slot as usize) else {
+            return;
+        };
+        // A late wake of an exchange that ended finds the slot free, or another exchange in it
+        // that is polled once for nothing.
+        if matches!(taken.stage, Stage::Free) {
+            return;
+        }
+        let stream = taken.asked.stream;
+        self.advance(machine, now, slot);
+        if matches!(self.slots[slot as usize].stage, Stage::Free) {
+            self.forget(stream);
+        }
+    }
+    /// The machine has room for the body of `stream` again.
+    pub(super) fn resume_stream(&mut self, machine: &mut Machine, now: Instant, stream: StreamId) {
+        if let Some(slot) = self.slot_of(stream) {
+            self.resume(machine, now, slot);
+        }
+    }
+    /// Body bytes came.
+    pub(super) fn receive(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) {
+        let length = data.len();
+        let read = self
+            .inlet_of(stream)
+            .is_some_and(|inlet| inlet.push(data, end));
+        if !read && length > 0 {
+            machine.consume(now, stream, length);
+        }
+    }
+    /// The request's trailers came.
+    pub(super) fn receive_trailers(&mut self, stream: StreamId, trailers: &Fields) {
+        if let Some(inlet) = self.inlet_of(stream) {
+            inlet.end(Some(trailer_map(trailers)));
+        }
+    }
+    /// The exchange ended early: its handler is cancelled.
+    pub(super) fn cancel(&mut self, machine: &mut Machine, stream: StreamId, reset: Reset) {
+        if let Some(slot) = self.slot_of(stream) {
+            if let Some(inlet) = &self.slots[slot as usize].inlet {
+                inlet.fail(Error::reset(reset));
+            }
+            self.give_back(machine, slot);
+            self.forget(stream);
+        }
+    }
+    /// Gives memory back while the connection idles.
+    pub(super) fn release(&mut self) {
+        if self.waiting.is_empty() {
+            self.slots = Vec::new();
+            self.wakers = Vec::new();
+            self.free = Vec::new();
+            self.waiting = Vec::new();
+            self.requests.release();
+            self.responses.release();
+        }
+    }
+
+    /// Hands the request to the service, or queues it; `Some(())` when the service failed.
+    fn call(&mut self, slot: u32, request: Request<Body>, invite: bool) -> Option<()> {
+        let Self { service, slots, .. } = self;
+        let mut cx = Context::from_waker(&self.wakers[slot as usize]);
+        let slot = &mut slots[slot as usize];
+        let called = catch_unwind(AssertUnwindSafe(|| match service.poll_ready(&mut cx) {
+            Poll::Ready(Ok(())) => Called::Running(service.call(request)),
+            Poll::Ready(Err(_)) => Called::Failed,
+            Poll::Pending => Called::NotReady(request),
+        }));
+        match called {
+            Ok(Called::Running(future)) => {
+                slot.handler.set(Some(future));
+                slot.stage = Stage::Handling { invite };
+            }
+            Ok(Called::NotReady(request)) => {
+                slot.stage = Stage::Queued(Box::new((service.clone(), request)));
+            }
+            Ok(Called::Failed) | Err(_) => return Some(()),
+        }
+        None
+    }
+    /// Runs the exchange as far as it goes; gives the slot back when it is over.
+    fn advance(&mut self, machine: &mut Machine, now: Instant, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        let mut cx = Context::from_waker(&self.wakers[index as usize]);
+        loop {
+            let step = match &mut slot.stage {
+                Stage::Free => return,
+                Stage::Queued(_) => slot.leave_queue(&mut cx),
+                Stage::Handling { .. } => slot.run(machine, now, &mut self.responses, &mut cx),
+                Stage::Sending => slot.send(machine, now, &mut cx),
+            };
+            match step {
+                Step::Again => {}
+                Step::Wait => return,
+                Step::Over => break self.give_back(machine, index),
+                Step::Failed => break self.fail(machine, now, index),
+            }
+        }
+    }
+    /// The handler failed or panicked before it gave a head.
+    fn fail(&mut self, machine: &mut Machine, now: Instant, slot: u32) {
+        let stream = self.slots[slot as usize].asked.stream;
+        self.responses
+            .status(machine, now, stream, StatusCode::INTERNAL_SERVER_ERROR);
+        self.give_back(machine, slot);
+    }
+    fn take_slot(&mut self, asked: Asked, inlet: Option<Inlet>) -> u32 {
+        if let Some(index) = self.free.pop() {
+            let slot = &mut self.slots[index as usize];
+            slot.asked = asked;
+            slot.inlet = inlet;
+            return index;
+        }
+        let index = self.slots.len() as u32;
+        self.slots.push(Slot {
+            asked,
+            stage: Stage::Free,
+            handler: Box::pin(None),
+            body: Box::pin(None),
+            inlet,
+        });
+        self.wakers.push(SlotWaker::waker(&self.signals, index));
+        index
+    }
+    fn give_back(&mut self, machine: &mut Machine, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.stage = Stage::Free;
+        slot.handler.set(None);
+        slot.body.set(None);
+        slot.inlet = None;
+        machine.handler_done(slot.asked.stream);
+        self.free.push(index);
+    }
+    fn slot_of(&self, stream: StreamId) -> Option<u32> {
+        self.waiting
+            .iter()
+            .find(|(waiting, _)| *waiting == stream)
+            .map(|(_, slot)| *slot)
+    }
+    fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
+        self.slots[self.slot_of(stream)? as usize].inlet.as_ref()
+    }
+    fn forget(&mut self, stream: StreamId) {
+        if let Some(at) = self
+            .waiting
+            .iter()
+            .position(|(waiting, _)| *waiting == stream)
+        {
+            self.waiting.swap_remove(at);
+        }
+    }
+}
+
+enum Called<F> {
+    Running(F),
+    NotReady(Request<Body>),
+    Failed,
+}
+
+/// What an exchange does next.
+enum Step {
+    Again,
+    Wait,
+    Over,
+    Failed,
+}
+
+impl<S: HttpService> Slot<S> {
+    fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
+        let Stage::Queued(queued) = &mut self.stage else {
+            return Step::Wait;
+        };
+        match catch_unwind(AssertUnwindSafe(|| queued.0.poll_ready(cx))) {
+            Ok(Poll::Pending) => return Step::Wait,
+            Ok(Poll::Ready(Ok(()))) => {}
+            Ok(Poll::Ready(Err(_))) | Err(_) => return Step::Failed,
+        }
+        let Stage::Queued(queued) = std::mem::replace(&mut self.stage, Stage::Free) else {
+            return Step::Failed;
+        };
+        let (mut service, request) = *queued;
+        match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
+            Ok(future) => {
+                self.handler.set(Some(future));
+                self.stage = Stage::Handling { invite: false };
+                Step::Again
+            }
+            Err(_) => Step::Failed,
+        }
+    }
+    fn run(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        let Some(handler) = self.handler.as_mut().as_pin_mut() else {
+            return Step::Failed;
+        };
+        // A panic must cost one exchange, not the connection's others. The handler is dropped
+        // and never polled again, so that nobody sees what the panic left behind.
+        match catch_unwind(AssertUnwindSafe(|| handler.poll(cx))) {
+            Ok(Poll::Ready(Ok(response))) => self.answer(machine, now, responses, response),
+            Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
+            Ok(Poll::Pending) => {
+                if let Stage::Handling { invite } = &mut self.stage
+                    && std::mem::take(invite)
+                {
+                    invite_body(machine, now, self.asked.stream);
+                }
+                Step::Wait
+            }
+        }
+    }
+    fn answer(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        response: Response<S::ResponseBody>,
+    ) -> Step {
+        self.handler.set(None);
+        match responses.head(machine, now, self.asked, &response) {
+            Sending::Done => Step::Over,
+            Sending::Open => {
+                self.body.set(Some(response.into_body()));
+                self.stage = Stage::Sending;
+                Step::Again
+            }
+        }
+    }
+    fn send(&mut self, machine: &mut Machine, now: Instant, cx: &mut Context<'_>) -> Step {
+        let Some(body) = self.body.as_mut().as_pin_mut() else {
+            return Step::Over;
+        };
+        let stream = self.asked.stream;
+        match catch_unwind(AssertUnwindSafe(|| pump(machine, now, stream, body, cx))) {
+            Ok(Sending::Open) => Step::Wait,
+            Ok(Sending::Done) => Step::Over,
+            Err(_) => {
+                machine.reset(now, stream, trunkline_core::error::H2Code::INTERNAL_ERROR);
+                Step::Over
+            }
+        }
+    }
+}

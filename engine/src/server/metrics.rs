@@ -1,0 +1,104 @@
+//! What a server counts. Each worker counts for itself; reading sums them up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trunkline_core::error::{Closed, Violation};
+
+/// A reading of a server's counters, since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Connections accepted.
+    pub connections_accepted: u64,
+    /// Connections open now.
+    pub connections_open: u64,
+    /// TLS handshakes that failed or took too long.
+    pub handshakes_failed: u64,
+    /// Requests on HTTP/1.1.
+    pub requests_h1: u64,
+    /// Requests on HTTP/2.
+    pub requests_h2: u64,
+    /// Exchanges that ended before their response did.
+    pub resets: u64,
+    /// Connections that we closed for a broken rule, by the rule's name. Rules that nobody broke
+    /// are left out.
+    pub violations: Vec<(&'static str, u64)>,
+}
+
+/// The counters of one worker.
+#[derive(Debug)]
+pub(super) struct Counters {
+    pub(super) connections_accepted: AtomicU64,
+    pub(super) connections_closed: AtomicU64,
+    pub(super) handshakes_failed: AtomicU64,
+    pub(super) requests_h1: AtomicU64,
+    pub(super) requests_h2: AtomicU64,
+    pub(super) resets: AtomicU64,
+    /// Indexed as [`Violation::ALL`].
+    violations: Vec<AtomicU64>,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            connections_accepted: AtomicU64::default(),
+            connections_closed: AtomicU64::default(),
+            handshakes_failed: AtomicU64::default(),
+            requests_h1: AtomicU64::default(),
+            requests_h2: AtomicU64::default(),
+            resets: AtomicU64::default(),
+            violations: Violation::ALL
+                .iter()
+                .map(|_| AtomicU64::default())
+                .collect(),
+        }
+    }
+}
+
+impl Counters {
+    /// A connection ended.
+    pub(super) fn closed(&self, closed: Closed) {
+        if let Closed::ByUs(violation) = closed
+            && let Some(at) = Violation::ALL.iter().position(|rule| *rule == violation)
+        {
+            add(&self.violations[at], 1);
+        }
+    }
+}
+
+/// Counts. Relaxed: counters order nothing.
+pub(super) fn add(counter: &AtomicU64, count: u64) {
+    counter.fetch_add(count, Ordering::Relaxed);
+}
+
+/// The sum of all workers.
+pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
+    let total = |counter: fn(&Counters) -> &AtomicU64| -> u64 {
+        workers
+            .iter()
+            .map(|worker| counter(worker).load(Ordering::Relaxed))
+            .sum()
+    };
+    let accepted = total(|worker| &worker.connections_accepted);
+    let violations = Violation::ALL
+        .iter()
+        .enumerate()
+        .map(|(at, rule)| {
+            let count = workers
+                .iter()
+                .map(|worker| worker.violations[at].load(Ordering::Relaxed))
+                .sum();
+            (rule.name(), count)
+        })
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    Metrics {
+        connections_accepted: accepted,
+        connections_open: accepted.saturating_sub(total(|worker| &worker.connections_closed)),
+        handshakes_failed: total(|worker| &worker.handshakes_failed),
+        requests_h1: total(|worker| &worker.requests_h1),
+        requests_h2: total(|worker| &worker.requests_h2),
+        resets: total(|worker| &worker.resets),
+        violations,
+    }
+}

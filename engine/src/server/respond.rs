@@ -1,0 +1,249 @@
+//! From an [`http::Response`] to the machine: the head through a block that is used again, the
+//! body as far as the machine has room.
+
+use super::date::with_date;
+use crate::driver::machine::Machine;
+use bytes::{Buf, Bytes};
+use http::header::HeaderMap;
+use http::{Response, StatusCode};
+use http_body::Body as _;
+use std::io::Write;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::http::{FieldName, Fields, ResponseHead, StreamId, Token, Version};
+
+/// Writes the heads of one connection's responses.
+#[derive(Debug)]
+pub(super) struct Responses {
+    /// Used again for every head.
+    fields: Fields,
+    date: bool,
+}
+
+/// What the request was, as far as its answer depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// The stream to answer on.
+    pub(super) stream: StreamId,
+    /// HEAD: the answer has no body (RFC 9110 section 9.3.2).
+    pub(super) head: bool,
+    /// CONNECT: a 2xx has no content-length (RFC 9110 section 9.3.6).
+    pub(super) connect: bool,
+}
+
+/// Where an answer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sending {
+    /// More is to be sent.
+    Open,
+    /// All of it is with the machine, or never will be.
+    Done,
+}
+
+impl Responses {
+    /// `date`: add the field where the handler gave none.
+    pub(super) fn new(date: bool) -> Self {
+        Self {
+            fields: Fields::new(),
+            date,
+        }
+    }
+    /// Sends the head; says whether a body is to follow.
+    pub(super) fn head<B: http_body::Body>(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        asked: Asked,
+        response: &Response<B>,
+    ) -> Sending {
+        let status = response.status();
+        let body = response.body();
+        let end = is_bodiless(status, asked) || body.is_end_stream();
+        self.fields.clear();
+        let has_length = self.copy(response.headers(), machine.version(), now);
+        if !has_length && may_have_length(status, asked) {
+            let length = body.size_hint().exact();
+            // An answer to HEAD from a handler that gave no body says nothing of the length.
+            if let Some(length) = length.filter(|length| *length > 0 || !asked.head) {
+                self.push_length(length);
+            }
+        }
+        match self.send(machine, now, asked.stream, status, end) {
+            Ok(()) if end => Sending::Done,
+            Ok(()) => Sending::Open,
+            Err(Misuse::Invalid(_)) => {
+                self.status(
+                    machine,
+                    now,
+                    asked.stream,
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                );
+                Sending::Done
+            }
+            // The exchange ended meanwhile.
+            Err(_) => Sending::Done,
+        }
+    }
+    /// Answers with a status and nothing else.
+    pub(super) fn status(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        status: StatusCode,
+    ) {
+        self.fields.clear();
+        if self.date {
+            self.push_date(now);
+        }
+        self.push_length(0);
+        // What cannot be sent belongs to an exchange that ended meanwhile.
+        let _ = self.send(machine, now, stream, status, true);
+    }
+    /// Gives the memory back while the connection idles.
+    pub(super) fn release(&mut self) {
+        self.fields = Fields::new();
+    }
+    /// Copies the handler's fields; true when there was a content-length. What belongs to the
+    /// connection is left out: framing is the machine's.
+    fn copy(&mut self, headers: &HeaderMap, version: Version, now: Instant) -> bool {
+        let http1 = matches!(version, Version::Http10 | Version::Http11);
+        let mut has_length = false;
+        let mut has_date = !self.date;
+        for (name, value) in headers {
+            let name = FieldName::of(name.as_str().as_bytes());
+            if let FieldName::Token(token) = name {
+                match token {
+                    Token::CONTENT_LENGTH => has_length = true,
+                    Token::DATE => has_date = true,
+                    Token::TRANSFER_ENCODING => continue,
+                    // RFC 9113 section 8.2.2.
+                    Token::CONNECTION
+                    | Token::KEEP_ALIVE
+                    | Token::PROXY_CONNECTION
+                    | Token::UPGRADE
+                        if !http1 =>
+                    {
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            self.fields.push_with(name, value.is_sensitive(), |bytes| {
+                bytes.extend_from_slice(value.as_bytes());
+            });
+        }
+        if !has_date {
+            self.push_date(now);
+        }
+        has_length
+    }
+    fn push_date(&mut self, now: Instant) {
+        with_date(now, |date| self.fields.push(Token::DATE, date));
+    }
+    fn push_length(&mut self, length: u64) {
+        let name = FieldName::Token(Token::CONTENT_LENGTH);
+        self.fields.push_with(name, false, |bytes| {
+            // Writing to a Vec cannot fail.
+            let _ = write!(bytes, "{length}");
+        });
+    }
+    fn send(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        status: StatusCode,
+        end: bool,
+    ) -> Result<(), Misuse> {
+        let fields = std::mem::take(&mut self.fields);
+        let head = ResponseHead::new(status.as_u16(), fields, machine.version())
+            .map_err(Misuse::Invalid)?;
+        let result = machine.respond(now, stream, &head, end);
+        self.fields = head.into_fields();
+        result
+    }
+}
+
+/// Sends as much of `body` as the machine has room for and the body has ready.
+pub(super) fn pump<B: http_body::Body>(
+    machine: &mut Machine,
+    now: Instant,
+    stream: StreamId,
+    mut body: Pin<&mut B>,
+    cx: &mut Context<'_>,
+) -> Sending {
+    loop {
+        if machine.send_room(stream) == 0 {
+            // `SendReady` says when it goes on.
+            return Sending::Open;
+        }
+        let Poll::Ready(frame) = body.as_mut().poll_frame(cx) else {
+            return Sending::Open;
+        };
+        let sent = match frame {
+            None => machine.send_body(now, stream, Bytes::new(), true),
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(mut data) => {
+                    let end = body.is_end_stream();
+                    let data = data.copy_to_bytes(data.remaining());
+                    if data.is_empty() && !end {
+                        continue;
+                    }
+                    let sent = machine.send_body(now, stream, data, end);
+                    if !end && sent.is_ok() {
+                        continue;
+                    }
+                    sent
+                }
+                Err(frame) => match frame.into_trailers() {
+                    Ok(trailers) => send_trailers(machine, now, stream, &trailers),
+                    // A kind of frame that HTTP does not have.
+                    Err(_) => continue,
+                },
+            },
+            Some(Err(_)) => Err(Misuse::BodyLength),
+        };
+        if sent.is_err() {
+            // A failed body must not look like a whole one.
+            machine.reset(now, stream, H2Code::INTERNAL_ERROR);
+        }
+        return Sending::Done;
+    }
+}
+
+/// Sends `100 (Continue)`: the handler waits for the body (RFC 9110 section 10.1.1).
+pub(super) fn invite_body(machine: &mut Machine, now: Instant, stream: StreamId) {
+    if let Ok(head) = ResponseHead::new(100, Fields::new(), machine.version()) {
+        // What cannot be sent belongs to an exchange that ended meanwhile.
+        let _ = machine.send_interim(now, stream, &head);
+    }
+}
+
+fn send_trailers(
+    machine: &mut Machine,
+    now: Instant,
+    stream: StreamId,
+    trailers: &HeaderMap,
+) -> Result<(), Misuse> {
+    let mut fields = Fields::new();
+    for (name, value) in trailers {
+        fields.push_named(name.as_str().as_bytes(), value.as_bytes());
+    }
+    machine.send_trailers(now, stream, &fields)
+}
+
+/// RFC 9110 sections 9.3.2, 15.2, 15.3.5, 15.4.5.
+fn is_bodiless(status: StatusCode, asked: Asked) -> bool {
+    asked.head || status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED
+}
+
+/// RFC 9110 section 8.6: never with 1xx, 204 or a 2xx to CONNECT; of a 304 we do not know it.
+fn may_have_length(status: StatusCode, asked: Asked) -> bool {
+    !status.is_informational()
+        && status != StatusCode::NO_CONTENT
+        && status != StatusCode::NOT_MODIFIED
+        && !(asked.connect && status.is_success())
+}

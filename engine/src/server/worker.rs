@@ -1,0 +1,201 @@
+//! One worker: a thread with its own runtime, its own listener and its own connections. Nothing
+//! on the way of a request is shared with another worker.
+
+use super::accept::{Ground, serve_socket};
+use super::metrics::add;
+use super::service::HttpService;
+use crate::driver::signals::{Signals, Stop};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::net::TcpListener as StdListener;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+
+/// What a worker is told.
+pub(super) enum Command {
+    /// Stop accepting, finish what is open until the deadline; answer how many were cut.
+    Drain {
+        deadline: Duration,
+        cut: oneshot::Sender<u64>,
+    },
+}
+
+/// Runs a worker until it is drained or `commands` is closed.
+pub(super) fn run<S: HttpService>(
+    listener: StdListener,
+    ground: Ground<S>,
+    connections_max: usize,
+    commands: mpsc::UnboundedReceiver<Command>,
+) {
+    // Only a system without epoll or its kin fails here.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    let local = LocalSet::new();
+    local.block_on(&runtime, async move {
+        let Ok(listener) = TcpListener::from_std(listener) else {
+            return;
+        };
+        let worker = Worker {
+            ground,
+            open: Rc::default(),
+        };
+        worker.run(listener, connections_max, commands).await;
+    });
+}
+
+struct Worker<S> {
+    ground: Ground<S>,
+    open: Rc<OpenConnections>,
+}
+
+/// The connections of a worker, for draining.
+#[derive(Default)]
+struct OpenConnections {
+    by_number: RefCell<HashMap<u64, OpenConnection>>,
+    next: Cell<u64>,
+    closed: Notify,
+}
+
+struct OpenConnection {
+    signals: Arc<Signals>,
+    exchanges: Rc<Cell<u64>>,
+}
+
+impl<S: HttpService> Worker<S> {
+    async fn run(
+        self,
+        listener: TcpListener,
+        connections_max: usize,
+        mut commands: mpsc::UnboundedReceiver<Command>,
+    ) {
+        let command = loop {
+            let full = self.open.len() >= connections_max;
+            tokio::select! {
+                accepted = listener.accept(), if !full => match accepted {
+                    Ok((socket, _)) => self.serve(socket),
+                    Err(error) => pause_after(&error).await,
+                },
+                () = self.open.closed.notified(), if full => {}
+                command = commands.recv() => break command,
+            }
+        };
+        // From here on nobody is accepted; what the kernel had queued is refused.
+        drop(listener);
+        if let Some(Command::Drain { deadline, cut }) = command {
+            let count = self.drain(deadline).await;
+            // Nobody may be left to hear it.
+            let _ = cut.send(count);
+        }
+    }
+    fn serve(&self, socket: TcpStream) {
+        add(&self.ground.counters.connections_accepted, 1);
+        // Batches are ours to make: Nagle would only hold their last segment back. A socket that
+        // refuses is closing already.
+        let _ = socket.set_nodelay(true);
+        let signals = Arc::new(Signals::default());
+        let exchanges = Rc::new(Cell::new(0));
+        let entry = OpenConnections::enter(&self.open, &signals, &exchanges);
+        let ground = self.ground.clone();
+        let counters = Arc::clone(&ground.counters);
+        tokio::task::spawn_local(async move {
+            let _entry = entry;
+            serve_socket(socket, ground, signals, exchanges).await;
+            add(&counters.connections_closed, 1);
+        });
+    }
+    /// Lets what is open finish until the deadline; counts the exchanges cut then.
+    async fn drain(&self, deadline: Duration) -> u64 {
+        let until = Instant::now() + deadline;
+        self.open.stop(Stop::Drain);
+        if self.open.wait_until_empty(until).await {
+            return 0;
+        }
+        let cut = self.open.exchanges();
+        self.open.stop(Stop::Abort);
+        self.open
+            .wait_until_empty(Instant::now() + LAST_WORDS)
+            .await;
+        cut
+    }
+}
+
+impl OpenConnections {
+    fn len(&self) -> usize {
+        self.by_number.borrow().len()
+    }
+    fn enter(this: &Rc<Self>, signals: &Arc<Signals>, exchanges: &Rc<Cell<u64>>) -> OpenEntry {
+        let number = this.next.get();
+        this.next.set(number + 1);
+        let connection = OpenConnection {
+            signals: Arc::clone(signals),
+            exchanges: Rc::clone(exchanges),
+        };
+        this.by_number.borrow_mut().insert(number, connection);
+        OpenEntry {
+            open: Rc::clone(this),
+            number,
+        }
+    }
+    fn stop(&self, how: Stop) {
+        for connection in self.by_number.borrow().values() {
+            connection.signals.stop(how);
+        }
+    }
+    fn exchanges(&self) -> u64 {
+        self.by_number
+            .borrow()
+            .values()
+            .map(|connection| connection.exchanges.get())
+            .sum()
+    }
+    async fn wait_until_empty(&self, until: Instant) -> bool {
+        while self.len() > 0 {
+            let closed = tokio::time::timeout_at(until, self.closed.notified());
+            if closed.await.is_err() {
+                return self.len() == 0;
+            }
+        }
+        true
+    }
+}
+
+/// A connection's place among the open ones; leaves it on drop.
+struct OpenEntry {
+    open: Rc<OpenConnections>,
+    number: u64,
+}
+
+impl Drop for OpenEntry {
+    fn drop(&mut self) {
+        self.open.by_number.borrow_mut().remove(&self.number);
+        self.open.closed.notify_one();
+    }
+}
+
+/// Out of descriptors or memory: accepting again at once would spin. Anything else concerned one
+/// connection that is gone already.
+async fn pause_after(error: &io::Error) {
+    let of_one_connection = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    );
+    if !of_one_connection {
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+}
+
+/// How long resets and goodbyes may take to be written after the deadline.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// See [`pause_after`].
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
