@@ -1,1 +1,379 @@
+//! Each flood is stopped, and what looks like it but is honest is not.
 
+use super::{Abuse, Verdict};
+use crate::budget::Rate;
+use crate::error::Violation;
+use crate::limits::Limits;
+use std::time::{Duration, Instant};
+
+/// The start of virtual time: any instant will do.
+#[allow(clippy::disallowed_methods, reason = "only a start, never read again")]
+fn start() -> Instant {
+    Instant::now()
+}
+
+fn abuse(now: Instant) -> Abuse {
+    Abuse::new(&Limits::default(), now)
+}
+
+fn count(abuse: &Abuse, name: &str) -> u64 {
+    let found = abuse.counts().find(|&(kind, _)| kind == name);
+    found.expect("a known name").1
+}
+
+/// How many times `act` is fine before it is not, and what it says then; at most `most` times.
+fn fine_times(most: u32, mut act: impl FnMut() -> Verdict) -> (u32, Verdict) {
+    for times in 0..most {
+        let verdict = act();
+        if verdict != Verdict::Fine {
+            return (times, verdict);
+        }
+    }
+    (most, Verdict::Fine)
+}
+
+const RESETS: Verdict = Verdict::Close(Violation::ResetsTooMany);
+
+#[test]
+fn glitches_drain_at_three_quarters_and_close_at_the_end() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, verdict) = fine_times(20_000, || abuse.glitch(10, now));
+    assert_eq!((fine, verdict), (749, Verdict::Drain));
+    let mut drains = 1;
+    let last = loop {
+        match abuse.glitch(10, now) {
+            Verdict::Drain => drains += 1,
+            verdict => break verdict,
+        }
+    };
+    assert_eq!(drains, 251);
+    assert_eq!(last, Verdict::Close(Violation::GlitchesTooMany));
+    assert_eq!(count(&abuse, "glitch_points"), 10_010);
+}
+
+#[test]
+fn glitches_that_come_slowly_are_forgiven() {
+    let mut now = start();
+    let mut abuse = abuse(now);
+    for _ in 0..100 {
+        let (fine, _) = fine_times(330, || abuse.glitch(1, now));
+        assert_eq!(fine, 330);
+        now += Duration::from_secs(1);
+    }
+}
+
+#[test]
+fn a_rapid_reset_flood_is_closed_after_its_budget() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, verdict) = fine_times(10_000, || {
+        abuse.stream_opened();
+        abuse.reset_received(now)
+    });
+    assert_eq!((fine, verdict), (200, RESETS));
+    assert_eq!(count(&abuse, "resets_received"), 201);
+}
+
+#[test]
+fn a_flood_at_the_refill_rate_goes_on_and_one_above_does_not() {
+    let mut now = start();
+    let mut slow = abuse(now);
+    let mut fast = abuse(now);
+    let mut stopped = None;
+    for second in 0..600 {
+        for _ in 0..33 {
+            slow.stream_opened();
+            assert_eq!(slow.reset_received(now), Verdict::Fine);
+        }
+        for _ in 0..40 {
+            fast.stream_opened();
+            if fast.reset_received(now) == RESETS {
+                stopped.get_or_insert(second);
+            }
+        }
+        now += Duration::from_secs(1);
+    }
+    assert_eq!(
+        stopped,
+        Some(24),
+        "7 a second above the refill, 200 at once"
+    );
+}
+
+#[test]
+fn a_peer_that_resets_less_than_half_of_its_streams_is_no_flood() {
+    let now = start();
+    let mut abuse = abuse(now);
+    for _ in 0..10_000 {
+        for _ in 0..3 {
+            abuse.stream_opened();
+        }
+        assert_eq!(abuse.reset_received(now), Verdict::Fine);
+    }
+}
+
+#[test]
+fn many_good_streams_long_ago_are_no_licence_to_flood() {
+    let now = start();
+    let mut abuse = abuse(now);
+    for _ in 0..1_000_000 {
+        abuse.stream_opened();
+    }
+    let (fine, verdict) = fine_times(1_000_000, || {
+        abuse.stream_opened();
+        abuse.reset_received(now)
+    });
+    assert_eq!(verdict, RESETS);
+    assert!(fine < 2_048, "{fine} resets before it was noticed");
+}
+
+#[test]
+fn refused_streams_count_like_resets() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, verdict) = fine_times(10_000, || {
+        abuse.stream_opened();
+        abuse.stream_refused(now)
+    });
+    assert_eq!((fine, verdict), (200, RESETS));
+    assert_eq!(count(&abuse, "streams_refused"), 201);
+}
+
+#[test]
+fn each_primitive_of_made_you_reset_closes_after_ten() {
+    for violation in [
+        Violation::WindowIncrementZero,
+        Violation::WindowOverflow,
+        Violation::FrameSizeInvalidOnStream,
+        Violation::DependsOnItself,
+        Violation::StreamHalfClosed,
+    ] {
+        let now = start();
+        let mut abuse = abuse(now);
+        // Good streams all around it make no difference.
+        let (fine, verdict) = fine_times(10_000, || {
+            for _ in 0..10 {
+                abuse.stream_opened();
+            }
+            abuse.reset_provoked(violation, now)
+        });
+        assert_eq!((fine, verdict), (10, RESETS), "{violation:?}");
+    }
+}
+
+#[test]
+fn malformed_requests_have_the_budget_of_resets() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, verdict) = fine_times(10_000, || {
+        abuse.stream_opened();
+        abuse.reset_provoked(Violation::FieldNameInvalid, now)
+    });
+    assert_eq!((fine, verdict), (200, RESETS));
+    assert_eq!(count(&abuse, "resets_provoked"), 201);
+    assert_eq!(count(&abuse, "resets_received"), 0);
+}
+
+#[test]
+fn pings_and_settings_share_one_budget() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, _) = fine_times(60, || abuse.ping(now));
+    assert_eq!(fine, 60);
+    let (fine, verdict) = fine_times(100, || abuse.settings(now));
+    assert_eq!(fine, 40);
+    assert_eq!(verdict, Verdict::Close(Violation::PingsTooMany));
+    assert_eq!(count(&abuse, "pings"), 60);
+    assert_eq!(count(&abuse, "settings"), 41);
+}
+
+#[test]
+fn ten_pings_a_second_go_on_for_ever() {
+    let mut now = start();
+    let mut abuse = abuse(now);
+    for _ in 0..10_000 {
+        assert_eq!(abuse.ping(now), Verdict::Fine);
+        now += Duration::from_millis(100);
+    }
+}
+
+#[test]
+fn empty_data_in_a_row_is_closed_after_ten() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, verdict) = fine_times(100, || abuse.data_received(0, false, now));
+    assert_eq!(fine, 10);
+    assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
+}
+
+#[test]
+fn empty_data_between_other_data_is_closed_after_a_hundred() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, verdict) = fine_times(1_000, || {
+        assert_eq!(abuse.data_received(1_000, false, now), Verdict::Fine);
+        abuse.data_received(0, false, now)
+    });
+    assert_eq!(fine, 100);
+    assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
+    assert_eq!(count(&abuse, "empty_data"), 101);
+}
+
+#[test]
+fn frames_that_end_their_stream_cost_nothing_however_short() {
+    let now = start();
+    let mut abuse = abuse(now);
+    for len in [0, 1] {
+        let (fine, _) = fine_times(100_000, || abuse.data_received(len, true, now));
+        assert_eq!(fine, 100_000, "{len} bytes each");
+    }
+    assert_eq!(count(&abuse, "empty_data"), 0);
+    assert_eq!(count(&abuse, "overhead_exceeded"), 0);
+}
+
+#[test]
+fn short_messages_that_are_read_go_on_for_ever() {
+    let now = start();
+    let mut abuse = abuse(now);
+    for _ in 0..100_000 {
+        // A hundred at once, then the reader takes them in two bites.
+        for _ in 0..100 {
+            assert_eq!(abuse.data_received(10, false, now), Verdict::Fine);
+        }
+        abuse.data_consumed(999);
+        abuse.data_consumed(1);
+    }
+    assert_eq!(abuse.overhead, 0);
+    assert_eq!(count(&abuse, "glitch_points"), 0);
+}
+
+#[test]
+fn short_frames_that_nobody_reads_become_glitches_and_close() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let mut frames = 0_u32;
+    let last = loop {
+        frames += 1;
+        match abuse.data_received(1, false, now) {
+            Verdict::Fine | Verdict::Drain => {}
+            verdict => break verdict,
+        }
+    };
+    assert_eq!(last, Verdict::Close(Violation::GlitchesTooMany));
+    // 1 MiB at 255 bytes each, then the glitch budget.
+    assert_eq!(frames, 4_112 + 10_000 + 1);
+}
+
+#[test]
+fn long_frames_have_no_overhead() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let (fine, _) = fine_times(100_000, || abuse.data_received(256, false, now));
+    assert_eq!(fine, 100_000);
+    assert_eq!(abuse.overhead, 0);
+}
+
+#[test]
+fn overhead_goes_back_in_proportion_to_what_is_read() {
+    let now = start();
+    let mut abuse = abuse(now);
+    for _ in 0..100 {
+        assert_eq!(abuse.data_received(56, false, now), Verdict::Fine);
+    }
+    assert_eq!(abuse.overhead, 20_000);
+    abuse.data_consumed(2_800);
+    assert_eq!(abuse.overhead, 10_000, "half was read");
+    abuse.data_consumed(1_000_000);
+    assert_eq!(
+        (abuse.overhead, abuse.unread),
+        (0, 0),
+        "more than there was"
+    );
+    abuse.data_consumed(1);
+    assert_eq!((abuse.overhead, abuse.unread), (0, 0));
+}
+
+#[test]
+fn window_updates_beyond_proportion_are_closed() {
+    let now = start();
+    let mut idle = abuse(now);
+    let (fine, verdict) = fine_times(1_000, || idle.window_update());
+    assert_eq!(fine, 20);
+    assert_eq!(verdict, Verdict::Close(Violation::WindowUpdatesTooMany));
+
+    let mut busy = abuse(now);
+    busy.stream_opened();
+    for _ in 0..7 {
+        busy.data_sent();
+    }
+    let (fine, verdict) = fine_times(1_000, || busy.window_update());
+    assert_eq!(fine, 20 + 2 + 70);
+    assert_eq!(verdict, Verdict::Close(Violation::WindowUpdatesTooMany));
+}
+
+#[test]
+fn a_client_that_widens_every_stream_as_it_opens_it_is_no_flood() {
+    let now = start();
+    let mut abuse = abuse(now);
+    for _ in 0..100_000 {
+        abuse.stream_opened();
+        assert_eq!(abuse.window_update(), Verdict::Fine);
+    }
+}
+
+#[test]
+fn a_hundred_priority_updates_may_wait_for_their_streams() {
+    let now = start();
+    let mut abuse = abuse(now);
+    assert_eq!(abuse.priority_update(100, now), Verdict::Fine);
+    let verdict = abuse.priority_update(101, now);
+    assert_eq!(verdict, Verdict::Close(Violation::PriorityUpdatesTooMany));
+    assert_eq!(count(&abuse, "priority_updates"), 2);
+}
+
+#[test]
+fn a_flood_of_priority_updates_uses_the_glitches_up() {
+    let now = start();
+    let mut abuse = abuse(now);
+    let last = loop {
+        match abuse.priority_update(0, now) {
+            Verdict::Fine | Verdict::Drain => {}
+            verdict => break verdict,
+        }
+    };
+    assert_eq!(last, Verdict::Close(Violation::GlitchesTooMany));
+    assert_eq!(count(&abuse, "priority_updates"), 10_001);
+}
+
+#[test]
+fn a_budget_of_nothing_closes_at_once() {
+    let now = start();
+    let none = Rate {
+        burst: 0,
+        per_second: 0,
+    };
+    let limits = Limits {
+        resets: none,
+        pings: none,
+        glitches: none,
+        ..Limits::default()
+    };
+    let mut abuse = Abuse::new(&limits, now);
+    abuse.stream_opened();
+    assert_eq!(abuse.reset_received(now), RESETS);
+    assert_eq!(abuse.ping(now), Verdict::Close(Violation::PingsTooMany));
+    let glitch = abuse.glitch(1, now);
+    assert_eq!(glitch, Verdict::Close(Violation::GlitchesTooMany));
+}
+
+#[test]
+fn every_kind_is_counted_under_a_name_of_its_own() {
+    let abuse = abuse(start());
+    let mut names: Vec<_> = abuse.counts().map(|(name, _)| name).collect();
+    assert!(abuse.counts().all(|(_, times)| times == 0));
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}
