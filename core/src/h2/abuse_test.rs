@@ -96,8 +96,8 @@ fn a_flood_at_the_refill_rate_goes_on_and_one_above_does_not() {
     }
     assert_eq!(
         stopped,
-        Some(24),
-        "7 a second above the refill, 200 at once"
+        Some(23),
+        "the first second s with 200 - 7 * s < 40"
     );
 }
 
