@@ -1,6 +1,11 @@
 //! The stories of hpack-test-case: header sections as six encoders compressed them, and raw. Each
 //! is decoded and compared, encoded by ours and decoded again, cut off at every byte, and damaged.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a corpus that cannot be read fails its test"
+)]
+
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use trunkline_core::error::Violation;
@@ -191,8 +196,8 @@ fn our_encoder_compresses_the_corpus_about_as_well_as_the_others() {
             plain += case.fields.size() - 32 * case.fields.len();
         }
     }
-    eprintln!("{ours} of {plain} bytes");
-    assert!(ours * 100 <= plain * 45, "{ours} of {plain} bytes");
+    // Encoders that index nearly everything at once come to 31 %.
+    assert!(ours * 100 <= plain * 33, "{ours} of {plain} bytes");
 }
 
 #[test]

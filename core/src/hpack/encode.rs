@@ -129,7 +129,7 @@ impl Encoder {
         }
         // An entry that takes more than half of the table would push out all the others.
         let fits = entry_size(name, field.value) <= self.table.bytes_max() / 2;
-        if !fits || (indexing == Indexing::Repeated && !self.seen.note(print)) {
+        if !fits || (indexing == Indexing::Repeated && !self.seen.is_worth_an_entry(field, print)) {
             self.put_literal(NOT_INDEXED, 4, name, field.value, out);
             return !fits;
         }

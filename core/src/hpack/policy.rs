@@ -8,7 +8,7 @@ use crate::http::{Field, Token};
 pub(super) enum Indexing {
     /// Into the table at once: its value is the same on most messages of a connection.
     Always,
-    /// Into the table when the same field comes a second time.
+    /// Into the table when it is worth an entry: see [`Sightings::is_worth_an_entry`].
     Repeated,
     /// Neither by us nor by anybody who passes it on (RFC 7541 section 7.1.3): compression would
     /// let an attacker guess the value bit by bit.
@@ -21,9 +21,8 @@ const COOKIE_BYTES_MIN: usize = 20;
 /// How to treat `field`.
 ///
 /// `date` is among the repeated ones: on a busy connection one insertion a second makes it one
-/// byte on all other responses of that second, on a quiet one it never comes twice and never
-/// enters. Names without a token are too: `x-request-id` must not fill the table, and a constant
-/// field costs its length only once more.
+/// byte on all other responses of that second, on a quiet one it never comes twice and does not
+/// push out what does. Names without a token are too: `x-request-id` must not fill the table.
 pub(super) fn indexing(field: &Field<'_>) -> Indexing {
     if field.sensitive {
         return Indexing::Never;
@@ -53,30 +52,47 @@ pub(super) fn indexing(field: &Field<'_>) -> Indexing {
         | Token::LOCATION
         | Token::PATH
         | Token::RANGE
-        | Token::REFERER
         | Token::X_FORWARDED_FOR => Indexing::Repeated,
         _ => Indexing::Always,
     }
 }
 
-/// The fields seen lately, one print per place: says whether a field comes again. A field whose
-/// print another has overwritten counts as new, and costs its length once more.
+/// What was sent before: a guess that costs some bytes when it is wrong, never an error.
 #[derive(Debug)]
 pub(super) struct Sightings {
-    prints: [u32; SIGHTINGS],
+    /// One bit per name, by its print. Two names that share one count as known together.
+    names: [u64; NAME_BITS / 64],
+    /// The fields seen lately, one print per place; the last one stands.
+    fields: [u32; FIELD_PLACES],
 }
 
-const SIGHTINGS: usize = 64;
+const NAME_BITS: usize = 256;
+const FIELD_PLACES: usize = 128;
 
 impl Sightings {
     pub(super) fn new() -> Self {
         Self {
-            prints: [0; SIGHTINGS],
+            names: [0; NAME_BITS / 64],
+            fields: [0; FIELD_PLACES],
         }
     }
-    /// Notes a field by its print; true if it is the one noted last in its place.
-    pub(super) fn note(&mut self, print: u32) -> bool {
-        let place = &mut self.prints[print as usize % SIGHTINGS];
+    /// Notes a [`Repeated`](Indexing::Repeated) field and says whether it should enter the table:
+    /// when it came before, or when its name never did. So a name whose value stays the same
+    /// enters with its first field, and one whose value always changes enters once.
+    pub(super) fn is_worth_an_entry(&mut self, field: &Field<'_>, print: u32) -> bool {
+        let is_name_known = self.note_name(print_of_name(field));
+        let is_field_known = self.note_field(print);
+        !is_name_known || is_field_known
+    }
+    fn note_name(&mut self, print: u32) -> bool {
+        let at = print as usize % NAME_BITS;
+        let (word, bit) = (&mut self.names[at / 64], 1 << (at % 64));
+        let is_known = *word & bit != 0;
+        *word |= bit;
+        is_known
+    }
+    fn note_field(&mut self, print: u32) -> bool {
+        let place = &mut self.fields[print as usize % FIELD_PLACES];
         std::mem::replace(place, print) == print
     }
 }
@@ -84,11 +100,21 @@ impl Sightings {
 /// A number that equal fields share and others seldom do; never 0. Not keyed: a peer that makes
 /// two fields meet costs a comparison.
 pub(super) fn print(field: &Field<'_>) -> u32 {
-    let start = match field.token {
+    fold(mix_bytes(mix_name(field), field.value))
+}
+
+fn print_of_name(field: &Field<'_>) -> u32 {
+    fold(mix(mix_name(field), 0))
+}
+
+fn mix_name(field: &Field<'_>) -> u64 {
+    match field.token {
         Some(token) => token.index() as u64 + 1,
         None => mix_bytes(0, field.name),
-    };
-    let mixed = mix_bytes(start, field.value);
+    }
+}
+
+fn fold(mixed: u64) -> u32 {
     (mixed >> 32) as u32 | 1 << 31
 }
 
