@@ -28,6 +28,9 @@ pub(crate) struct Link<S> {
     write_stall: Option<Duration>,
     /// The socket took nothing of what waits, and since when.
     blocked_since: Option<Instant>,
+    /// When to look whether the buffers can be given back.
+    release_at: Option<Instant>,
+    read_at: Option<Instant>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
@@ -42,6 +45,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             broken: false,
             write_stall: None,
             blocked_since: None,
+            release_at: None,
+            read_at: None,
         }
     }
     /// Gives up a peer that reads nothing for `limit`. The machine sees only what the transport
@@ -64,7 +69,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             transport.poll_read(cx, buffer, &mut |bytes| machine.handle_bytes(now, bytes))
         });
         match ready!(read) {
-            Ok(true) => {}
+            Ok(true) => self.read_at = Some(now),
             Ok(false) => {
                 self.read_closed = true;
                 self.machine.handle_close(now);
@@ -106,6 +111,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             }
         }
     }
+    /// Carries out the deadlines that have passed; false when none has.
+    pub(crate) fn expire_due(&mut self, now: Instant) -> bool {
+        let due = self.next_deadline().is_some_and(|deadline| deadline <= now);
+        if due {
+            self.expire(now);
+        }
+        due
+    }
     /// Carries out the deadlines that have passed. `Ready`: one had, the machine may have events
     /// and bytes; `Pending`: the timer is armed (or none is needed).
     pub(crate) fn poll_timer(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
@@ -113,14 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             return Poll::Pending;
         };
         if deadline <= now {
-            self.machine.handle_timeout(now);
-            if let (Some(since), Some(limit)) = (self.blocked_since, self.write_stall)
-                && since + limit <= now
-            {
-                self.blocked_since = None;
-                self.broken = true;
-                self.machine.handle_close(now);
-            }
+            self.expire(now);
             return Poll::Ready(());
         }
         if self.armed_at.is_none_or(|armed| deadline < armed) {
@@ -147,10 +153,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             .blocked_since
             .zip(self.write_stall)
             .map(|(since, limit)| since + limit);
-        match (self.machine.next_deadline(), stalled) {
-            (Some(machine), Some(stalled)) => Some(machine.min(stalled)),
-            (machine, stalled) => machine.or(stalled),
+        [self.machine.next_deadline(), stalled, self.release_at]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+    fn expire(&mut self, now: Instant) {
+        self.machine.handle_timeout(now);
+        if let (Some(since), Some(limit)) = (self.blocked_since, self.write_stall)
+            && since + limit <= now
+        {
+            self.blocked_since = None;
+            self.broken = true;
+            self.machine.handle_close(now);
         }
+        if self.release_at.is_some_and(|at| at <= now) {
+            self.release_at = None;
+            if self.is_idle() && self.read_at.is_none_or(|at| at + RELEASE_AFTER <= now) {
+                self.machine.release();
+            }
+        }
+    }
+    fn is_idle(&self) -> bool {
+        self.machine.active() == 0
     }
     fn arm(&mut self, cx: &mut Context<'_>, deadline: Instant) {
         self.armed_at = Some(deadline);
@@ -192,9 +217,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         self.machine.abort(now, code);
         self.broken = true;
     }
-    /// Gives buffers back while the connection idles.
-    pub(crate) fn release(&mut self) {
-        self.machine.release();
+    /// The owner goes to sleep. A connection without an exchange gives its buffers back soon, but
+    /// not between two batches of requests.
+    pub(crate) fn rest(&mut self, now: Instant) {
+        let freshly_read = self.read_at.is_some_and(|at| at == now);
+        if freshly_read && self.release_at.is_none() && self.is_idle() {
+            self.release_at = Some(now + RELEASE_AFTER);
+        }
     }
     /// The transport: what TLS agreed on.
     pub(crate) fn transport(&self) -> &Transport<S> {
@@ -205,3 +234,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         self.transport
     }
 }
+
+/// How long a connection idles before it gives its buffers back.
+const RELEASE_AFTER: Duration = Duration::from_secs(1);

@@ -69,7 +69,7 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         for _ in 0..READS_PER_TURN_MAX {
             self.take_notes(now);
             let read = self.link.poll_read(cx, now);
-            let expired = self.link.poll_timer(cx, now).is_ready();
+            let expired = self.link.expire_due(now);
             self.handle_events(now);
             let written = self.link.poll_write(cx, now);
             // Writing may have made room for bodies that waited.
@@ -80,8 +80,9 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
             if matches!(read, Poll::Ready(true)) || expired || (answered && written.is_ready()) {
                 continue;
             }
-            if self.signals.end_turn(cx.waker()) {
-                self.rest();
+            self.rest(now);
+            let armed = self.link.poll_timer(cx, now).is_pending();
+            if armed && self.signals.end_turn(cx.waker()) {
                 return Poll::Pending;
             }
         }
@@ -159,11 +160,9 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         self.open.set(self.exchanges.len() as u64);
     }
     /// Before the task sleeps.
-    fn rest(&mut self) {
+    fn rest(&mut self, now: Instant) {
         self.open.set(self.exchanges.len() as u64);
-        if self.link.machine.active() == 0 {
-            self.link.release();
-        }
+        self.link.rest(now);
     }
 }
 
