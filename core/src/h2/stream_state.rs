@@ -112,9 +112,10 @@ pub fn step(state: State, input: Input) -> Result<State, Violation> {
         // The peer cannot know yet that our END_STREAM closed the stream.
         (Closed(Ended), RecvWindowUpdate | RecvReset) => Ok(state),
         (Closed(Ended), RecvHeaders { .. } | RecvData { .. }) => Err(Violation::StreamClosedByEnd),
-        // No RST_STREAM answers an RST_STREAM (RFC 9113 section 5.4.2).
-        (Closed(ResetByPeer), RecvReset) => Ok(state),
-        (Closed(ResetByPeer), RecvHeaders { .. } | RecvData { .. } | RecvWindowUpdate) => {
+        // No RST_STREAM answers an RST_STREAM (RFC 9113 section 5.4.2); a WINDOW_UPDATE that a
+        // sloppy peer sends behind its own reset does no harm.
+        (Closed(ResetByPeer), RecvReset | RecvWindowUpdate) => Ok(state),
+        (Closed(ResetByPeer), RecvHeaders { .. } | RecvData { .. }) => {
             Err(Violation::StreamClosedByReset)
         }
         // Sent before the peer saw our reset: ignored. Its HPACK and its window still count.

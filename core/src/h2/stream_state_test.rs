@@ -57,7 +57,7 @@ fn table() -> [(Input, [Answer; 7]); 11] {
         ),
         (
             RecvWindowUpdate,
-            [IDLE, open, local, remote, over, RESET, by_us],
+            [IDLE, open, local, remote, over, by_peer, by_us],
         ),
         (
             RecvPriority,

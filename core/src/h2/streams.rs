@@ -137,7 +137,9 @@ impl<T> Streams<T> {
     }
 
     /// How a stream ended, as far as it is remembered: `None` for live and idle ids, for ids that
-    /// were skipped, and for those that closed long ago.
+    /// were skipped, and for those that closed long ago. A late DATA on one of the last is best
+    /// ignored (it may cross our reset) and counted as a glitch; HEADERS reuse an id (RFC 9113
+    /// section 5.1.1).
     pub fn closed(&self, id: u32) -> Option<ClosedHow> {
         self.closed.recall(id)
     }
