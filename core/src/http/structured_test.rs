@@ -108,7 +108,7 @@ fn every_dictionary_of_the_corpus_is_read_as_expected() {
 #[test]
 fn every_item_of_the_corpus_is_read_as_a_member() {
     for (file, case) in cases("item") {
-        if raw(&case).ends_with('\t') {
+        if raw(&case).trim_end_matches(' ').ends_with('\t') {
             continue; // an error behind an item, but OWS behind a member (section 4.2.2)
         }
         let field = format!("key={}", raw(&case).trim_matches(' '));
