@@ -1,0 +1,249 @@
+//! A server over real sockets, spoken to in plain bytes.
+
+#[path = "support/peer.rs"]
+mod support;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use std::time::Duration;
+use support::{Peer, service};
+use trunkline::{Body, Server};
+
+#[test]
+fn a_request_is_answered_with_length_and_date() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |_| {
+            Response::new(Full::new(Bytes::from("hi")))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_until("hi");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("content-length: 2\r\n"), "{answer}");
+    assert!(answer.contains("\r\ndate: "), "{answer}");
+}
+
+#[test]
+fn a_request_is_answered_when_it_comes_byte_by_byte() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            Response::new(Full::new(body))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    for byte in "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody".bytes() {
+        peer.says([byte]);
+    }
+    let answer = peer.hears_until("body");
+    assert!(answer.contains("content-length: 4\r\n"), "{answer}");
+}
+
+#[test]
+fn head_has_the_length_but_no_body_and_the_next_request_is_answered() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |_| {
+            Response::new(Full::new(Bytes::from("hi")))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_until("\r\n\r\n");
+    assert!(answer.contains("content-length: 2\r\n"), "{answer}");
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_until("hi");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+}
+
+#[test]
+fn a_handler_that_panics_gives_500_and_the_connection_lives() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            assert!(request.uri().path() != "/bad", "the handler's own fault");
+            Response::new(Full::new(Bytes::from("fine")))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET /bad HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_until("\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.hears_until("fine").starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn a_handler_that_waits_for_the_body_invites_it() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            Response::new(Full::new(body))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
+    let invitation = peer.hears_until("\r\n\r\n");
+    assert!(invitation.starts_with("HTTP/1.1 100 "), "{invitation}");
+    peer.says("body");
+    assert!(peer.hears_until("body").starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn a_streamed_body_without_length_is_chunked() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |_| {
+            let (mut sender, body) = Body::channel();
+            tokio::task::spawn_local(async move {
+                for piece in ["one", "two"] {
+                    sender.send(piece).await.unwrap();
+                }
+                sender.finish();
+            });
+            Response::new(body)
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_until("\r\n0\r\n\r\n");
+    assert!(
+        answer.contains("transfer-encoding: chunked\r\n"),
+        "{answer}"
+    );
+    assert!(answer.contains("one") && answer.contains("two"), "{answer}");
+}
+
+#[test]
+fn a_body_that_fails_never_looks_whole() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |_| {
+            let (mut sender, body) = Body::channel();
+            tokio::task::spawn_local(async move {
+                sender.send("part").await.unwrap();
+                // Dropped without `finish`.
+            });
+            Response::new(body)
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_to_the_end();
+    assert!(!answer.ends_with("0\r\n\r\n"), "{answer}");
+}
+
+#[test]
+fn an_upload_moves_only_as_fast_as_the_handler_reads() {
+    const BYTES: usize = 8 << 20;
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let mut body = request.into_body();
+            let mut sum = 0;
+            while let Some(frame) = body.frame().await {
+                sum += frame.unwrap().into_data().map_or(0, |data| data.len());
+                tokio::task::yield_now().await;
+            }
+            Response::new(Full::new(Bytes::from(format!("sum={sum}!"))))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says(format!(
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {BYTES}\r\n\r\n"
+    ));
+    peer.says(vec![b'x'; BYTES]);
+    assert!(peer.hears_until("!").ends_with(&format!("sum={BYTES}!")));
+}
+
+#[test]
+fn a_drain_lets_the_open_exchange_finish_and_cuts_nothing() {
+    let (entered, was_entered) = std::sync::mpsc::channel();
+    let (release, released) = tokio::sync::watch::channel(false);
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(move |_| {
+            let (entered, mut released) = (entered.clone(), released.clone());
+            async move {
+                entered.send(()).unwrap();
+                released.wait_for(|go| *go).await.unwrap();
+                Response::new(Full::new(Bytes::from("late but whole")))
+            }
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    was_entered.recv().unwrap();
+    let runtime = support::runtime();
+    let drained = runtime.block_on(async {
+        let drain = tokio::spawn(running.drain(Duration::from_secs(30)));
+        release.send(true).unwrap();
+        drain.await.unwrap()
+    });
+    assert_eq!(drained.cut, 0);
+    assert!(peer.hears_to_the_end().ends_with("late but whole"));
+}
+
+#[test]
+fn a_drain_counts_what_it_cuts() {
+    let (entered, was_entered) = std::sync::mpsc::channel();
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(move |_| {
+            let entered = entered.clone();
+            async move {
+                entered.send(()).unwrap();
+                std::future::pending::<Response<Full<Bytes>>>().await
+            }
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    was_entered.recv().unwrap();
+    let drained = support::runtime().block_on(running.drain(Duration::from_millis(10)));
+    assert_eq!(drained.cut, 1);
+    assert_eq!(peer.hears_to_the_end(), "");
+}
+
+#[test]
+fn a_port_in_use_is_named_with_what_to_do() {
+    let first = Server::bind("127.0.0.1:0")
+        .serve(service(async |_| Response::new(Body::empty())))
+        .unwrap();
+    let error = Server::bind(first.local_addr())
+        .serve(service(async |_| Response::new(Body::empty())))
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains(&first.local_addr().to_string()), "{text}");
+    assert!(text.contains("in use"), "{text}");
+}
+
+#[test]
+fn the_counters_tell_connections_requests_and_violations() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |_| Response::new(Body::empty())))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.hears_until("\r\n\r\n");
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
+    let answer = peer.hears_to_the_end();
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    let metrics = running.metrics();
+    assert_eq!(metrics.connections_accepted, 1);
+    assert_eq!(metrics.requests_h1, 1);
+    assert_eq!(metrics.requests_h2, 0);
+}
+
+#[test]
+fn several_workers_share_a_port() {
+    let running = Server::bind("127.0.0.1:0")
+        .workers(2)
+        .serve(service(async |_| {
+            let mut response = Response::new(Body::full("w"));
+            *response.status_mut() = StatusCode::ACCEPTED;
+            response
+        }))
+        .unwrap();
+    for _ in 0..16 {
+        let mut peer = Peer::connect(running.local_addr());
+        peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        assert!(peer.hears_until("w").starts_with("HTTP/1.1 202 "));
+    }
+    assert_eq!(running.metrics().connections_accepted, 16);
+}

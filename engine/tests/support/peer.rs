@@ -1,0 +1,96 @@
+//! A scripted peer over a blocking socket, and services made from closures.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use http::{Request, Response};
+use std::convert::Infallible;
+use std::future::Future;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tower_service::Service;
+use trunkline::Body;
+
+/// A service from a closure.
+pub(crate) fn service<F, U, B>(handler: F) -> Handler<F>
+where
+    F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+    U: Future<Output = Response<B>> + 'static,
+{
+    Handler(handler)
+}
+
+#[derive(Clone)]
+pub(crate) struct Handler<F>(F);
+
+impl<F, U, B> Service<Request<Body>> for Handler<F>
+where
+    F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+    U: Future<Output = Response<B>> + 'static,
+    B: 'static,
+{
+    type Response = Response<B>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<B>, Infallible>>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let response = (self.0)(request);
+        Box::pin(async { Ok(response.await) })
+    }
+}
+
+/// A peer that says and hears plain bytes.
+pub(crate) struct Peer {
+    socket: TcpStream,
+}
+
+impl Peer {
+    pub(crate) fn connect(address: SocketAddr) -> Self {
+        let socket = TcpStream::connect(address).unwrap();
+        socket.set_nodelay(true).unwrap();
+        // A test that waits in vain fails instead of hanging.
+        socket
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        Self { socket }
+    }
+    pub(crate) fn says(&mut self, bytes: impl AsRef<[u8]>) {
+        self.socket.write_all(bytes.as_ref()).unwrap();
+    }
+    /// Everything up to and with `end`.
+    pub(crate) fn hears_until(&mut self, end: &str) -> String {
+        let mut heard = Vec::new();
+        let mut byte = [0];
+        while !heard.ends_with(end.as_bytes()) {
+            let read = self.socket.read(&mut byte);
+            assert!(
+                matches!(read, Ok(1)),
+                "{read:?} after {:?}",
+                String::from_utf8_lossy(&heard)
+            );
+            heard.push(byte[0]);
+        }
+        String::from_utf8_lossy(&heard).into_owned()
+    }
+    /// Everything until the server ends the connection.
+    pub(crate) fn hears_to_the_end(&mut self) -> String {
+        let mut heard = Vec::new();
+        // A reset is an end too.
+        if let Err(error) = self.socket.read_to_end(&mut heard) {
+            assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        }
+        String::from_utf8_lossy(&heard).into_owned()
+    }
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
+}
