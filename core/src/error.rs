@@ -112,6 +112,7 @@ violations! {
     FrameOnWrongStream => Connection, PROTOCOL_ERROR, 0, "a stream frame on stream 0 or a connection frame on a stream";
     PaddingTooLong => Connection, PROTOCOL_ERROR, 0, "padding as long as the frame or longer";
     StreamIdInvalid => Connection, PROTOCOL_ERROR, 0, "a stream id of the wrong side, or one that does not increase";
+    DataBeforeHead => Stream, PROTOCOL_ERROR, 0, "DATA before the response head";
     StreamIdle => Connection, PROTOCOL_ERROR, 0, "a frame on a stream that was never opened";
     StreamClosedByEnd => Connection, STREAM_CLOSED, 0, "a frame on a stream that the peer has ended";
     StreamHalfClosed => Stream, STREAM_CLOSED, 0, "DATA or HEADERS after END_STREAM";

@@ -2,9 +2,21 @@
 
 pub mod abuse;
 pub mod conn;
+mod conn_body;
+mod conn_close;
+mod conn_flow;
+mod conn_goaway;
+mod conn_head;
+mod conn_ping;
+mod conn_priority;
+mod conn_recv;
+mod conn_send;
+mod conn_settings;
+mod conn_timers;
 pub mod frame;
 pub mod schedule;
 pub mod settings;
+mod stream;
 pub mod stream_state;
 pub mod streams;
 

@@ -59,6 +59,7 @@ pub struct Outbox {
     sent: usize,
     large: VecDeque<Large>,
     large_bytes: usize,
+    written: u64,
 }
 
 #[derive(Debug)]
@@ -76,6 +77,10 @@ impl Outbox {
     /// Bytes waiting, large bodies included.
     pub fn len(&self) -> usize {
         self.buffer.len() - self.sent + self.large_bytes
+    }
+    /// Bytes that were written since the start: what tells progress from a stall.
+    pub fn written(&self) -> u64 {
+        self.written
     }
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
@@ -140,6 +145,7 @@ impl Outbox {
     /// Forgets the first `len` bytes: they are written. `len` is at most [`len`](Self::len).
     pub fn advance(&mut self, mut len: usize) {
         debug_assert!(len <= self.len());
+        self.written += len as u64;
         while len > 0 {
             let until = self
                 .large
@@ -170,7 +176,10 @@ impl Outbox {
     /// Gives the memory of an idle, empty outbox back (an idle connection owns no buffer).
     pub fn release(&mut self) {
         if self.is_empty() {
-            *self = Self::default();
+            *self = Self {
+                written: self.written,
+                ..Self::default()
+            };
         }
     }
 }

@@ -1,39 +1,230 @@
 //! One HTTP/2 connection, client or server: bytes and commands in, bytes and facts out.
+//!
+//! This file holds the state and the questions; each concern has a file of its own beside it:
+//! `conn_recv` cuts frames, `conn_head` takes header blocks, `conn_flow` keeps the windows,
+//! `conn_body` gathers DATA, `conn_send` writes, `conn_settings`, `conn_ping`, `conn_goaway` and
+//! `conn_timers` do what they say, `conn_close` ends streams and the connection.
+//!
+//! Invariants: a closed stream is not in `streams`; a stream is in the scheduler exactly while it
+//! has bytes to send and its own window allows one; after [`Event::Closed`] nothing happens.
 
-use crate::error::{H2Code, Misuse};
-use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId};
-use crate::limits::Config;
+use super::abuse::{Abuse, Verdict};
+use super::conn_body::BodySlab;
+use super::conn_goaway::Draining;
+use super::conn_recv::{PREFACE, Reader};
+use super::schedule::Schedule;
+use super::settings::{Settings, initial_window};
+use super::stream::{Awaits, Method, SendQueue, Sends, Stream};
+use super::stream_state::State;
+use super::streams::Streams;
+use crate::credit::{Credit, Lender, Quota};
+use crate::error::{Closed, H2Code, Violation};
+use crate::hpack::{Decoder, Encoder};
+use crate::http::body_length::Expected;
+use crate::http::priority::Priority;
+use crate::http::{Event, Fields, Side, StreamId};
+use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
+use crate::time::TimerTable;
 use crate::wire::Outbox;
-use bytes::Bytes;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How far the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Server: the client's preface is incomplete.
+    Preface,
+    /// The peer's first SETTINGS is due.
+    Settings,
+    /// Frames flow.
+    Open,
+    /// Over: [`Event::Closed`] was queued.
+    Closed,
+}
+
+/// The deadlines of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// The peer's preface and SETTINGS.
+    Preface,
+    /// Its acknowledgement of our SETTINGS.
+    SettingsAck,
+    /// The frame or header block that is incomplete.
+    Head,
+    /// No exchange is open.
+    Idle,
+    /// The connection gets old.
+    Age,
+    /// The second GOAWAY of a drain.
+    Drain,
+    /// The transport takes nothing.
+    Write,
+    /// The earliest stream that waits for its peer.
+    Streams,
+}
+
+impl Timer {
+    pub(super) const KINDS: usize = 8;
+    /// In the order of their discriminants.
+    pub(super) const ALL: [Self; Self::KINDS] = [
+        Self::Preface,
+        Self::SettingsAck,
+        Self::Head,
+        Self::Idle,
+        Self::Age,
+        Self::Drain,
+        Self::Write,
+        Self::Streams,
+    ];
+}
+
+/// Counts since the connection began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Exchanges that were opened, by either side.
+    pub exchanges: u64,
+    /// Exchanges that ended early.
+    pub resets: u64,
+    /// Streams answered with REFUSED_STREAM.
+    pub refused: u64,
+    /// Body bytes that came.
+    pub body_bytes_received: u64,
+    /// Body bytes that went into DATA frames.
+    pub body_bytes_sent: u64,
+    /// DATA frames sent.
+    pub data_frames_sent: u64,
+    /// WINDOW_UPDATE frames sent.
+    pub window_updates_sent: u64,
+}
 
 /// One HTTP/2 connection.
 #[derive(Debug)]
 pub struct Conn {
-    outbox: Outbox,
+    pub(super) side: Side,
+    pub(super) config: Arc<Config>,
+    pub(super) life: Life,
+    pub(super) outbox: Outbox,
+    pub(super) events: VecDeque<Event>,
+    pub(super) reader: Reader,
+    pub(super) body: BodySlab,
+    pub(super) decoder: Decoder,
+    pub(super) encoder: Encoder,
+    /// Memory of heads that the owner gave back.
+    pub(super) spare: Vec<Fields>,
+    pub(super) streams: Streams<Stream>,
+    pub(super) schedule: Schedule,
+    /// PRIORITY_UPDATE frames for streams that are idle.
+    pub(super) priorities_pending: BTreeMap<u32, Priority>,
+    /// The peer's settings.
+    pub(super) peer: Settings,
+    /// The peer has acknowledged ours.
+    pub(super) settings_acked: bool,
+    /// What we grant the peer on the connection.
+    pub(super) credit: Credit,
+    /// What the peer grants us on the connection.
+    pub(super) quota: Quota,
+    pub(super) lender: Lender,
+    pub(super) abuse: Abuse,
+    /// The highest stream the peer opened.
+    pub(super) last_peer_id: u32,
+    /// Client: the id of the next stream we open.
+    pub(super) next_id: u32,
+    pub(super) draining: Draining,
+    /// The last id and code of the peer's GOAWAY.
+    pub(super) peer_goaway: Option<(u32, H2Code)>,
+    /// Handlers that run, those of reset streams included.
+    pub(super) running: u32,
+    pub(super) timers: TimerTable<{ Timer::KINDS }>,
+    /// [`Outbox::written`] when the write deadline was set.
+    pub(super) written_seen: u64,
+    pub(super) started_at: Instant,
+    /// When the PING of `ping` went out that is not answered.
+    pub(super) pinged_at: Option<Instant>,
+    pub(super) rtt: Option<Duration>,
+    /// What the owner of a client was told, or has asked for, last.
+    pub(super) capacity_told: u32,
+    pub(super) counts: Counts,
 }
 
-#[allow(unused_variables, clippy::todo, reason = "signatures first")]
 impl Conn {
     /// A fresh connection. The preface with our SETTINGS and the raised connection window waits in the outbox.
     pub fn new(side: Side, config: Arc<Config>, now: Instant) -> Self {
-        todo!()
+        let windows = &config.windows;
+        let mut conn = Self {
+            side,
+            life: match side {
+                Side::Client => Life::Settings,
+                Side::Server => Life::Preface,
+            },
+            outbox: Outbox::new(),
+            events: VecDeque::new(),
+            reader: Reader::default(),
+            body: BodySlab::default(),
+            decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
+            encoder: Encoder::new(),
+            spare: Vec::new(),
+            streams: Streams::new(),
+            schedule: Schedule::new(),
+            priorities_pending: BTreeMap::new(),
+            peer: Settings::default(),
+            settings_acked: false,
+            credit: Credit::new(windows.connection.max(WINDOW_INITIAL), 0, now)
+                .allowing_unread(windows.memory_budget / 2),
+            quota: Quota::new(WINDOW_INITIAL),
+            lender: Lender::new(windows.memory_budget),
+            abuse: Abuse::new(&config.limits, now),
+            last_peer_id: 0,
+            next_id: 1,
+            draining: Draining::No,
+            peer_goaway: None,
+            running: 0,
+            timers: TimerTable::default(),
+            written_seen: 0,
+            started_at: now,
+            pinged_at: None,
+            rtt: None,
+            capacity_told: 1,
+            counts: Counts::default(),
+            config,
+        };
+        if side == Side::Client {
+            conn.outbox.buffer().extend_from_slice(PREFACE);
+        }
+        conn.send_settings();
+        conn.start_timers(now);
+        conn
     }
 
     // Bytes and time in.
 
     /// Takes all of `bytes`; keeps an unparsed tail itself.
     pub fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
-        todo!()
+        if self.life == Life::Closed {
+            return;
+        }
+        self.read(now, bytes);
+        self.body.close(&mut self.events);
+        self.grant_connection(now);
+        self.note_capacity();
     }
     /// Carries out every deadline at or before `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        todo!()
+        while self.life != Life::Closed {
+            let Some(kind) = self.timers.expire(now) else {
+                break;
+            };
+            self.expire(now, Timer::ALL[kind]);
+        }
+        self.note_capacity();
     }
     /// The transport ended: end of file from the peer, or an error.
     pub fn handle_close(&mut self, now: Instant) {
-        todo!()
+        let closed = match self.peer_goaway {
+            Some((_, code)) => Closed::ByPeer(code),
+            None => Closed::Transport,
+        };
+        self.close(now, closed);
     }
 
     // Bytes, facts and time out.
@@ -41,117 +232,165 @@ impl Conn {
     /// Fills the outbox with what may go out now, in priority order, up to about 64 KiB, and
     /// returns it. Write its slices, `advance` it, and call again until it is empty.
     pub fn poll_write(&mut self, now: Instant) -> &mut Outbox {
-        todo!()
+        if self.life != Life::Closed {
+            self.fill(now);
+            self.watch_write(now);
+        }
+        &mut self.outbox
     }
     /// The next fact.
     pub fn poll_event(&mut self) -> Option<Event> {
-        todo!()
+        self.events.pop_front()
     }
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<Instant> {
-        todo!()
+        match self.life {
+            Life::Closed => None,
+            _ => self.timers.next(),
+        }
     }
     /// False while the driver must not read: too much waits to be written or to be consumed.
     pub fn wants_read(&self) -> bool {
-        todo!()
+        self.life != Life::Closed && self.outbox.len() <= self.config.limits.outbox_bytes_max
     }
     /// True when nothing more will be written than what the outbox holds: close after it.
     pub fn is_closed(&self) -> bool {
-        todo!()
+        self.life == Life::Closed
     }
 
     // Questions.
 
     /// Client: how many more exchanges may start now.
     pub fn capacity(&self) -> u32 {
-        todo!()
+        if self.side == Side::Server || !self.takes_exchanges() {
+            return 0;
+        }
+        let ours = self.config.limits.concurrent_streams_max;
+        let ceiling = match self.life {
+            // The peer's limit is unknown: one stream is always worth a try.
+            Life::Settings | Life::Preface => 1,
+            _ => ours.min(self.peer.max_concurrent_streams),
+        };
+        ceiling.saturating_sub(self.active())
     }
     /// Exchanges that are open.
     pub fn active(&self) -> u32 {
-        todo!()
+        self.streams.len()
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
     /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
-        todo!()
+        let max = self.config.limits.send_buffer_bytes_max;
+        match self.live_id(stream).ok().and_then(|id| self.streams.get(id)) {
+            Some(stream) if !stream.is_full => max.saturating_sub(stream.queue.len()),
+            _ => 0,
+        }
+    }
+    /// Client: whether the server takes extended CONNECT (RFC 8441 section 3).
+    pub fn takes_extended_connect(&self) -> bool {
+        self.peer.enable_connect_protocol
+    }
+    /// Handlers that run, those of reset streams included.
+    pub fn running_handlers(&self) -> u32 {
+        self.running
+    }
+    /// Counts for metrics.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+    /// The tolerated oddities of the peer, for metrics.
+    pub fn abuse(&self) -> &Abuse {
+        &self.abuse
     }
 
-    // Commands.
+    // Commands; the others are in `conn_send`, `conn_flow`, `conn_goaway` and `conn_close`.
 
-    /// Client: starts an exchange. `end`: no body follows.
-    pub fn open(
-        &mut self,
-        now: Instant,
-        head: &RequestHead,
-        end: bool,
-    ) -> Result<StreamId, Misuse> {
-        todo!()
-    }
-    /// Server: a 1xx before the final head.
-    pub fn send_interim(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        head: &ResponseHead,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// Server: the final head. `end`: no body follows.
-    pub fn respond(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        head: &ResponseHead,
-        end: bool,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// Body bytes; `end` may come with empty `data`.
-    pub fn send_body(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// Trailers, which end our side.
-    pub fn send_trailers(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        trailers: &Fields,
-    ) -> Result<(), Misuse> {
-        todo!()
-    }
-    /// The user took `bytes` of the body: the peer gets room for as many.
-    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
-        todo!()
-    }
-    /// Ends an exchange early. On HTTP/1.1 this costs the connection unless it is complete.
-    pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
-        todo!()
-    }
     /// Server: the handler of this stream is gone (finished or cancelled): it no longer counts
     /// against `running_handlers_max`. Called exactly once per `RequestReceived`.
     pub fn handler_done(&mut self, stream: StreamId) {
-        todo!()
-    }
-    /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
-    pub fn shut_down(&mut self, now: Instant) {
-        todo!()
-    }
-    /// Closes at once: what is open is reset.
-    pub fn abort(&mut self, now: Instant, code: H2Code) {
-        todo!()
+        let _ = stream;
+        debug_assert!(self.running > 0, "handler_done without RequestReceived");
+        self.running = self.running.saturating_sub(1);
     }
     /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, fields: Fields) {
-        todo!()
+    pub fn recycle(&mut self, mut fields: Fields) {
+        if self.spare.len() < SPARE_FIELDS_MAX {
+            fields.clear();
+            self.spare.push(fields);
+        }
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
         self.outbox.release();
+        self.reader.release();
+        self.streams.release();
+        self.schedule.release();
+        self.body.release();
+        self.spare = Vec::new();
+        if self.events.is_empty() {
+            self.events = VecDeque::new();
+        }
+    }
+
+    // For the files beside this one.
+
+    /// A stream that is idle still, with the windows of now.
+    pub(super) fn fresh_stream(&self, method: Method, now: Instant) -> Stream {
+        let windows = &self.config.windows;
+        let initial = initial_window(&self.config);
+        let max = if windows.auto { windows.stream_max } else { initial };
+        Stream {
+            state: State::Idle,
+            awaits: Awaits::Body,
+            sends: Sends::Head,
+            method,
+            credit: Credit::new(initial, max.max(initial), now),
+            quota: Quota::new(self.peer.initial_window_size),
+            length_in: Expected::any(),
+            length_out: Expected::any(),
+            queue: SendQueue::default(),
+            is_full: false,
+            priority: Priority::default(),
+            received_at: now,
+            waiting_since: None,
+            sent_since: 0,
+        }
+    }
+    /// Carries a verdict out.
+    pub(super) fn judge(&mut self, now: Instant, verdict: Verdict) -> Result<(), Violation> {
+        match verdict {
+            Verdict::Fine => Ok(()),
+            Verdict::Drain => {
+                self.shut_down(now);
+                Ok(())
+            }
+            Verdict::Close(violation) => Err(violation),
+        }
+    }
+    /// The peer did something odd that is tolerated.
+    pub(super) fn glitch(&mut self, now: Instant, points: u32) -> Result<(), Violation> {
+        let verdict = self.abuse.glitch(points, now);
+        self.judge(now, verdict)
+    }
+    pub(super) fn push_event(&mut self, event: Event) {
+        self.body.close(&mut self.events);
+        self.events.push_back(event);
+    }
+    /// Client: tells the owner when the capacity is not what it knows; once per change, however
+    /// many streams ended since.
+    pub(super) fn note_capacity(&mut self) {
+        if self.side == Side::Server || self.life == Life::Closed {
+            return;
+        }
+        let capacity = self.capacity();
+        if capacity != self.capacity_told {
+            self.capacity_told = capacity;
+            self.push_event(Event::CapacityChanged);
+        }
     }
 }
+
+/// RFC 9113 section 6.9.2: both windows of a fresh connection, before any SETTINGS.
+pub(super) const WINDOW_INITIAL: u32 = 65_535;
+/// Heads kept for the next ones: those of one full batch.
+const SPARE_FIELDS_MAX: usize = 128;

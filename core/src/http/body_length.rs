@@ -79,6 +79,10 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Any number of bytes.
+    pub fn any() -> Self {
+        Self { left: None }
+    }
     /// The body of a request.
     pub fn of_request(head: &RequestHead) -> Self {
         Self {

@@ -1,0 +1,70 @@
+//! DATA on its way to the user: copied into slabs, so that memory follows the bytes and not the
+//! frames (RUSTSEC-2026-0258), and so that the read buffer is never pinned. Pieces of one stream
+//! that come in one read become one event.
+
+use crate::http::{Event, StreamId};
+use bytes::{Bytes, BytesMut};
+use std::collections::VecDeque;
+
+/// The slab for bodies in small frames: what it wastes is less than what it holds.
+const SLAB_BYTES: usize = 16 * 1024;
+/// The slab for bodies in large frames: fewer allocations and events for bulk.
+const BULK_SLAB_BYTES: usize = 64 * 1024;
+/// What a large frame is.
+const BULK_FRAME_BYTES_MIN: usize = 8 * 1024;
+
+/// The slab that is being filled, and whose bytes stand in it.
+#[derive(Debug, Default)]
+pub(super) struct BodySlab {
+    slab: BytesMut,
+    /// The stream of the bytes in `slab`, which no event tells of yet.
+    open: Option<u32>,
+}
+
+impl BodySlab {
+    /// Appends body bytes of `stream`.
+    pub(super) fn push(&mut self, stream: u32, body: &[u8], events: &mut VecDeque<Event>) {
+        if self.open != Some(stream) {
+            self.close(events);
+        }
+        if self.slab.capacity() - self.slab.len() < body.len() {
+            self.close(events);
+            let bulk = body.len() >= BULK_FRAME_BYTES_MIN;
+            let room = if bulk { BULK_SLAB_BYTES } else { SLAB_BYTES };
+            self.slab.reserve(room.max(body.len()));
+        }
+        self.slab.extend_from_slice(body);
+        self.open = Some(stream);
+    }
+    /// Makes an event of the bytes that have none.
+    pub(super) fn close(&mut self, events: &mut VecDeque<Event>) {
+        if let Some(stream) = self.open.take() {
+            events.push_back(received(stream, self.slab.split().freeze(), false));
+        }
+    }
+    /// The body of `stream` is complete.
+    pub(super) fn end(&mut self, stream: u32, events: &mut VecDeque<Event>) {
+        if self.open != Some(stream) {
+            self.close(events);
+        }
+        let data = match self.open.take() {
+            Some(_) => self.slab.split().freeze(),
+            None => Bytes::new(),
+        };
+        events.push_back(received(stream, data, true));
+    }
+    /// Gives the memory back.
+    pub(super) fn release(&mut self) {
+        if self.open.is_none() {
+            self.slab = BytesMut::new();
+        }
+    }
+}
+
+fn received(stream: u32, data: Bytes, end: bool) -> Event {
+    Event::BodyReceived {
+        stream: StreamId(u64::from(stream)),
+        data,
+        end,
+    }
+}

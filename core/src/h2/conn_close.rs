@@ -1,0 +1,259 @@
+//! Ends: of our side or the peer's side of a stream, of streams before their time, and of the
+//! connection. Every open stream gets exactly one end, and the connection exactly one.
+
+use super::conn::{Conn, Life, Timer};
+use super::conn_goaway::Draining;
+use super::frame::{FrameHeader, Goaway, RstStream};
+use super::stream::{Method, Sends};
+use super::stream_state::{ClosedHow, Input, State, step};
+use crate::error::{Closed, H2Code, Scope, Violation};
+use crate::http::event::ResetBy;
+use crate::http::{Event, Reset, Side, StreamId};
+use std::time::Instant;
+
+/// How far behind the newest stream an id may be and still be remembered when it closed.
+const REMEMBERED_IDS: u32 = 512;
+/// What a frame on a stream that is gone costs of the glitch budget.
+const LATE_FRAME_POINTS: u32 = 1;
+
+impl Conn {
+    // One side of a stream ends.
+
+    /// END_STREAM came.
+    pub(super) fn peer_ended(&mut self, now: Instant, id: u32, input: Input) {
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.advance(input);
+            if stream.state.is_closed() {
+                self.drop_stream(now, id, ClosedHow::Ended);
+            }
+        }
+    }
+
+    /// END_STREAM is in the outbox.
+    pub(super) fn we_ended(&mut self, now: Instant, id: u32, input: Input) {
+        self.peer_ended(now, id, input);
+    }
+
+    // A stream ends early.
+
+    /// Ends an exchange early. On HTTP/1.1 this costs the connection unless it is complete.
+    pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
+        if let Ok(stream) = self.live_id(stream) {
+            RstStream { stream, code }.write(self.outbox.buffer());
+            self.counts.resets += 1;
+            self.drop_stream(now, stream, ClosedHow::ResetByUs);
+            self.note_capacity();
+        }
+    }
+
+    /// The peer broke a rule: its stream ends, or with `Err` the connection.
+    pub(super) fn break_stream(
+        &mut self,
+        now: Instant,
+        id: u32,
+        violation: Violation,
+    ) -> Result<(), Violation> {
+        if violation.scope() == Scope::Connection {
+            return Err(violation);
+        }
+        let verdict = self.abuse.reset_provoked(violation, now);
+        self.judge(now, verdict)?;
+        let code = violation.h2_code();
+        RstStream { stream: id, code }.write(self.outbox.buffer());
+        let by = ResetBy::Us(violation);
+        self.end_early(now, id, by, false, ClosedHow::ResetByUs);
+        Ok(())
+    }
+
+    /// Server: a request that does not become an exchange.
+    pub(super) fn refuse(
+        &mut self,
+        now: Instant,
+        id: u32,
+        violation: Violation,
+    ) -> Result<(), Violation> {
+        let code = violation.h2_code();
+        let verdict = match violation {
+            Violation::StreamsTooMany => {
+                self.counts.refused += 1;
+                self.abuse.stream_refused(now)
+            }
+            _ => self.abuse.reset_provoked(violation, now),
+        };
+        self.judge(now, verdict)?;
+        RstStream { stream: id, code }.write(self.outbox.buffer());
+        // In and out again, so that late frames find how it ended.
+        let stream = self.fresh_stream(Method::Other, now);
+        self.streams.insert(id, stream);
+        self.streams.remove(id, ClosedHow::ResetByUs);
+        Ok(())
+    }
+
+    pub(super) fn take_reset(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<(), Violation> {
+        let RstStream { stream, code } = RstStream::parse(header, payload)?;
+        let Some(ended) = self.streams.get(stream) else {
+            return match self.is_idle(stream) {
+                true => Err(Violation::StreamIdle),
+                // RFC 9113 section 5.1: it crossed our own end.
+                false => self.glitch(now, LATE_FRAME_POINTS),
+            };
+        };
+        // CVE-2023-44487: the handler runs on. A server's reset costs us nothing.
+        let is_answered = ended.sends == Sends::Ended && ended.queue.is_empty();
+        if self.side == Side::Server && !is_answered {
+            let verdict = self.abuse.reset_received(now);
+            self.judge(now, verdict)?;
+        }
+        let by = ResetBy::Peer(code);
+        let unprocessed = self.side == Side::Client && code == H2Code::REFUSED_STREAM;
+        self.end_early(now, stream, by, unprocessed, ClosedHow::ResetByPeer);
+        Ok(())
+    }
+
+    /// Ends an open exchange before its time and tells the owner.
+    pub(super) fn end_early(
+        &mut self,
+        now: Instant,
+        id: u32,
+        by: ResetBy,
+        unprocessed: bool,
+        how: ClosedHow,
+    ) {
+        if self.streams.key(id).is_none() {
+            return;
+        }
+        self.counts.resets += 1;
+        self.push_event(Event::StreamReset {
+            stream: StreamId(u64::from(id)),
+            reset: Reset { by, unprocessed },
+        });
+        self.drop_stream(now, id, how);
+    }
+
+    /// Forgets a stream: what its user did not read goes back to the connection's window.
+    fn drop_stream(&mut self, now: Instant, id: u32, how: ClosedHow) {
+        let Some(key) = self.streams.key(id) else {
+            return;
+        };
+        self.schedule.remove(key);
+        if let Some(mut stream) = self.streams.remove(id, how) {
+            let unread = stream.credit.close(&mut self.lender);
+            self.free(unread);
+        }
+        if self.streams.is_empty() && self.life != Life::Closed {
+            if let Some(idle) = self.config.timeouts.idle {
+                self.timers.set(Timer::Idle as usize, now + idle);
+            }
+            self.timers.stop(Timer::Streams as usize);
+            self.finish_drain(now);
+        }
+    }
+
+    // Frames on streams that are not open.
+
+    /// Whether no frame but HEADERS and PRIORITY may come on it yet (RFC 9113 section 5.1).
+    pub(super) fn is_idle(&self, id: u32) -> bool {
+        match self.side {
+            Side::Client => id.is_multiple_of(2) || id >= self.next_id,
+            Side::Server => id.is_multiple_of(2) || id > self.last_peer_id,
+        }
+    }
+
+    /// Judges a frame on a stream that is not open: an error, or late and ignored.
+    pub(super) fn frame_on_closed(
+        &mut self,
+        now: Instant,
+        id: u32,
+        input: Input,
+    ) -> Result<(), Violation> {
+        if self.is_idle(id) {
+            return Err(Violation::StreamIdle);
+        }
+        match self.streams.closed(id) {
+            Some(how) => {
+                if let Err(violation) = step(State::Closed(how), input) {
+                    if violation.scope() == Scope::Connection {
+                        return Err(violation);
+                    }
+                    let verdict = self.abuse.reset_provoked(violation, now);
+                    self.judge(now, verdict)?;
+                    let code = violation.h2_code();
+                    RstStream { stream: id, code }.write(self.outbox.buffer());
+                    return Ok(());
+                }
+            }
+            // RFC 9113 section 5.1.1: an id that was skipped cannot be opened any more.
+            None if matches!(input, Input::RecvHeaders { .. }) && self.was_skipped(id) => {
+                return Err(Violation::StreamIdInvalid);
+            }
+            None => {}
+        }
+        self.glitch(now, LATE_FRAME_POINTS)
+    }
+
+    fn was_skipped(&self, id: u32) -> bool {
+        self.side == Side::Server && self.last_peer_id - id < REMEMBERED_IDS
+            && !self.draining.ignores(id)
+    }
+
+    // The connection ends.
+
+    /// The peer broke a rule of the connection: GOAWAY with its code, then the end.
+    pub(super) fn fail(&mut self, now: Instant, violation: Violation) {
+        if self.life == Life::Closed {
+            return;
+        }
+        self.write_goaway(self.last_peer_id, violation.h2_code());
+        self.close(now, Closed::ByUs(violation));
+    }
+
+    /// Ends every open stream, then the connection.
+    pub(super) fn close(&mut self, now: Instant, closed: Closed) {
+        if self.life == Life::Closed {
+            return;
+        }
+        self.life = Life::Closed;
+        let ids: Vec<u32> = self.streams.ids().collect();
+        for id in ids {
+            let by = ResetBy::Connection(closed);
+            self.end_early(now, id, by, self.is_unprocessed(id), ClosedHow::ResetByUs);
+        }
+        self.push_event(Event::Closed(closed));
+    }
+
+    pub(super) fn write_goaway(&mut self, last_stream: u32, code: H2Code) {
+        let goaway = Goaway {
+            last_stream,
+            code,
+            debug: &[],
+        };
+        goaway.write(self.outbox.buffer());
+    }
+
+    /// Closes at once: what is open is reset.
+    pub fn abort(&mut self, now: Instant, code: H2Code) {
+        if self.life != Life::Closed {
+            self.write_goaway(self.last_peer_id, code);
+            self.close(now, Closed::Drained);
+        }
+    }
+
+    /// A drained connection with nothing open is done.
+    pub(super) fn finish_drain(&mut self, now: Instant) {
+        if !self.streams.is_empty() {
+            return;
+        }
+        match (&self.draining, self.peer_goaway) {
+            (Draining::Final { .. }, _) => self.close(now, Closed::Drained),
+            (Draining::No, Some((_, code))) if self.side == Side::Client => {
+                self.close(now, Closed::ByPeer(code));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Windows: what DATA uses, what consumption gives back, and what the peer grants us. All sums
+//! are kept by [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota).
+
+use super::conn::Conn;
+use crate::credit::Readback;
+use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
+use super::stream::Awaits;
+use super::stream_state::{Input, step};
+use crate::error::Violation;
+use crate::http::{StreamId};
+use std::time::{Duration, Instant};
+
+impl Conn {
+    // DATA in.
+
+    /// Books a DATA frame whose layout is known (CVE-2019-9518, RUSTSEC-2026-0258).
+    pub(super) fn note_data(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        layout: DataLayout,
+    ) -> Result<(), Violation> {
+        let end = DataLayout::ends_stream(header);
+        let verdict = self.abuse.data_received(layout.body_len, end, now);
+        self.judge(now, verdict)
+    }
+
+    /// Counts a DATA frame against both windows before its payload comes. True: the stream takes
+    /// the body. False: the bytes are to be discarded. `Err` ends the connection.
+    pub(super) fn admit_data(&mut self, now: Instant, header: FrameHeader) -> Result<bool, Violation> {
+        let (id, len, end) = (header.stream, header.len, header.has(flag::END_STREAM));
+        // RFC 9113 section 6.9: on any stream, closed ones too.
+        self.credit
+            .spend(len, now)
+            .map_err(|_| Violation::ConnectionCreditExceeded)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            self.frame_on_closed(now, id, Input::RecvData { end })?;
+            return Ok(false);
+        };
+        let mut admitted = step(stream.state, Input::RecvData { end }).map(drop);
+        if admitted.is_ok() && stream.awaits != Awaits::Body {
+            admitted = Err(Violation::DataBeforeHead);
+        }
+        if admitted.is_ok() && stream.credit.spend(len, now).is_err() {
+            admitted = Err(Violation::CreditExceeded);
+        }
+        if let Err(violation) = admitted {
+            self.break_stream(now, id, violation)?;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Body bytes of a stream; false when it does not take them any more.
+    pub(super) fn receive_body(&mut self, now: Instant, id: u32, body: &[u8]) -> bool {
+        let len = body.len() as u32;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return false;
+        };
+        if let Err(violation) = stream.length_in.receive(u64::from(len)) {
+            if let Err(violation) = self.break_stream(now, id, violation) {
+                self.fail(now, violation);
+            }
+            return false;
+        }
+        stream.received_at = now;
+        self.counts.body_bytes_received += u64::from(len);
+        self.body.push(id, body, &mut self.events);
+        true
+    }
+
+    /// END_STREAM on DATA.
+    pub(super) fn receive_end(&mut self, now: Instant, id: u32) {
+        let Some(stream) = self.streams.get(id) else {
+            return;
+        };
+        if let Err(violation) = stream.length_in.end() {
+            if let Err(violation) = self.break_stream(now, id, violation) {
+                self.fail(now, violation);
+            }
+            return;
+        }
+        self.body.end(id, &mut self.events);
+        self.peer_ended(now, id, Input::RecvData { end: true });
+    }
+
+    /// Bytes that nobody will read: padding, or DATA for a stream that is gone. They go back to
+    /// the connection at once, and to the stream if it lives.
+    pub(super) fn discard(&mut self, now: Instant, id: u32, bytes: u32) {
+        self.credit.refund(bytes);
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.credit.refund(bytes);
+            self.grant_stream(now, id);
+        }
+    }
+
+    // What we grant.
+
+    /// The user took `bytes` of the body: the peer gets room for as many.
+    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
+        // The bytes of a stream that is closed went back to the connection with it.
+        let Ok(id) = self.live_id(stream) else {
+            return;
+        };
+        let Some(stream) = self.streams.get_mut(id) else {
+            return;
+        };
+        let bytes = stream.credit.unread().min(bytes as u64);
+        stream.credit.refund(bytes as u32);
+        self.free(bytes);
+        self.grant_stream(now, id);
+        self.grant_connection(now);
+    }
+
+    /// Body bytes are nobody's any more: the connection has room for as many.
+    pub(super) fn free(&mut self, bytes: u64) {
+        self.credit.refund(bytes as u32);
+        self.abuse.data_consumed(bytes);
+    }
+
+    fn grant_stream(&mut self, now: Instant, id: u32) {
+        let writing = !self.outbox.is_empty();
+        let Some(stream) = self.streams.get_mut(id) else {
+            return;
+        };
+        if !stream.state.can_recv() {
+            // Nothing more comes: a WINDOW_UPDATE would be waste.
+            return;
+        }
+        let grant = stream
+            .credit
+            .grant(now, self.rtt, writing, &mut self.lender);
+        let sample = stream.credit.rtt_sample();
+        if let Some(increment) = grant {
+            self.send_window_update(WindowUpdate {
+                stream: id,
+                increment,
+            });
+        }
+        self.note_round_trip(sample);
+    }
+
+    pub(super) fn grant_connection(&mut self, now: Instant) {
+        let writing = !self.outbox.is_empty();
+        let grant = self
+            .credit
+            .grant(now, self.rtt, writing, &mut self.lender);
+        let sample = self.credit.rtt_sample();
+        if let Some(increment) = grant {
+            self.send_window_update(WindowUpdate {
+                stream: 0,
+                increment,
+            });
+        }
+        self.note_round_trip(sample);
+    }
+
+    pub(super) fn send_window_update(&mut self, update: WindowUpdate) {
+        self.counts.window_updates_sent += 1;
+        update.write(self.outbox.buffer());
+    }
+
+    // What the peer grants.
+
+    pub(super) fn take_window_update(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<(), Violation> {
+        let verdict = self.abuse.window_update();
+        self.judge(now, verdict)?;
+        let update = match WindowUpdate::parse(header, payload) {
+            Ok(update) => update,
+            Err(violation) if self.streams.get(header.stream).is_some() => {
+                return self.break_stream(now, header.stream, violation);
+            }
+            Err(Violation::WindowIncrementZero) => {
+                return self.frame_on_closed(now, header.stream, Input::RecvWindowUpdate);
+            }
+            Err(violation) => return Err(violation),
+        };
+        if update.stream == 0 {
+            return self
+                .quota
+                .grant(update.increment)
+                .map_err(|_| Violation::ConnectionWindowOverflow);
+        }
+        let Some(stream) = self.streams.get_mut(update.stream) else {
+            return self.frame_on_closed(now, update.stream, Input::RecvWindowUpdate);
+        };
+        if stream.quota.grant(update.increment).is_err() {
+            return self.break_stream(now, update.stream, Violation::WindowOverflow);
+        }
+        self.schedule_stream(update.stream);
+        Ok(())
+    }
+
+    // Read access.
+
+    /// The connection's receive window.
+    pub fn connection_window(&self) -> Readback {
+        self.credit.readback()
+    }
+    /// A stream's receive window, while it is open.
+    pub fn stream_window(&self, stream: StreamId) -> Option<Readback> {
+        let stream = self.streams.get(self.live_id(stream).ok()?)?;
+        Some(stream.credit.readback())
+    }
+    /// The lowest bound on the path's round trip so far.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.rtt
+    }
+    /// Bytes the peer lets us send on the connection now.
+    pub fn connection_quota(&self) -> u32 {
+        self.quota.available()
+    }
+}

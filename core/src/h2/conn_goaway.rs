@@ -1,0 +1,110 @@
+//! GOAWAY (RFC 9113 section 6.8). A server drains in two steps, so that requests which cross the
+//! first one are still served: GOAWAY with the highest id and a PING; at its answer, or after
+//! [`DRAIN_WAIT`], GOAWAY with the id of the last request taken.
+
+use super::conn::{Conn, Life, Timer};
+use super::conn_ping::DRAIN_PING;
+use super::frame::{FrameHeader, Goaway, STREAM_ID_MAX};
+use super::stream_state::ClosedHow;
+use crate::error::{H2Code, Violation};
+use crate::http::event::ResetBy;
+use crate::http::{Event, Side};
+use std::time::{Duration, Instant};
+
+/// How long the second GOAWAY waits for the answer to the PING.
+const DRAIN_WAIT: Duration = Duration::from_secs(1);
+
+/// How far we are with our own drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Draining {
+    /// New streams are welcome.
+    No,
+    /// Server: the first GOAWAY is out; requests that crossed it are served.
+    Announced,
+    /// Streams above `last` are ignored.
+    Final { last: u32 },
+}
+
+impl Draining {
+    /// Whether a stream that the peer opens now is ignored: it knows that it may send it again.
+    pub(super) fn ignores(self, id: u32) -> bool {
+        matches!(self, Self::Final { last } if id > last)
+    }
+    pub(super) fn is_announced(self) -> bool {
+        self == Self::Announced
+    }
+}
+
+impl Conn {
+    /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
+    pub fn shut_down(&mut self, now: Instant) {
+        if self.life == Life::Closed || self.draining != Draining::No {
+            return;
+        }
+        if self.side == Side::Client {
+            // Nothing of the peer's can cross: we refuse pushes.
+            self.draining = Draining::Final { last: 0 };
+            self.write_goaway(0, H2Code::NO_ERROR);
+            self.note_capacity();
+            self.finish_drain(now);
+            return;
+        }
+        self.draining = Draining::Announced;
+        self.write_goaway(STREAM_ID_MAX, H2Code::NO_ERROR);
+        self.write_ping(DRAIN_PING);
+        self.timers.set(Timer::Drain as usize, now + DRAIN_WAIT);
+    }
+
+    /// The second GOAWAY.
+    pub(super) fn finish_goaway(&mut self, now: Instant) {
+        let last = self.last_peer_id;
+        self.draining = Draining::Final { last };
+        self.timers.stop(Timer::Drain as usize);
+        self.write_goaway(last, H2Code::NO_ERROR);
+        self.finish_drain(now);
+    }
+
+    /// Whether new exchanges may still be asked for at all.
+    pub(super) fn takes_exchanges(&self) -> bool {
+        self.life != Life::Closed
+            && self.draining == Draining::No
+            && self.peer_goaway.is_none()
+            && self.next_id <= STREAM_ID_MAX
+    }
+
+    pub(super) fn take_goaway(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<(), Violation> {
+        let goaway = Goaway::parse(header, payload)?;
+        let (last, code) = (goaway.last_stream, goaway.code);
+        match self.peer_goaway {
+            // RFC 9113 section 6.8: what the peer has given up it cannot take back.
+            Some((before, _)) if last > before => return Err(Violation::GoawayIdIncreased),
+            Some(_) => self.peer_goaway = Some((last, code)),
+            None => {
+                self.peer_goaway = Some((last, code));
+                if self.side == Side::Client {
+                    self.push_event(Event::GoingAway { code });
+                }
+            }
+        }
+        if self.side == Side::Client {
+            let above: Vec<u32> = self.streams.ids().filter(|&id| id > last).collect();
+            for id in above {
+                let by = ResetBy::Peer(code);
+                self.end_early(now, id, by, true, ClosedHow::ResetByPeer);
+            }
+        }
+        self.finish_drain(now);
+        Ok(())
+    }
+
+    /// Whether the peer has said that it will never process a request of ours
+    /// (RFC 9113 section 8.7).
+    pub(super) fn is_unprocessed(&self, id: u32) -> bool {
+        self.side == Side::Client && self.peer_goaway.is_some_and(|(last, _)| id > last)
+    }
+}

@@ -1,0 +1,286 @@
+//! Header blocks in: requests, responses and trailers. Every block goes through the decoder,
+//! whatever becomes of its stream, because the table is the connection's (RFC 9113 section 4.3).
+
+use super::conn::{Conn, Timer};
+use super::conn_recv::HeaderBlock;
+use super::frame::{Continuation, FrameHeader, Headers};
+use super::stream::{Awaits, Method};
+use super::stream_state::{Input, step};
+use crate::error::Violation;
+use crate::hpack::decode::Decoded;
+use crate::http::body_length::Expected;
+use crate::http::head::validate_trailers;
+use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use std::time::Instant;
+
+/// What an empty CONTINUATION that ends nothing costs of the glitch budget.
+const EMPTY_CONTINUATION_POINTS: u32 = 10;
+
+impl Conn {
+    pub(super) fn take_headers(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<(), Violation> {
+        let headers = Headers::parse(header, payload)?;
+        if headers.stream.is_multiple_of(2) {
+            // RFC 9113 section 5.1.1: client streams are odd, and a server opens none (no push).
+            return Err(Violation::StreamIdInvalid);
+        }
+        if self.side == Side::Client && self.is_idle(headers.stream) {
+            return Err(Violation::StreamIdle);
+        }
+        let Headers {
+            stream,
+            fragment,
+            end_stream: end,
+            flaw,
+            ..
+        } = headers;
+        if headers.end_headers {
+            return self.take_block(now, stream, end, flaw, fragment);
+        }
+        let mut bytes = std::mem::take(&mut self.reader.block_memory);
+        bytes.extend_from_slice(fragment);
+        self.reader.begun += 1;
+        self.reader.block = Some(HeaderBlock {
+            stream,
+            end,
+            flaw,
+            bytes,
+            continuations: 0,
+            serial: self.reader.begun,
+        });
+        Ok(())
+    }
+
+    pub(super) fn take_continuation(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<(), Violation> {
+        let continuation = Continuation::parse(header, payload)?;
+        let fragment = continuation.fragment;
+        let Some(mut block) = self.reader.block.take() else {
+            return Err(Violation::ContinuationUnexpected);
+        };
+        block.continuations += 1;
+        if block.continuations > self.config.limits.continuations_max {
+            return Err(Violation::ContinuationsTooMany);
+        }
+        if block.bytes.len() + fragment.len() > self.config.limits.header_block_bytes_max {
+            return Err(Violation::HeaderBlockTooLarge);
+        }
+        block.bytes.extend_from_slice(fragment);
+        if !continuation.end_headers {
+            self.reader.block = Some(block);
+            return match fragment.is_empty() {
+                true => self.glitch(now, EMPTY_CONTINUATION_POINTS),
+                false => Ok(()),
+            };
+        }
+        let taken = self.take_block(now, block.stream, block.end, block.flaw, &block.bytes);
+        block.bytes.clear();
+        self.reader.block_memory = block.bytes;
+        taken
+    }
+
+    /// A whole header block. `Err` ends the connection.
+    fn take_block(
+        &mut self,
+        now: Instant,
+        id: u32,
+        end: bool,
+        flaw: Option<Violation>,
+        block: &[u8],
+    ) -> Result<(), Violation> {
+        let mut fields = self.spare.pop().unwrap_or_default();
+        let decoded = self
+            .decoder
+            .decode(block, &self.config.limits, &mut fields)?;
+        let flaw = flaw.or(match decoded {
+            Decoded::Complete => None,
+            Decoded::Refused(violation) => Some(violation),
+        });
+        if self.streams.key(id).is_some() {
+            match flaw {
+                Some(violation) => self.break_stream(now, id, violation),
+                None => self.take_section(now, id, end, fields),
+            }
+        } else if self.side == Side::Server && id > self.last_peer_id {
+            self.last_peer_id = id;
+            self.take_request(now, id, end, flaw, fields)
+        } else {
+            self.recycle(fields);
+            self.frame_on_closed(now, id, Input::RecvHeaders { end })
+        }
+    }
+
+    /// Server: a block that opens a stream.
+    fn take_request(
+        &mut self,
+        now: Instant,
+        id: u32,
+        end: bool,
+        flaw: Option<Violation>,
+        fields: Fields,
+    ) -> Result<(), Violation> {
+        if self.draining.ignores(id) {
+            // RFC 9113 section 6.8: above the last id of our GOAWAY; the client knows.
+            self.recycle(fields);
+            return Ok(());
+        }
+        self.abuse.stream_opened();
+        let head = match self.admit_request(end, flaw, fields) {
+            Ok(head) => head,
+            Err(violation) => return self.refuse(now, id, violation),
+        };
+        let mut stream = self.fresh_stream(Method::of(head.method()), now);
+        stream.length_in = Expected::of_request(&head);
+        stream.priority = self.priority_of(id, head.get(Token::PRIORITY));
+        stream.advance(Input::RecvHeaders { end });
+        self.streams.insert(id, stream);
+        self.running += 1;
+        self.counts.exchanges += 1;
+        self.timers.stop(Timer::Idle as usize);
+        if !end {
+            self.watch_streams(now, self.config.timeouts.body_idle);
+        }
+        self.push_event(Event::RequestReceived {
+            stream: StreamId(u64::from(id)),
+            head,
+            end,
+        });
+        if self.counts.exchanges >= self.config.limits.requests_per_connection_max {
+            self.shut_down(now);
+        }
+        Ok(())
+    }
+
+    /// Whether a request becomes an exchange.
+    fn admit_request(
+        &mut self,
+        end: bool,
+        flaw: Option<Violation>,
+        fields: Fields,
+    ) -> Result<RequestHead, Violation> {
+        if let Some(violation) = flaw {
+            return Err(violation);
+        }
+        let limits = &self.config.limits;
+        if self.streams.len() >= limits.concurrent_streams_max
+            // Handlers of reset streams count too (CVE-2023-44487).
+            || self.running >= limits.running_handlers_max
+        {
+            self.recycle(fields);
+            return Err(Violation::StreamsTooMany);
+        }
+        let head = RequestHead::from_fields(fields, Version::Http2)?;
+        if head.protocol().is_some() && !self.config.extended_connect {
+            // RFC 8441 section 4: we have not offered it.
+            return Err(Violation::PseudoFieldUnknown);
+        }
+        if end {
+            Expected::of_request(&head).end()?;
+        }
+        Ok(head)
+    }
+
+    /// A block on an open stream: a response head, or trailers.
+    fn take_section(
+        &mut self,
+        now: Instant,
+        id: u32,
+        end: bool,
+        fields: Fields,
+    ) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get(id) else {
+            return Ok(());
+        };
+        let taken = match (step(stream.state, Input::RecvHeaders { end }), stream.awaits) {
+            (Err(violation), _) => Err(violation),
+            (Ok(_), Awaits::Body) => self.take_trailers(now, id, end, fields),
+            (Ok(_), Awaits::Head { interims }) => {
+                self.take_response(now, id, end, interims, fields)
+            }
+        };
+        match taken {
+            Ok(()) => Ok(()),
+            Err(violation) => self.break_stream(now, id, violation),
+        }
+    }
+
+    /// `Err` is for the stream.
+    fn take_trailers(
+        &mut self,
+        now: Instant,
+        id: u32,
+        end: bool,
+        trailers: Fields,
+    ) -> Result<(), Violation> {
+        if !end {
+            return Err(Violation::TrailersWithoutEnd);
+        }
+        validate_trailers(&trailers, Version::Http2)?;
+        if let Some(stream) = self.streams.get(id) {
+            stream.length_in.end()?;
+        }
+        self.push_event(Event::TrailersReceived {
+            stream: StreamId(u64::from(id)),
+            trailers,
+        });
+        self.peer_ended(now, id, Input::RecvHeaders { end });
+        Ok(())
+    }
+
+    /// `Err` is for the stream.
+    fn take_response(
+        &mut self,
+        now: Instant,
+        id: u32,
+        end: bool,
+        interims: u32,
+        fields: Fields,
+    ) -> Result<(), Violation> {
+        let head = ResponseHead::from_fields(fields, Version::Http2)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        let stream_id = StreamId(u64::from(id));
+        if head.is_interim() {
+            if end {
+                return Err(Violation::InterimWithEnd);
+            }
+            if head.status == 101 {
+                return Err(Violation::SwitchingProtocolsForbidden);
+            }
+            if interims >= self.config.limits.interim_responses_max {
+                return Err(Violation::InterimTooMany);
+            }
+            let interims = interims + 1;
+            stream.awaits = Awaits::Head { interims };
+            self.push_event(Event::InterimReceived {
+                stream: stream_id,
+                head,
+            });
+            return Ok(());
+        }
+        stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
+        stream.awaits = Awaits::Body;
+        stream.received_at = now;
+        if end {
+            stream.length_in.end()?;
+        }
+        self.push_event(Event::ResponseReceived {
+            stream: stream_id,
+            head,
+            end,
+        });
+        if end {
+            self.peer_ended(now, id, Input::RecvHeaders { end });
+        }
+        Ok(())
+    }
+}

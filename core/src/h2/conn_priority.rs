@@ -1,0 +1,72 @@
+//! Priorities: those of RFC 9218 feed the scheduler; those of RFC 7540 are checked and ignored.
+
+use super::conn::Conn;
+use super::frame::{self, FrameHeader, PriorityUpdate};
+use crate::error::Violation;
+use crate::http::Side;
+use crate::http::priority::Priority;
+use std::time::Instant;
+
+/// What a deprecated PRIORITY frame costs of the glitch budget.
+const PRIORITY_POINTS: u32 = 1;
+
+impl Conn {
+    /// The priority of a new request: a PRIORITY_UPDATE that came before it wins over its field
+    /// (RFC 9218 section 7).
+    pub(super) fn priority_of(&mut self, id: u32, field: Option<&[u8]>) -> Priority {
+        if !self.priorities_pending.is_empty()
+            && let Some(priority) = self.priorities_pending.remove(&id)
+        {
+            return priority;
+        }
+        field.map_or_else(Priority::default, Priority::parse)
+    }
+
+    pub(super) fn take_priority(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<(), Violation> {
+        match frame::Priority::parse(header, payload) {
+            Ok(_) => self.glitch(now, PRIORITY_POINTS),
+            Err(violation) => self.break_stream(now, header.stream, violation),
+        }
+    }
+
+    pub(super) fn take_priority_update(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<(), Violation> {
+        let PriorityUpdate { prioritized, value } = PriorityUpdate::parse(header, payload)?;
+        // RFC 9218 section 7.1: only clients send it, and only about requests.
+        if self.side == Side::Client || prioritized.is_multiple_of(2) {
+            return Err(Violation::PriorityUpdateInvalid);
+        }
+        let priority = Priority::parse(value);
+        let is_idle = self.is_idle(prioritized);
+        if is_idle {
+            self.forget_skipped();
+            self.priorities_pending.insert(prioritized, priority);
+        } else if let Some(key) = self.streams.key(prioritized) {
+            if let Some(stream) = self.streams.get_mut(prioritized) {
+                stream.priority = priority;
+            }
+            self.schedule.reprioritise(key, priority);
+        }
+        let verdict = self.abuse.priority_update(self.priorities_pending.len(), now);
+        self.judge(now, verdict)
+    }
+
+    /// Ids that were skipped are never opened: what waits for them is in vain.
+    fn forget_skipped(&mut self) {
+        let newest = self.last_peer_id;
+        while let Some(entry) = self.priorities_pending.first_entry()
+            && *entry.key() <= newest
+        {
+            entry.remove();
+        }
+    }
+}

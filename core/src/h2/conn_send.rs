@@ -1,0 +1,324 @@
+//! Bytes out: heads go straight into the outbox, in the order of the commands, because a header
+//! block depends on the ones before it. Bodies go there too when nothing else waits; otherwise
+//! they queue on their stream, and `fill` makes frames of them in the order of RFC 9218.
+//!
+//! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
+
+use super::conn::{Conn, Life, Timer};
+use super::frame::headers::HeaderBlockStart;
+use super::frame::data;
+use super::stream::{Awaits, Method, Sends, Stream};
+use super::stream_state::Input;
+use crate::error::{Misuse, Violation};
+use crate::http::body_length::Expected;
+use crate::http::head::validate_trailers;
+use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
+use crate::wire::Outbox;
+use bytes::Bytes;
+use std::time::Instant;
+
+/// What `fill` fills the outbox to: one large write, and little that a more urgent stream would
+/// have to wait behind.
+const OUTBOX_TARGET_BYTES: usize = 64 * 1024;
+/// DATA frames are not made larger than this, whatever the peer takes: a turn of the scheduler.
+const DATA_FRAME_BYTES_MAX: u32 = 16 * 1024;
+
+impl Conn {
+    /// Client: starts an exchange. `end`: no body follows.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        head: &RequestHead,
+        end: bool,
+    ) -> Result<StreamId, Misuse> {
+        if self.side == Side::Server {
+            return Err(Misuse::WrongSide);
+        }
+        if !self.takes_exchanges() {
+            return Err(Misuse::ConnectionClosed);
+        }
+        if self.capacity() == 0 {
+            return Err(Misuse::NoCapacity);
+        }
+        if head.protocol().is_some() && !self.peer.enable_connect_protocol {
+            // RFC 8441 section 3: only after the server has said that it takes it.
+            return Err(Misuse::Invalid(Violation::ConnectMalformed));
+        }
+        let mut stream = self.fresh_stream(Method::of(head.method()), now);
+        stream.sends = if end { Sends::Ended } else { Sends::Body };
+        stream.awaits = Awaits::Head { interims: 0 };
+        stream.length_out = Expected::of_request(head);
+        if end && stream.length_out.end().is_err() {
+            return Err(Misuse::BodyLength);
+        }
+        stream.advance(Input::SendHeaders { end });
+        let id = self.next_id;
+        self.next_id += 2;
+        let out = self.outbox.buffer();
+        let block = HeaderBlockStart::reserve(out);
+        self.encoder.encode_request(head, out);
+        block.finish(id, end, self.peer.max_frame_size, out);
+        self.streams.insert(id, stream);
+        self.counts.exchanges += 1;
+        self.timers.stop(Timer::Idle as usize);
+        self.capacity_told = self.capacity();
+        Ok(StreamId(u64::from(id)))
+    }
+
+    /// Server: a 1xx before the final head.
+    pub fn send_interim(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+    ) -> Result<(), Misuse> {
+        let _ = now;
+        if !head.is_interim() || head.status == 101 {
+            // RFC 9113 section 8.6: there is no 101 in HTTP/2.
+            return Err(Misuse::Invalid(Violation::StatusInvalid));
+        }
+        let id = self.answerable(stream)?;
+        self.write_response(id, head, false);
+        Ok(())
+    }
+
+    /// Server: the final head. `end`: no body follows.
+    pub fn respond(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+        end: bool,
+    ) -> Result<(), Misuse> {
+        if head.is_interim() {
+            return Err(Misuse::Invalid(Violation::StatusInvalid));
+        }
+        let id = self.answerable(stream)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Err(Misuse::StreamNotOpen);
+        };
+        let length = Expected::of_response(stream.method.as_bytes(), head);
+        if end && length.end().is_err() {
+            return Err(Misuse::BodyLength);
+        }
+        stream.length_out = length;
+        stream.sends = if end { Sends::Ended } else { Sends::Body };
+        self.write_response(id, head, end);
+        if end {
+            self.we_ended(now, id, Input::SendHeaders { end });
+        }
+        Ok(())
+    }
+
+    /// Body bytes; `end` may come with empty `data`.
+    pub fn send_body(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) -> Result<(), Misuse> {
+        let id = self.live_id(stream)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Err(Misuse::StreamNotOpen);
+        };
+        if stream.sends != Sends::Body {
+            return Err(Misuse::StreamNotOpen);
+        }
+        let mut length = stream.length_out;
+        if length.receive(data.len() as u64).is_err() || end && length.end().is_err() {
+            return Err(Misuse::BodyLength);
+        }
+        stream.length_out = length;
+        if end {
+            stream.sends = Sends::Ended;
+        }
+        if stream.queue.is_empty() && end {
+            // The one-shot answer: nothing to gain from waiting for more.
+            let len = data.len() as u32;
+            let fits = data.len() <= self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX) as usize
+                && len <= stream.quota.available().min(self.quota.available());
+            let idle = self.schedule.is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
+            if data.is_empty() || fits && idle {
+                stream.quota.spend(len);
+                self.quota.spend(len);
+                data::write_header(id, len, true, self.outbox.buffer());
+                self.outbox.push_body(data);
+                self.note_data_sent(len as usize);
+                self.we_ended(now, id, Input::SendData { end });
+                return Ok(());
+            }
+        }
+        if stream.queue.is_empty() && !data.is_empty() {
+            stream.waiting_since = Some(now);
+            stream.sent_since = 0;
+        }
+        stream.queue.push(data);
+        stream.queue.end |= end;
+        stream.is_full = stream.queue.len() >= self.config.limits.send_buffer_bytes_max;
+        self.schedule_stream(id);
+        self.watch_streams(now, self.config.timeouts.stream_stall);
+        Ok(())
+    }
+
+    /// Trailers, which end our side.
+    pub fn send_trailers(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    ) -> Result<(), Misuse> {
+        validate_trailers(trailers, Version::Http2).map_err(Misuse::Invalid)?;
+        let id = self.live_id(stream)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Err(Misuse::StreamNotOpen);
+        };
+        if stream.sends != Sends::Body {
+            return Err(Misuse::StreamNotOpen);
+        }
+        if stream.length_out.end().is_err() {
+            return Err(Misuse::BodyLength);
+        }
+        stream.sends = Sends::Ended;
+        if stream.queue.is_empty() {
+            self.write_trailers(now, id, trailers);
+        } else {
+            stream.queue.trailers = Some(Box::new(trailers.clone()));
+        }
+        Ok(())
+    }
+
+    // The scheduler's turn.
+
+    /// Makes DATA frames of what waits until the outbox holds enough for one write.
+    pub(super) fn fill(&mut self, now: Instant) {
+        while self.outbox.len() < OUTBOX_TARGET_BYTES && self.quota.available() > 0 {
+            let Some(key) = self.schedule.choose() else {
+                break;
+            };
+            self.send_turn(now, key);
+        }
+    }
+
+    /// One DATA frame of the stream at `key`, and its trailers if they are next.
+    fn send_turn(&mut self, now: Instant, key: u32) {
+        let Some((id, stream)) = self.streams.by_key_mut(key) else {
+            debug_assert!(false, "a stream that is gone was scheduled");
+            self.schedule.remove(key);
+            return;
+        };
+        let room = stream.quota.available().min(self.quota.available());
+        let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room) as usize;
+        let len = stream.queue.len().min(frame_max);
+        let end = stream.queue.end && len == stream.queue.len();
+        stream.quota.spend(len as u32);
+        stream.sent_since += len as u64;
+        write_data(&mut self.outbox, id, stream, len, end);
+        let drained = stream.queue.is_empty();
+        if drained {
+            stream.waiting_since = None;
+        }
+        if drained || stream.quota.available() == 0 {
+            self.schedule.remove(key);
+        } else {
+            self.schedule.took_turn(key);
+        }
+        let half = self.config.limits.send_buffer_bytes_max / 2;
+        let is_ready = stream.is_full && stream.queue.len() <= half && stream.sends == Sends::Body;
+        if is_ready {
+            stream.is_full = false;
+        }
+        self.quota.spend(len as u32);
+        self.note_data_sent(len);
+        if is_ready {
+            let stream = StreamId(u64::from(id));
+            self.push_event(Event::SendReady { stream });
+        }
+        if end {
+            self.we_ended(now, id, Input::SendData { end });
+        } else if drained {
+            self.send_queued_trailers(now, id);
+        }
+    }
+
+    fn send_queued_trailers(&mut self, now: Instant, id: u32) {
+        let queued = self.streams.get_mut(id);
+        if let Some(trailers) = queued.and_then(|stream| stream.queue.trailers.take()) {
+            self.write_trailers(now, id, &trailers);
+        }
+    }
+
+    /// Puts a stream into the scheduler if it has bytes and its window allows one.
+    pub(super) fn schedule_stream(&mut self, id: u32) {
+        let Some(key) = self.streams.key(id) else {
+            return;
+        };
+        if let Some((_, stream)) = self.streams.by_key(key)
+            && stream.queue.len() > 0
+            && stream.quota.available() > 0
+        {
+            self.schedule.push(key, stream.priority);
+        }
+    }
+
+    // Frames.
+
+    fn write_response(&mut self, id: u32, head: &ResponseHead, end: bool) {
+        let out = self.outbox.buffer();
+        let block = HeaderBlockStart::reserve(out);
+        self.encoder.encode_response(head, out);
+        block.finish(id, end, self.peer.max_frame_size, out);
+    }
+
+    fn write_trailers(&mut self, now: Instant, id: u32, trailers: &Fields) {
+        let out = self.outbox.buffer();
+        let block = HeaderBlockStart::reserve(out);
+        self.encoder.encode_trailers(trailers, out);
+        block.finish(id, true, self.peer.max_frame_size, out);
+        self.we_ended(now, id, Input::SendHeaders { end: true });
+    }
+
+    fn note_data_sent(&mut self, bytes: usize) {
+        self.counts.data_frames_sent += 1;
+        self.counts.body_bytes_sent += bytes as u64;
+        self.abuse.data_sent();
+    }
+
+    // What a call may be made on.
+
+    /// The id of an open stream.
+    pub(super) fn live_id(&self, stream: StreamId) -> Result<u32, Misuse> {
+        if self.life == Life::Closed {
+            return Err(Misuse::ConnectionClosed);
+        }
+        u32::try_from(stream.0)
+            .ok()
+            .filter(|&id| self.streams.key(id).is_some())
+            .ok_or(Misuse::StreamNotOpen)
+    }
+
+    /// The id of a request that has no final head yet.
+    fn answerable(&self, stream: StreamId) -> Result<u32, Misuse> {
+        if self.side == Side::Client {
+            return Err(Misuse::WrongSide);
+        }
+        let id = self.live_id(stream)?;
+        match self.streams.get(id) {
+            Some(stream) if stream.sends == Sends::Head => Ok(id),
+            _ => Err(Misuse::StreamNotOpen),
+        }
+    }
+}
+
+/// Appends one DATA frame with the first `len` queued bytes.
+fn write_data(outbox: &mut Outbox, id: u32, stream: &mut Stream, len: usize, end: bool) {
+    data::write_header(id, len as u32, end, outbox.buffer());
+    let mut left = len;
+    while let Some(piece) = stream.queue.take(left) {
+        left -= piece.len();
+        outbox.push_body(piece);
+        if left == 0 {
+            break;
+        }
+    }
+}

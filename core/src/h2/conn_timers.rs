@@ -1,0 +1,137 @@
+//! Deadlines. Those of the connection lie in the table; those of streams share one entry, the
+//! earliest: when it is due the open streams are looked through, and never for an event.
+
+use super::conn::{Conn, Timer};
+use super::conn_goaway::Draining;
+use super::stream::Stream;
+use crate::error::{Closed, H2Code, Violation};
+use crate::limits::Timeouts;
+use std::time::{Duration, Instant};
+
+impl Conn {
+    pub(super) fn start_timers(&mut self, now: Instant) {
+        let timeouts = &self.config.timeouts;
+        let start = [
+            (Timer::Preface, timeouts.settings),
+            (Timer::SettingsAck, timeouts.settings),
+            (Timer::Idle, timeouts.idle),
+            (Timer::Age, timeouts.age_max),
+        ];
+        for (timer, after) in start {
+            if let Some(after) = after {
+                self.timers.set(timer as usize, now + after);
+            }
+        }
+    }
+
+    pub(super) fn expire(&mut self, now: Instant, timer: Timer) {
+        match timer {
+            Timer::Preface => self.fail(now, Violation::PrefaceTimeout),
+            Timer::SettingsAck => self.fail(now, Violation::SettingsTimeout),
+            Timer::Head => self.fail(now, Violation::HeaderBlockTimeout),
+            Timer::Idle => {
+                self.write_goaway(self.last_peer_id, H2Code::NO_ERROR);
+                self.close(now, Closed::Idle);
+            }
+            Timer::Age => self.shut_down(now),
+            Timer::Drain if self.draining == Draining::Announced => self.finish_goaway(now),
+            Timer::Drain => {}
+            Timer::Write => {
+                if self.outbox.written() == self.written_seen && !self.outbox.is_empty() {
+                    self.fail(now, Violation::WriteStalled);
+                } else {
+                    self.watch_write(now);
+                }
+            }
+            Timer::Streams => self.expire_streams(now),
+        }
+    }
+
+    /// The transport must take something while bytes wait.
+    pub(super) fn watch_write(&mut self, now: Instant) {
+        let Some(stall) = self.config.timeouts.write_stall else {
+            return;
+        };
+        if self.outbox.is_empty() {
+            self.timers.stop(Timer::Write as usize);
+            return;
+        }
+        let written = self.outbox.written();
+        if written != self.written_seen || self.timers.get(Timer::Write as usize).is_none() {
+            self.written_seen = written;
+            self.timers.set(Timer::Write as usize, now + stall);
+        }
+    }
+
+    /// A stream begins to wait: it is looked at after `timeout` at the latest.
+    pub(super) fn watch_streams(&mut self, now: Instant, timeout: Option<Duration>) {
+        let Some(timeout) = timeout else {
+            return;
+        };
+        let timer = Timer::Streams as usize;
+        let at = now + timeout;
+        if self.timers.get(timer).is_none_or(|set| at < set) {
+            self.timers.set(timer, at);
+        }
+    }
+
+    /// Ends the streams whose time is up, and finds the next one.
+    fn expire_streams(&mut self, now: Instant) {
+        let timeouts = self.config.timeouts.clone();
+        let window_shut = self.quota.available() == 0;
+        let mut next: Option<Instant> = None;
+        let mut late = Vec::new();
+        for (id, stream) in self.streams.iter_mut() {
+            match stream_deadline(stream, &timeouts, window_shut, now) {
+                Ok(Some(at)) => next = Some(next.map_or(at, |next| next.min(at))),
+                Ok(None) => {}
+                Err(violation) => late.push((id, violation)),
+            }
+        }
+        if let Some(at) = next {
+            self.timers.set(Timer::Streams as usize, at);
+        }
+        for (id, violation) in late {
+            if let Err(violation) = self.break_stream(now, id, violation) {
+                return self.fail(now, violation);
+            }
+        }
+    }
+}
+
+/// When a stream's time is up; `Err`: it is.
+fn stream_deadline(
+    stream: &mut Stream,
+    timeouts: &Timeouts,
+    window_shut: bool,
+    now: Instant,
+) -> Result<Option<Instant>, Violation> {
+    let mut next = None;
+    if let (true, Some(idle)) = (stream.awaits_body(), timeouts.body_idle) {
+        let at = stream.received_at + idle;
+        if at <= now {
+            return Err(Violation::BodyTimeout);
+        }
+        next = Some(at);
+    } else if let (true, Some(idle)) = (stream.state.can_recv(), timeouts.body_idle) {
+        // Our user is the one to act: look again, the peer's time starts anew.
+        stream.received_at = now;
+        next = Some(now + idle);
+    }
+    if let (Some(since), Some(stall)) = (stream.waiting_since, timeouts.stream_stall) {
+        let mut at = since + stall;
+        if at <= now {
+            // A peer that lets out a byte now and then gains nothing (CVE-2026-49975).
+            let least = u64::from(timeouts.rate_min) * stall.as_secs();
+            let shut = window_shut || stream.quota.available() == 0;
+            if shut && stream.sent_since < least.max(1) {
+                return Err(Violation::StreamStalled);
+            }
+            stream.waiting_since = Some(now);
+            stream.sent_since = 0;
+            at = now + stall;
+        }
+        next = Some(next.map_or(at, |next: Instant| next.min(at)));
+    }
+    Ok(next)
+}

@@ -1,0 +1,141 @@
+//! One stream as the connection keeps it: state, windows, body accounting, and what waits to be
+//! sent. It owns no timer and no map entry; the connection decides, this remembers.
+
+use super::stream_state::{Input, State, step};
+use crate::credit::{Credit, Quota};
+use crate::http::Fields;
+use crate::http::body_length::Expected;
+use crate::http::priority::Priority;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// What the peer sends next, while it may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaits {
+    /// Client: the final response head. The count of interim heads so far.
+    Head { interims: u32 },
+    /// Body bytes, or the trailers or END_STREAM that end them.
+    Body,
+}
+
+/// What the user gives next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sends {
+    /// Server: the final response head.
+    Head,
+    /// Body bytes or trailers.
+    Body,
+    /// Nothing; the queue may still hold bytes.
+    Ended,
+}
+
+/// The methods that change what a message means (RFC 9110 section 9.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Connect,
+    Head,
+    Other,
+}
+
+impl Method {
+    pub(super) fn of(method: &[u8]) -> Self {
+        match method {
+            b"CONNECT" => Self::Connect,
+            b"HEAD" => Self::Head,
+            _ => Self::Other,
+        }
+    }
+    pub(super) fn as_bytes(self) -> &'static [u8] {
+        match self {
+            Self::Connect => b"CONNECT",
+            Self::Head => b"HEAD",
+            Self::Other => b"",
+        }
+    }
+}
+
+/// A body on its way out.
+#[derive(Debug, Default)]
+pub(super) struct SendQueue {
+    pieces: VecDeque<Bytes>,
+    bytes: usize,
+    /// Nothing follows what is queued.
+    pub(super) end: bool,
+    /// Sent behind the body; they carry END_STREAM.
+    pub(super) trailers: Option<Box<Fields>>,
+}
+
+impl SendQueue {
+    /// Bytes that wait.
+    pub(super) fn len(&self) -> usize {
+        self.bytes
+    }
+    /// Whether no byte waits. An end or trailers never wait alone.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+    pub(super) fn push(&mut self, data: Bytes) {
+        if !data.is_empty() {
+            self.bytes += data.len();
+            self.pieces.push_back(data);
+        }
+    }
+    /// Takes up to `max` bytes of the first piece.
+    pub(super) fn take(&mut self, max: usize) -> Option<Bytes> {
+        let front = self.pieces.front_mut()?;
+        let piece = if front.len() <= max {
+            self.pieces.pop_front()?
+        } else {
+            front.split_to(max)
+        };
+        self.bytes -= piece.len();
+        Some(piece)
+    }
+}
+
+/// One exchange on the connection.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) state: State,
+    pub(super) awaits: Awaits,
+    pub(super) sends: Sends,
+    pub(super) method: Method,
+    /// What we grant the peer.
+    pub(super) credit: Credit,
+    /// What the peer grants us.
+    pub(super) quota: Quota,
+    /// The peer's content-length against its DATA.
+    pub(super) length_in: Expected,
+    /// Our content-length against our DATA.
+    pub(super) length_out: Expected,
+    pub(super) queue: SendQueue,
+    /// `send_room` says 0 until half of the queue is gone.
+    pub(super) is_full: bool,
+    pub(super) priority: Priority,
+    /// When the last body byte, or the head before it, came.
+    pub(super) received_at: Instant,
+    /// Since when the queue holds bytes, and how many left since: what tells a stalled peer from
+    /// a slow one, and from one that drips credit (CVE-2026-49975).
+    pub(super) waiting_since: Option<Instant>,
+    pub(super) sent_since: u64,
+}
+
+impl Stream {
+    /// Moves the state on by an input that was checked before.
+    pub(super) fn advance(&mut self, input: Input) {
+        match step(self.state, input) {
+            Ok(state) => self.state = state,
+            Err(violation) => debug_assert!(false, "{input:?} in {:?}: {violation}", self.state),
+        }
+    }
+    /// Whether the peer, and not our user, is the one to act: the request body is due and there
+    /// is room for it. Once a response began, the pace is the application's; a tunnel may rest.
+    pub(super) fn awaits_body(&self) -> bool {
+        self.state.can_recv()
+            && self.awaits == Awaits::Body
+            && self.method != Method::Connect
+            && self.sends != Sends::Body
+            && self.credit.unread() == 0
+    }
+}
