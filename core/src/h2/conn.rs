@@ -281,7 +281,11 @@ impl Conn {
     /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
         let max = self.config.limits.send_buffer_bytes_max;
-        match self.live_id(stream).ok().and_then(|id| self.streams.get(id)) {
+        match self
+            .live_id(stream)
+            .ok()
+            .and_then(|id| self.streams.get(id))
+        {
             Some(stream) if !stream.is_full => max.saturating_sub(stream.queue.len()),
             _ => 0,
         }
@@ -338,7 +342,11 @@ impl Conn {
     pub(super) fn fresh_stream(&self, method: Method, now: Instant) -> Stream {
         let windows = &self.config.windows;
         let initial = initial_window(&self.config);
-        let max = if windows.auto { windows.stream_max } else { initial };
+        let max = if windows.auto {
+            windows.stream_max
+        } else {
+            initial
+        };
         Stream {
             state: State::Idle,
             awaits: Awaits::Body,

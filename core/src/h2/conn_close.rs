@@ -197,7 +197,8 @@ impl Conn {
     }
 
     fn was_skipped(&self, id: u32) -> bool {
-        self.side == Side::Server && self.last_peer_id - id < REMEMBERED_IDS
+        self.side == Side::Server
+            && self.last_peer_id - id < REMEMBERED_IDS
             && !self.draining.ignores(id)
     }
 

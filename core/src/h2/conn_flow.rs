@@ -2,12 +2,12 @@
 //! are kept by [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota).
 
 use super::conn::Conn;
-use crate::credit::Readback;
 use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use super::stream::Awaits;
 use super::stream_state::{Input, step};
+use crate::credit::Readback;
 use crate::error::Violation;
-use crate::http::{StreamId};
+use crate::http::StreamId;
 use std::time::{Duration, Instant};
 
 impl Conn {
@@ -27,7 +27,11 @@ impl Conn {
 
     /// Counts a DATA frame against both windows before its payload comes. True: the stream takes
     /// the body. False: the bytes are to be discarded. `Err` ends the connection.
-    pub(super) fn admit_data(&mut self, now: Instant, header: FrameHeader) -> Result<bool, Violation> {
+    pub(super) fn admit_data(
+        &mut self,
+        now: Instant,
+        header: FrameHeader,
+    ) -> Result<bool, Violation> {
         let (id, len, end) = (header.stream, header.len, header.has(flag::END_STREAM));
         // RFC 9113 section 6.9: on any stream, closed ones too.
         self.credit
@@ -142,9 +146,7 @@ impl Conn {
 
     pub(super) fn grant_connection(&mut self, now: Instant) {
         let writing = !self.outbox.is_empty();
-        let grant = self
-            .credit
-            .grant(now, self.rtt, writing, &mut self.lender);
+        let grant = self.credit.grant(now, self.rtt, writing, &mut self.lender);
         let sample = self.credit.rtt_sample();
         if let Some(increment) = grant {
             self.send_window_update(WindowUpdate {

@@ -199,7 +199,10 @@ impl Conn {
         let Some(stream) = self.streams.get(id) else {
             return Ok(());
         };
-        let taken = match (step(stream.state, Input::RecvHeaders { end }), stream.awaits) {
+        let taken = match (
+            step(stream.state, Input::RecvHeaders { end }),
+            stream.awaits,
+        ) {
             (Err(violation), _) => Err(violation),
             (Ok(_), Awaits::Body) => self.take_trailers(now, id, end, fields),
             (Ok(_), Awaits::Head { interims }) => {

@@ -56,7 +56,9 @@ impl Conn {
             }
             self.schedule.reprioritise(key, priority);
         }
-        let verdict = self.abuse.priority_update(self.priorities_pending.len(), now);
+        let verdict = self
+            .abuse
+            .priority_update(self.priorities_pending.len(), now);
         self.judge(now, verdict)
     }
 

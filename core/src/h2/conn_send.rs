@@ -5,8 +5,8 @@
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
 use super::conn::{Conn, Life, Timer};
-use super::frame::headers::HeaderBlockStart;
 use super::frame::data;
+use super::frame::headers::HeaderBlockStart;
 use super::stream::{Awaits, Method, Sends, Stream};
 use super::stream_state::Input;
 use crate::error::{Misuse, Violation};
