@@ -66,6 +66,13 @@ impl Body {
     {
         Self(Kind::Foreign(Box::pin(Foreign(Box::pin(body)))))
     }
+    /// The bytes of a body that is all there.
+    pub(crate) fn whole(&self) -> Option<Bytes> {
+        match &self.0 {
+            Kind::Whole(bytes) => Some(bytes.clone()),
+            _ => None,
+        }
+    }
     /// A body that a connection receives.
     pub(crate) fn incoming(
         signals: &Arc<Signals>,
@@ -214,6 +221,10 @@ impl Inlet {
         state.wake_reader();
         true
     }
+    /// Whether bytes lie there that the reader has not taken.
+    pub(crate) fn has_unread(&self) -> bool {
+        !self.pipe.lock().chunks.is_empty()
+    }
     /// The trailers came: the end.
     pub(crate) fn end(&self, trailers: Option<HeaderMap>) {
         self.pipe.finish(trailers);
@@ -352,9 +363,13 @@ impl Drop for Reader {
             writer.wake();
         }
         let unread: usize = state.chunks.drain(..).map(|chunk| chunk.len()).sum();
+        let ended = state.ended;
         drop(state);
         if let Some((signals, stream)) = &self.source {
             signals.taken(*stream, unread);
+            if !ended {
+                signals.dropped(*stream);
+            }
         }
     }
 }

@@ -1,1 +1,126 @@
-//! The client.
+//! The client: many requests, few connections.
+//!
+//! A [`Client`] keeps one pool. A request goes through its gate onto a connection that has room,
+//! or waits in its origin's line; connections run as tasks of their own on the runtime that the
+//! request was sent from. `pipelining` (HTTP/1.1) and `max_concurrent_streams` (HTTP/2) are two
+//! settings, and neither moves the other.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), trunkline::Error> {
+//! let client = trunkline::client::Client::new();
+//! let response = client.get("https://example.org/").send().await?;
+//! println!("{}", response.status());
+//! # Ok(())
+//! # }
+//! ```
+
+mod attempt;
+mod builder;
+mod compose;
+mod connection;
+mod deadlines;
+mod dispatch;
+mod exchange;
+mod request;
+
+pub use crate::tls::ClientTls;
+pub use builder::{ClientBuilder, ClientTimeouts};
+pub use exchange::ResponseFuture;
+pub use request::RequestBuilder;
+pub use trunkline_core::pool::{OriginStats, Protocols, Totals, WaitReason};
+
+use crate::body::Body;
+use dispatch::Dispatch;
+use http::{Method, Request};
+use std::error;
+use std::sync::Arc;
+
+/// A pool of connections and the settings they share. Cheap to clone; clones share the pool.
+#[derive(Clone, Debug)]
+pub struct Client {
+    dispatch: Arc<Dispatch>,
+}
+
+impl Client {
+    /// A client with the default settings.
+    pub fn new() -> Self {
+        Self::builder().build_checked()
+    }
+    /// Settings to change before the client is made.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+    /// A GET request. A URL that cannot be used is an error of `send`.
+    pub fn get(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.start(Method::GET, url)
+    }
+    /// A HEAD request.
+    pub fn head(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.start(Method::HEAD, url)
+    }
+    /// A POST request.
+    pub fn post(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.start(Method::POST, url)
+    }
+    /// A PUT request.
+    pub fn put(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.start(Method::PUT, url)
+    }
+    /// A DELETE request.
+    pub fn delete(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.start(Method::DELETE, url)
+    }
+    /// A request with any method but CONNECT.
+    pub fn start(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
+        RequestBuilder::new(Arc::clone(&self.dispatch), method, url.as_ref())
+    }
+    /// Sends a request made elsewhere. Its URI must be absolute. Concurrency never depends on the
+    /// method or on the kind of body.
+    ///
+    /// The response's body streams: unread bytes hold the peer back. Dropping the future or the
+    /// body resets the exchange.
+    pub fn request<B>(&self, request: Request<B>) -> ResponseFuture
+    where
+        B: http_body::Body + Send + 'static,
+        B::Error: Into<Box<dyn error::Error + Send + Sync>>,
+    {
+        let (parts, body) = request.into_parts();
+        let body = match body.is_end_stream() {
+            true => Body::empty(),
+            false => Body::wrap(body),
+        };
+        request::send(&self.dispatch, parts, body, None)
+    }
+
+    /// HTTP/1.1's requests in flight on one connection. Default 1.
+    pub fn pipelining(&self) -> u32 {
+        self.dispatch.pipelining()
+    }
+    /// Sets it for connections opened from now on; 0 counts as 1. HTTP/2 is not concerned.
+    pub fn set_pipelining(&self, pipelining: u32) {
+        self.dispatch.set_pipelining(pipelining);
+    }
+    /// The ceiling of HTTP/2's requests in flight on one connection, below the peer's own limit.
+    /// Default 100. HTTP/1.1 is not concerned.
+    pub fn max_concurrent_streams(&self) -> u32 {
+        self.dispatch.max_concurrent_streams()
+    }
+    /// Every origin now: what is open, what waits and why.
+    pub fn stats(&self) -> Vec<OriginStats> {
+        self.dispatch.stats()
+    }
+    /// Totals over the client's life.
+    pub fn totals(&self) -> Totals {
+        self.dispatch.totals()
+    }
+    /// Takes no more requests, fails those that wait, lets those on connections finish.
+    pub fn shut_down(&self) {
+        self.dispatch.shut_down();
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new()
+    }
+}

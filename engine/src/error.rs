@@ -4,6 +4,7 @@
 use std::{error, fmt, io};
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
 use trunkline_core::http::{Reset, ResetBy};
+use trunkline_core::pool::WaitReason;
 
 /// An error of the engine. Match on [`kind`](Self::kind), not on the text.
 pub struct Error {
@@ -11,6 +12,9 @@ pub struct Error {
     origin: Origin,
     retry: Retry,
     text: Option<Box<str>>,
+    tries: u32,
+    was_sent: bool,
+    wait_reason: Option<WaitReason>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
 
@@ -78,6 +82,9 @@ impl Error {
             origin,
             retry,
             text: None,
+            tries: 0,
+            was_sent: false,
+            wait_reason: None,
             source: None,
         }
     }
@@ -166,6 +173,37 @@ impl Error {
     ) -> Self {
         self.source = Some(source.into());
         self
+    }
+    /// How often a client had put the request on a connection.
+    #[must_use]
+    pub(crate) fn with_tries(mut self, tries: u32) -> Self {
+        self.tries = tries;
+        self
+    }
+    /// Whether the request, or a part of it, had been given to a connection when it failed.
+    #[must_use]
+    pub(crate) fn with_was_sent(mut self, was_sent: bool) -> Self {
+        self.was_sent = was_sent;
+        self
+    }
+    /// What a request waited for when it failed.
+    #[must_use]
+    pub(crate) fn with_wait_reason(mut self, reason: WaitReason) -> Self {
+        self.wait_reason = Some(reason);
+        self
+    }
+    /// Client: how often the request was put on a connection; more than 1 after refusals.
+    pub fn tries(&self) -> u32 {
+        self.tries
+    }
+    /// Client: whether the request, or a part of it, was on a connection when it failed. False:
+    /// the peer saw nothing of it.
+    pub fn was_sent(&self) -> bool {
+        self.was_sent
+    }
+    /// Client: what the request waited for when it failed in its line.
+    pub fn wait_reason(&self) -> Option<WaitReason> {
+        self.wait_reason
     }
     /// What went wrong.
     pub fn kind(&self) -> ErrorKind {

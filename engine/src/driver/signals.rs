@@ -30,6 +30,8 @@ pub(crate) struct Notes {
     pub(crate) ready: Vec<u32>,
     /// Body bytes that readers took or gave up: each to be answered with `consume`.
     pub(crate) taken: Vec<(StreamId, usize)>,
+    /// Streams whose body lost its reader before its end.
+    pub(crate) dropped: Vec<StreamId>,
     /// The server drains, or is shut down at once.
     pub(crate) stop: Option<Stop>,
 }
@@ -45,12 +47,16 @@ pub(crate) enum Stop {
 
 impl Notes {
     fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.taken.is_empty() && self.stop.is_none()
+        self.ready.is_empty()
+            && self.taken.is_empty()
+            && self.dropped.is_empty()
+            && self.stop.is_none()
     }
     /// Forgets the notes, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.ready.clear();
         self.taken.clear();
+        self.dropped.clear();
         self.stop = None;
     }
 }
@@ -93,6 +99,10 @@ impl Signals {
                 _ => notes.taken.push((stream, bytes)),
             });
         }
+    }
+    /// The reader of a body went away before its end.
+    pub(crate) fn dropped(&self, stream: StreamId) {
+        self.note(|notes| notes.dropped.push(stream));
     }
     /// The connection is to stop.
     pub(crate) fn stop(&self, how: Stop) {

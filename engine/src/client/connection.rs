@@ -1,0 +1,328 @@
+//! A connection's task: its link, the exchanges on it, and the turn that serves them all.
+//!
+//! A turn is: read everything that is there, settle what it settles, tell the pool once, take what
+//! the pool sends in answer, write once. The task alone touches the machine; users leave notes.
+
+use super::deadlines::Deadlines;
+use super::dispatch::{Dispatch, Door, INBOX, Settings};
+use super::exchange::Outgoing;
+use crate::driver::link::Link;
+use crate::driver::signals::{Notes, SlotWaker, Stop};
+use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use entry::{Entry, Incoming, Slots, Upload};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::pool::{Capacity, ConnectionId, Standing};
+
+#[path = "connection_entry.rs"]
+mod entry;
+#[path = "connection_recv.rs"]
+mod recv;
+#[path = "connection_send.rs"]
+mod send;
+
+/// Reads of one turn: a fast peer must not keep the task from writing.
+const READS_MAX: usize = 8;
+/// Turns of one poll: a busy connection must not keep its thread from others.
+const TURNS_MAX: usize = 4;
+
+/// The future that runs a connection to its end.
+pub(super) struct Connection<S> {
+    link: Link<S>,
+    id: ConnectionId,
+    door: Arc<Door>,
+    dispatch: Weak<Dispatch>,
+    settings: Arc<Settings>,
+    notes: Notes,
+    arrivals: Vec<Box<Outgoing>>,
+    slots: Slots,
+    /// Slots whose response head waits for the end of the turn: a body that comes with it is
+    /// handed over whole.
+    heads: Vec<u32>,
+    deadlines: Deadlines,
+    taken: u64,
+    settled: bool,
+    draining: bool,
+    reported: Capacity,
+    /// The pool knows that it is gone.
+    left: bool,
+}
+
+impl<S> Connection<S> {
+    pub(super) fn new(
+        link: Link<S>,
+        id: ConnectionId,
+        door: Arc<Door>,
+        dispatch: Weak<Dispatch>,
+        settings: Arc<Settings>,
+        reported: Capacity,
+    ) -> Self {
+        Self {
+            link,
+            id,
+            door,
+            dispatch,
+            settings,
+            notes: Notes::default(),
+            arrivals: Vec::new(),
+            slots: Slots::default(),
+            heads: Vec::new(),
+            deadlines: Deadlines::default(),
+            taken: 0,
+            settled: reported.settled,
+            draining: false,
+            reported,
+            left: false,
+        }
+    }
+
+    /// Tells the pool that the connection is gone, and hands back what it never took.
+    fn leave(&mut self) {
+        if std::mem::replace(&mut self.left, true) {
+            return;
+        }
+        let Some(dispatch) = self.dispatch.upgrade() else {
+            return;
+        };
+        dispatch.closed(self.id);
+        self.door.take(&mut self.arrivals);
+        let now = Instant::now();
+        for request in self.arrivals.drain(..) {
+            dispatch.resubmit(now, request, self.id);
+        }
+    }
+}
+
+impl<S> Drop for Connection<S> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Future for Connection<S> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        for _ in 0..TURNS_MAX {
+            let more = this.turn(cx);
+            if this.link.is_done(Instant::now()) {
+                this.leave();
+                return this.link.poll_shutdown(cx);
+            }
+            if !more && this.door.signals.end_turn(cx.waker()) {
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// One turn. True: there may be more to read.
+    fn turn(&mut self, cx: &mut Context<'_>) -> bool {
+        let now = Instant::now();
+        self.heed_notes(now);
+        self.link.poll_alarm(cx);
+        let mut more = true;
+        for _ in 0..READS_MAX {
+            more = matches!(self.link.poll_read(cx, now), Poll::Ready(true));
+            self.take_events(now);
+            if !more {
+                break;
+            }
+        }
+        if self.link.poll_timer(cx, now).is_ready() {
+            self.take_events(now);
+            more = true;
+        }
+        self.expire(now);
+        self.hand_over_heads();
+        self.report(now);
+        self.take_arrivals(now);
+        let _ = self.link.poll_write(cx, now);
+        self.take_events(now);
+        self.hand_over_heads();
+        self.deadlines.poll_arm(cx);
+        more
+    }
+
+    /// What users and the pool asked for since the last turn.
+    fn heed_notes(&mut self, now: Instant) {
+        let mut notes = std::mem::take(&mut self.notes);
+        self.door.signals.begin_turn(&mut notes);
+        for &(stream, bytes) in &notes.taken {
+            self.link.machine.consume(now, stream, bytes);
+        }
+        for &stream in &notes.dropped {
+            if let Some(slot) = self.slots.of_stream(stream) {
+                self.cancel(now, slot);
+            }
+        }
+        for &slot in &notes.ready {
+            if slot != INBOX {
+                self.heed(now, slot);
+            }
+        }
+        match notes.stop {
+            None => {}
+            Some(Stop::Drain) => {
+                self.draining = true;
+                self.link.machine.shut_down(now);
+            }
+            Some(Stop::Abort) => self.link.machine.abort(now, H2Code::CANCEL),
+        }
+        notes.clear();
+        self.notes = notes;
+        self.take_arrivals(now);
+    }
+
+    /// The user gave an exchange up, or its upload can go on.
+    fn heed(&mut self, now: Instant, slot: u32) {
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        if entry.is_unanswered() && entry.request.exchange.is_abandoned() {
+            self.cancel(now, slot);
+        } else {
+            self.pump(now, slot);
+        }
+    }
+
+    /// Ends an exchange that nobody wants any more.
+    fn cancel(&mut self, now: Instant, slot: u32) {
+        if let Some(entry) = self.slots.remove(slot) {
+            // RFC 9113 section 7: CANCEL says that nothing is wrong.
+            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+        }
+    }
+
+    /// Starts what the pool dispatched.
+    fn take_arrivals(&mut self, now: Instant) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        self.door.take(&mut arrivals);
+        self.taken += arrivals.len() as u64;
+        for request in arrivals.drain(..) {
+            self.start(now, request);
+        }
+        self.arrivals = arrivals;
+    }
+
+    fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
+        let slot = self.slots.vacant();
+        if !request.exchange.board(&self.door.signals, slot) {
+            return;
+        }
+        let (upload, at_once) = Upload::of(&request.body);
+        let end = matches!(upload, Upload::Done) && at_once.is_none();
+        let opened = self.link.machine.open(now, &request.head, end);
+        let stream = match opened {
+            Ok(stream) => stream,
+            Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => {
+                return self.send_elsewhere(now, request);
+            }
+            Err(misuse) => return request.fail(Error::misuse(misuse)),
+        };
+        request.tries += 1;
+        let entry = Entry {
+            request,
+            stream,
+            serial: self.taken,
+            upload,
+            incoming: Incoming::Awaited,
+            progress_at: now,
+        };
+        let due = entry.due(&self.settings.timeouts);
+        let serial = self.slots.insert(slot, entry);
+        if let Some(due) = due {
+            self.deadlines.push(due, slot, serial);
+            let slots = &self.slots;
+            self.deadlines.tidy(slots.len(), |slot, serial| {
+                slots.get(slot).is_some_and(|entry| entry.serial == serial)
+            });
+        }
+        match at_once {
+            Some(bytes) => self.send_whole(now, slot, bytes),
+            None => self.pump(now, slot),
+        }
+    }
+
+    /// A request of which the peer provably processed nothing goes back to the pool.
+    fn send_elsewhere(&mut self, now: Instant, request: Box<Outgoing>) {
+        if !request.exchange.unboard() {
+            return;
+        }
+        match self.dispatch.upgrade() {
+            Some(dispatch) => dispatch.resubmit(now, request, self.id),
+            None => request.fail(Error::cancelled("the client was dropped")),
+        }
+    }
+
+    /// Tells the pool what changed for it. Requests that only moved from "on their way" to
+    /// "active" change nothing.
+    fn report(&mut self, now: Instant) {
+        let machine = &self.link.machine;
+        let (free, active) = (machine.capacity(), machine.active());
+        self.settled |= free + active > 1;
+        let report = Capacity {
+            free,
+            active,
+            taken: self.taken,
+            settled: self.settled,
+            standing: match self.draining {
+                true => Standing::Draining,
+                false => Standing::Open,
+            },
+        };
+        if self.left || !is_news(&self.reported, &report) {
+            return;
+        }
+        self.reported = report;
+        if let Some(dispatch) = self.dispatch.upgrade() {
+            dispatch.report(now, self.id, report);
+        }
+    }
+
+    /// Fails the exchanges whose time is up.
+    fn expire(&mut self, now: Instant) {
+        while let Some((slot, serial)) = self.deadlines.pop_due(now) {
+            let Some(entry) = self.slots.get_mut(slot) else {
+                continue;
+            };
+            if entry.serial != serial {
+                continue;
+            }
+            entry.note_slow_reader(now);
+            let Some(due) = entry.due(&self.settings.timeouts) else {
+                continue;
+            };
+            if due > now {
+                self.deadlines.push(due, slot, serial);
+                continue;
+            }
+            let text = entry.lateness(now);
+            let error = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::OnlyIfIdempotent);
+            if let Some(entry) = self.slots.remove(slot) {
+                self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+                entry.fail(error.with_text(text));
+            }
+        }
+    }
+}
+
+/// Whether the pool would decide otherwise after `new`.
+fn is_news(old: &Capacity, new: &Capacity) -> bool {
+    let room = |c: &Capacity| u64::from(c.free) + c.taken;
+    let load = |c: &Capacity| i128::from(c.active) - i128::from(c.taken);
+    let same = room(old) == room(new)
+        && load(old) == load(new)
+        && old.settled == new.settled
+        && old.standing == new.standing;
+    !same
+}

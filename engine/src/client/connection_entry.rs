@@ -1,0 +1,181 @@
+//! The exchanges on a connection, by slot and by stream.
+
+use super::super::builder::ClientTimeouts;
+use super::super::exchange::Outgoing;
+use crate::body::{Body, Inlet};
+use crate::error::Error;
+use bytes::Bytes;
+use http_body::Body as _;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::time::Instant;
+use trunkline_core::http::{ResponseHead, StreamId};
+
+/// One exchange on the connection.
+pub(super) struct Entry {
+    pub(super) request: Box<Outgoing>,
+    pub(super) stream: StreamId,
+    /// Tells this entry from earlier ones in its slot.
+    pub(super) serial: u64,
+    pub(super) upload: Upload,
+    pub(super) incoming: Incoming,
+    /// When either direction last moved.
+    pub(super) progress_at: Instant,
+}
+
+/// Where the request's body stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Upload {
+    /// Nothing of it was read: it can still be sent elsewhere.
+    Untouched,
+    /// It streams.
+    Streaming,
+    /// All of it is with the machine, or there is none.
+    Done,
+}
+
+/// Where the response stands.
+pub(super) enum Incoming {
+    /// Nothing final came.
+    Awaited,
+    /// The head came in this turn; perhaps all of the body does too.
+    Head(ResponseHead),
+    /// The user has the response; its body comes.
+    Streaming(Inlet),
+    /// All of it came.
+    Ended,
+}
+
+impl Upload {
+    /// How a body starts, and its bytes if all of them are there. Bytes are shared with the
+    /// request, so that it can be sent again.
+    pub(super) fn of(body: &Body) -> (Self, Option<Bytes>) {
+        match body.whole() {
+            Some(bytes) => (Self::Done, Some(bytes)),
+            None if body.is_end_stream() => (Self::Done, None),
+            None => (Self::Untouched, None),
+        }
+    }
+}
+
+impl Entry {
+    pub(super) fn is_unanswered(&self) -> bool {
+        matches!(self.incoming, Incoming::Awaited | Incoming::Head(_))
+    }
+    /// Both directions are complete.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.incoming, Incoming::Ended) && self.upload == Upload::Done
+    }
+    /// Its request could be sent once more without reading a body twice.
+    pub(super) fn is_replayable(&self) -> bool {
+        self.is_unanswered() && self.upload != Upload::Streaming
+    }
+    /// Tells the user, wherever they are, that nothing more comes.
+    pub(super) fn fail(self, error: Error) {
+        match self.incoming {
+            Incoming::Awaited | Incoming::Head(_) => {
+                self.request.fail(error.with_was_sent(true));
+            }
+            Incoming::Streaming(inlet) => inlet.fail(error.with_was_sent(true)),
+            Incoming::Ended => {}
+        }
+    }
+    /// When it has taken too long, unless something moves before.
+    pub(super) fn due(&self, timeouts: &ClientTimeouts) -> Option<Instant> {
+        let phase = match self.incoming {
+            Incoming::Awaited | Incoming::Head(_) => timeouts.headers,
+            Incoming::Streaming(_) => timeouts.body,
+            Incoming::Ended => None,
+        };
+        let phase = phase.map(|patience| self.progress_at + patience);
+        phase.into_iter().chain(self.request.total_until).min()
+    }
+    /// Bytes that lie unread are the reader's delay, not the peer's.
+    pub(super) fn note_slow_reader(&mut self, now: Instant) {
+        if let Incoming::Streaming(inlet) = &self.incoming
+            && inlet.has_unread()
+        {
+            self.progress_at = now;
+        }
+    }
+    /// What it took too long for, in words.
+    pub(super) fn lateness(&self, now: Instant) -> &'static str {
+        match self.incoming {
+            _ if self.request.total_until.is_some_and(|at| at <= now) => {
+                "the request took longer than its total timeout"
+            }
+            Incoming::Streaming(_) => "no piece of the body came within the body timeout",
+            _ => "no response came within the headers timeout",
+        }
+    }
+}
+
+/// Entries by slot; slots are used again, the lowest memory first.
+#[derive(Default)]
+pub(super) struct Slots {
+    entries: Vec<Option<Entry>>,
+    free: Vec<u32>,
+    by_stream: HashMap<u64, u32, BuildHasherDefault<StreamHasher>>,
+    serial: u64,
+}
+
+impl Slots {
+    /// The slot that `insert` will fill next.
+    pub(super) fn vacant(&self) -> u32 {
+        let next = self.entries.len() as u32;
+        self.free.last().copied().unwrap_or(next)
+    }
+    /// Fills the vacant slot; returns the entry's serial number.
+    pub(super) fn insert(&mut self, slot: u32, mut entry: Entry) -> u64 {
+        self.serial += 1;
+        entry.serial = self.serial;
+        self.by_stream.insert(entry.stream.0, slot);
+        if self.free.pop().is_none() {
+            self.entries.push(None);
+        }
+        self.entries[slot as usize] = Some(entry);
+        self.serial
+    }
+    pub(super) fn remove(&mut self, slot: u32) -> Option<Entry> {
+        let entry = self.entries.get_mut(slot as usize)?.take()?;
+        self.by_stream.remove(&entry.stream.0);
+        self.free.push(slot);
+        Some(entry)
+    }
+    pub(super) fn get(&self, slot: u32) -> Option<&Entry> {
+        self.entries.get(slot as usize)?.as_ref()
+    }
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(slot as usize)?.as_mut()
+    }
+    pub(super) fn of_stream(&self, stream: StreamId) -> Option<u32> {
+        self.by_stream.get(&stream.0).copied()
+    }
+    pub(super) fn len(&self) -> usize {
+        self.by_stream.len()
+    }
+    /// How many slots there are, vacant ones included.
+    pub(super) fn slots(&self) -> u32 {
+        self.entries.len() as u32
+    }
+}
+
+/// Stream ids are ours and grow by a step: a multiplication spreads them well, and nobody can
+/// choose them to collide.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StreamHasher(u64);
+
+impl Hasher for StreamHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+    fn write_u64(&mut self, value: u64) {
+        // The golden ratio in 64 bits (Knuth's multiplicative hashing).
+        self.0 = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}

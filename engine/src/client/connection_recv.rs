@@ -1,0 +1,203 @@
+//! What the machine says about responses, handed to whoever waits for them.
+
+use super::super::compose;
+use super::super::exchange::TRIES_MAX;
+use super::entry::{Entry, Incoming};
+use super::*;
+use crate::body::{Body, Inlet};
+use bytes::Bytes;
+use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId};
+
+/// A body up to this size that came whole with its head is handed over whole: no pipe, no notes.
+const WHOLE_BYTES_MAX: usize = 16 * 1024;
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    pub(super) fn take_events(&mut self, now: Instant) {
+        while let Some(event) = self.link.machine.poll_event() {
+            match event {
+                Event::ResponseReceived { stream, head, end } => {
+                    self.take_head(now, stream, head, end);
+                }
+                Event::BodyReceived { stream, data, end } => {
+                    self.take_body(now, stream, data, end);
+                }
+                Event::TrailersReceived { stream, trailers } => {
+                    self.take_trailers(stream, trailers);
+                }
+                Event::InterimReceived { stream, head } => self.take_interim(now, stream, head),
+                Event::StreamReset { stream, reset } => self.take_reset(now, stream, reset),
+                Event::SendReady { stream } => {
+                    if let Some(slot) = self.slots.of_stream(stream) {
+                        self.pump(now, slot);
+                    }
+                }
+                Event::CapacityChanged => self.settled = true,
+                Event::GoingAway { .. } => self.draining = true,
+                Event::Closed(closed) => self.fail_all(closed),
+                // A client opens no tunnels yet, and requests are the other side's.
+                Event::Upgraded { .. } => self.link.machine.abort(now, H2Code::CANCEL),
+                Event::RequestReceived { .. } | Event::PongReceived => {}
+            }
+        }
+    }
+
+    fn take_head(&mut self, now: Instant, stream: StreamId, head: ResponseHead, end: bool) {
+        // A peer that answers has sent its SETTINGS (RFC 9113 section 3.4).
+        self.settled = true;
+        let Some(slot) = self.slots.of_stream(stream) else {
+            return self.link.machine.recycle(head.into_fields());
+        };
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        entry.progress_at = now;
+        if end {
+            entry.incoming = Incoming::Ended;
+            self.settle(slot, head, Body::empty());
+            self.finish_if_over(slot);
+        } else {
+            entry.incoming = Incoming::Head(head);
+            self.heads.push(slot);
+        }
+    }
+
+    fn take_body(&mut self, now: Instant, stream: StreamId, data: Bytes, end: bool) {
+        let bytes = data.len();
+        let Some(slot) = self.slots.of_stream(stream) else {
+            return self.link.machine.consume(now, stream, bytes);
+        };
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        entry.progress_at = now;
+        if end && bytes <= WHOLE_BYTES_MAX && matches!(entry.incoming, Incoming::Head(_)) {
+            let incoming = std::mem::replace(&mut entry.incoming, Incoming::Ended);
+            if let Incoming::Head(head) = incoming {
+                self.settle(slot, head, Body::full(data));
+            }
+            self.link.machine.consume(now, stream, bytes);
+            return self.finish_if_over(slot);
+        }
+        self.hand_over_head(slot);
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let Incoming::Streaming(inlet) = &entry.incoming else {
+            return self.link.machine.consume(now, stream, bytes);
+        };
+        let is_read = inlet.push(data, end);
+        if end {
+            entry.incoming = Incoming::Ended;
+        }
+        if !is_read {
+            self.link.machine.consume(now, stream, bytes);
+        }
+        match (is_read, end) {
+            (false, false) => self.cancel(now, slot),
+            _ => self.finish_if_over(slot),
+        }
+    }
+
+    fn take_trailers(&mut self, stream: StreamId, trailers: Fields) {
+        if let Some(slot) = self.slots.of_stream(stream) {
+            self.hand_over_head(slot);
+            if let Some(entry) = self.slots.get_mut(slot) {
+                let incoming = std::mem::replace(&mut entry.incoming, Incoming::Ended);
+                if let Incoming::Streaming(inlet) = incoming {
+                    inlet.end(Some(compose::trailers(&trailers)));
+                }
+            }
+            self.finish_if_over(slot);
+        }
+        self.link.machine.recycle(trailers);
+    }
+
+    fn take_interim(&mut self, now: Instant, stream: StreamId, head: ResponseHead) {
+        let slot = self.slots.of_stream(stream);
+        let version = self.link.machine.version();
+        let (response, fields) = compose::response(head, version, ());
+        if let Some(entry) = slot.and_then(|slot| self.slots.get_mut(slot)) {
+            entry.progress_at = now;
+            if let Some(call) = &entry.request.on_interim {
+                call(response);
+            }
+        }
+        self.link.machine.recycle(fields);
+    }
+
+    fn take_reset(&mut self, now: Instant, stream: StreamId, reset: Reset) {
+        let Some(slot) = self.slots.of_stream(stream) else {
+            return;
+        };
+        let Some(entry) = self.slots.remove(slot) else {
+            return;
+        };
+        let again = reset.unprocessed && entry.is_replayable();
+        if again && entry.request.tries < TRIES_MAX {
+            return self.send_elsewhere(now, entry.request);
+        }
+        entry.fail(Error::reset(reset));
+    }
+
+    /// The machine has told every open exchange before; whoever is left here is told now.
+    fn fail_all(&mut self, closed: trunkline_core::error::Closed) {
+        self.draining = true;
+        for slot in 0..self.slots.slots() {
+            if let Some(entry) = self.slots.remove(slot) {
+                entry.fail(Error::closed(closed));
+            }
+        }
+    }
+
+    /// Hands over the heads whose bodies did not come whole in this turn.
+    pub(super) fn hand_over_heads(&mut self) {
+        while let Some(slot) = self.heads.pop() {
+            self.hand_over_head(slot);
+        }
+    }
+
+    fn hand_over_head(&mut self, slot: u32) {
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        if !matches!(entry.incoming, Incoming::Head(_)) {
+            return;
+        }
+        let Incoming::Head(head) = std::mem::replace(&mut entry.incoming, Incoming::Awaited) else {
+            return;
+        };
+        let length = head.content_length();
+        let (inlet, body) = Body::incoming(&self.door.signals, entry.stream, length);
+        self.start_streaming(slot, inlet);
+        self.settle(slot, head, body);
+    }
+
+    fn start_streaming(&mut self, slot: u32, inlet: Inlet) {
+        if let Some(entry) = self.slots.get_mut(slot) {
+            entry.incoming = Incoming::Streaming(inlet);
+            // The phase changed, and with it the deadline.
+            let due = entry.due(&self.settings.timeouts);
+            let serial = entry.serial;
+            if let Some(due) = due
+                && self.settings.timeouts.body < self.settings.timeouts.headers
+            {
+                self.deadlines.push(due, slot, serial);
+            }
+        }
+    }
+
+    fn settle(&mut self, slot: u32, head: ResponseHead, body: Body) {
+        let version = self.link.machine.version();
+        let (response, fields) = compose::response(head, version, body);
+        if let Some(entry) = self.slots.get(slot) {
+            entry.request.exchange.settle(Ok(response));
+        }
+        self.link.machine.recycle(fields);
+    }
+
+    pub(super) fn finish_if_over(&mut self, slot: u32) {
+        if self.slots.get(slot).is_some_and(Entry::is_over) {
+            self.slots.remove(slot);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Request bodies on their way to the machine, as fast as it has room for them.
+
+use super::super::compose;
+use super::entry::Upload;
+use super::*;
+use bytes::Bytes;
+use http_body::Body as _;
+use std::task::Waker;
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// A body that is all there: the machine holds it by reference until the peer takes it.
+    pub(super) fn send_whole(&mut self, now: Instant, slot: u32, bytes: Bytes) {
+        if let Some(entry) = self.slots.get(slot) {
+            let sent = self.link.machine.send_body(now, entry.stream, bytes, true);
+            if let Err(misuse) = sent {
+                self.fail_upload(now, slot, Error::misuse(misuse));
+            }
+        }
+    }
+
+    /// Moves a streaming body on until the machine has no room or the body has no bytes.
+    pub(super) fn pump(&mut self, now: Instant, slot: u32) {
+        loop {
+            let Some(entry) = self.slots.get_mut(slot) else {
+                return;
+            };
+            if entry.upload == Upload::Done || self.link.machine.send_room(entry.stream) == 0 {
+                return;
+            }
+            entry.upload = Upload::Streaming;
+            let waker: Waker = SlotWaker::waker(&self.door.signals, slot);
+            let mut cx = Context::from_waker(&waker);
+            let Poll::Ready(frame) = Pin::new(&mut entry.request.body).poll_frame(&mut cx) else {
+                return;
+            };
+            entry.progress_at = now;
+            let (stream, machine) = (entry.stream, &mut self.link.machine);
+            let sent = match frame {
+                Some(Err(error)) => return self.fail_upload(now, slot, error),
+                None => {
+                    entry.upload = Upload::Done;
+                    machine.send_body(now, stream, Bytes::new(), true)
+                }
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => {
+                        let end = entry.request.body.is_end_stream();
+                        if end {
+                            entry.upload = Upload::Done;
+                        }
+                        machine.send_body(now, stream, data, end)
+                    }
+                    Err(frame) => {
+                        entry.upload = Upload::Done;
+                        let trailers = frame.into_trailers().unwrap_or_default();
+                        let trailers = compose::trailer_fields(&trailers);
+                        machine.send_trailers(now, stream, &trailers)
+                    }
+                },
+            };
+            if let Err(misuse) = sent {
+                return self.fail_upload(now, slot, Error::misuse(misuse));
+            }
+            self.finish_if_over(slot);
+        }
+    }
+
+    /// The body failed, or is not what its content-length said.
+    fn fail_upload(&mut self, now: Instant, slot: u32, error: Error) {
+        if let Some(entry) = self.slots.remove(slot) {
+            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+            entry.fail(error);
+        }
+    }
+}

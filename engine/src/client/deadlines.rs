@@ -1,0 +1,72 @@
+//! Deadlines of a connection's exchanges. An exchange leaves one entry when it starts; progress
+//! costs nothing, because the entry is looked at only when it is due and put off then.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::time::Sleep;
+
+/// Entries of exchanges long gone that may stay beside the live ones.
+const STALE_MAX: usize = 1024;
+
+/// Entries by the time they are due, and one sleep for the earliest.
+#[derive(Default)]
+pub(super) struct Deadlines {
+    entries: BinaryHeap<Reverse<(Instant, u32, u64)>>,
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// The sleep ends then; never later than the earliest entry.
+    armed_at: Option<Instant>,
+}
+
+impl Deadlines {
+    /// The exchange with this serial number in `slot` is to be looked at then.
+    pub(super) fn push(&mut self, at: Instant, slot: u32, serial: u64) {
+        self.entries.push(Reverse((at, slot, serial)));
+    }
+    /// Drops the entries that `is_live` does not know, when there are too many.
+    pub(super) fn tidy(&mut self, live: usize, is_live: impl Fn(u32, u64) -> bool) {
+        if self.entries.len() > 2 * live + STALE_MAX {
+            self.entries
+                .retain(|Reverse((_, slot, serial))| is_live(*slot, *serial));
+        }
+    }
+    /// The next entry that is due.
+    pub(super) fn pop_due(&mut self, now: Instant) -> Option<(u32, u64)> {
+        let &Reverse((at, slot, serial)) = self.entries.peek()?;
+        if at > now {
+            return None;
+        }
+        self.entries.pop();
+        Some((slot, serial))
+    }
+    /// Arms the sleep for the earliest entry; wakes the task when it ends.
+    pub(super) fn poll_arm(&mut self, cx: &mut Context<'_>) {
+        if let Some(sleep) = &mut self.sleep
+            && self.armed_at.is_some()
+            && sleep.as_mut().poll(cx).is_ready()
+        {
+            self.armed_at = None;
+        }
+        let Some(&Reverse((earliest, ..))) = self.entries.peek() else {
+            return;
+        };
+        if self.armed_at.is_some_and(|at| at <= earliest) {
+            return;
+        }
+        self.armed_at = Some(earliest);
+        let sleep = match &mut self.sleep {
+            Some(sleep) => {
+                sleep.as_mut().reset(earliest.into());
+                sleep
+            }
+            none => none.insert(Box::pin(tokio::time::sleep_until(earliest.into()))),
+        };
+        if let Poll::Ready(()) = sleep.as_mut().poll(cx) {
+            self.armed_at = None;
+            cx.waker().wake_by_ref();
+        }
+    }
+}

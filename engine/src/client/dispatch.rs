@@ -1,0 +1,424 @@
+//! The pool carried out: decisions are made under one lock, their effects (tasks to start, tasks
+//! and users to wake) happen after it is given back. No I/O happens under the lock.
+
+use super::attempt;
+use super::builder::ClientTimeouts;
+use super::exchange::Outgoing;
+use crate::config::ClientConfig;
+use crate::driver::signals::{Signals, Stop};
+use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::tls::ClientTls;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use trunkline_core::limits::Config;
+use trunkline_core::pool::{
+    Action, AttemptId, Capacity, ConnectionId, Failure, Multiplexing, Origin, OriginStats, Pool,
+    PoolConfig, Protocols, Ticket, Totals,
+};
+
+/// What a client was built with.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) protocols: Protocols,
+    pub(super) timeouts: ClientTimeouts,
+    pub(super) config: ClientConfig,
+    pub(super) tls: ClientTls,
+    pub(super) resolve: BTreeMap<Box<str>, Vec<SocketAddr>>,
+}
+
+/// The slot number that stands for "look into your inbox" in a connection's notes.
+pub(super) const INBOX: u32 = u32::MAX;
+
+/// The way to a connection's task.
+#[derive(Debug, Default)]
+pub(super) struct Door {
+    pub(super) signals: Arc<Signals>,
+    /// Requests dispatched to it and not yet taken.
+    pub(super) inbox: Mutex<Vec<Box<Outgoing>>>,
+}
+
+impl Door {
+    /// Takes what was dispatched into `requests`, which is empty.
+    pub(super) fn take(&self, requests: &mut Vec<Box<Outgoing>>) {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *inbox, requests);
+    }
+}
+
+/// One client's pool, its settings, and the ways to its connections.
+pub(super) struct Dispatch {
+    pub(super) settings: Arc<Settings>,
+    state: Mutex<State>,
+    /// Wakes the task that watches the pool's deadlines.
+    alarm: Arc<Notify>,
+}
+
+struct State {
+    pool: Pool<Box<Outgoing>>,
+    doors: BTreeMap<ConnectionId, Arc<Door>>,
+    /// What the machines of new connections go by.
+    machine_config: Arc<Config>,
+    /// When the watching task looks next; `None`: there is no such task.
+    alarm_at: Option<Instant>,
+    runtime: Option<Handle>,
+}
+
+/// What is to be done once the lock is given back.
+#[derive(Default)]
+struct Effects {
+    /// Nearly every turn wakes one connection or none: no allocation for that.
+    first: Option<Arc<Door>>,
+    more: Vec<Arc<Door>>,
+    opens: Vec<(Origin, AttemptId)>,
+    failed: Vec<(Box<Outgoing>, Failure)>,
+    closes: Vec<Arc<Door>>,
+    watch: Option<Handle>,
+    hurry: bool,
+    runtime: Option<Handle>,
+}
+
+impl Dispatch {
+    pub(super) fn new(settings: Settings, pool: PoolConfig) -> Self {
+        let machine_config = machine_config(&settings, pool.pipelining);
+        Self {
+            settings: Arc::new(settings),
+            state: Mutex::new(State {
+                pool: Pool::new(pool),
+                doors: BTreeMap::new(),
+                machine_config,
+                alarm_at: None,
+                runtime: None,
+            }),
+            alarm: Arc::new(Notify::new()),
+        }
+    }
+
+    /// Hands a request in. Its exchange learns the ticket before anybody else can.
+    pub(super) fn submit(self: &Arc<Self>, now: Instant, request: Box<Outgoing>) {
+        let mut state = self.lock();
+        let exchange = Arc::clone(&request.exchange);
+        let origin = Arc::clone(&request.origin);
+        let deadline = request.queue_deadline();
+        let ticket = state.pool.submit(now, &origin, request, deadline);
+        let cancelled = ticket.and_then(|ticket| match exchange.wait_with(ticket) {
+            true => None,
+            false => state.pool.cancel(now, ticket),
+        });
+        self.finish(state, None);
+        drop(cancelled);
+    }
+
+    /// Hands a request in again that `avoid` has given back unprocessed.
+    pub(super) fn resubmit(
+        self: &Arc<Self>,
+        now: Instant,
+        request: Box<Outgoing>,
+        avoid: ConnectionId,
+    ) {
+        let mut state = self.lock();
+        let exchange = Arc::clone(&request.exchange);
+        let origin = Arc::clone(&request.origin);
+        let deadline = request.queue_deadline();
+        let ticket = state.pool.resubmit(now, &origin, request, deadline, avoid);
+        let cancelled = ticket.and_then(|ticket| match exchange.wait_with(ticket) {
+            true => None,
+            false => state.pool.cancel(now, ticket),
+        });
+        self.finish(state, None);
+        drop(cancelled);
+    }
+
+    /// Takes a request out of its line. `None`: it does not wait any more.
+    pub(super) fn cancel(self: &Arc<Self>, ticket: Ticket) -> Option<Box<Outgoing>> {
+        let mut state = self.lock();
+        let cancelled = state.pool.cancel(Instant::now(), ticket);
+        self.finish(state, None);
+        cancelled
+    }
+
+    /// An attempt became a connection behind `door`.
+    pub(super) fn connected(
+        self: &Arc<Self>,
+        attempt: AttemptId,
+        multiplexing: Multiplexing,
+        capacity: Capacity,
+        door: &Arc<Door>,
+    ) -> Option<ConnectionId> {
+        let mut state = self.lock();
+        let now = Instant::now();
+        let id = state
+            .pool
+            .handle_connected(now, attempt, multiplexing, capacity);
+        if let Some(id) = id {
+            state.doors.insert(id, Arc::clone(door));
+        }
+        self.finish(state, None);
+        id
+    }
+
+    /// An attempt failed.
+    pub(super) fn attempt_failed(self: &Arc<Self>, attempt: AttemptId, error: Error) {
+        let mut state = self.lock();
+        state.pool.handle_attempt_failed(Instant::now(), attempt);
+        self.finish(state, Some(Arc::new(error)));
+    }
+
+    /// A connection's report after a turn.
+    pub(super) fn report(self: &Arc<Self>, now: Instant, id: ConnectionId, capacity: Capacity) {
+        let mut state = self.lock();
+        state.pool.handle_capacity(now, id, capacity);
+        self.finish(state, None);
+    }
+
+    /// A connection is gone.
+    pub(super) fn closed(self: &Arc<Self>, id: ConnectionId) {
+        let mut state = self.lock();
+        state.doors.remove(&id);
+        state.pool.handle_closed(Instant::now(), id);
+        self.finish(state, None);
+    }
+
+    /// Fails what waits; connections finish what they have.
+    pub(super) fn shut_down(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.pool.shut_down();
+        self.finish(state, None);
+    }
+
+    /// Carries out the pool's deadlines; returns the next one.
+    fn handle_timeout(self: &Arc<Self>) -> Option<Instant> {
+        let mut state = self.lock();
+        state.pool.handle_timeout(Instant::now());
+        state.alarm_at = state.pool.next_deadline();
+        let next = state.alarm_at;
+        self.finish(state, None);
+        next
+    }
+
+    pub(super) fn pipelining(&self) -> u32 {
+        self.lock().pool.config().pipelining
+    }
+
+    pub(super) fn set_pipelining(&self, pipelining: u32) {
+        let mut state = self.lock();
+        state.pool.set_pipelining(pipelining);
+        state.machine_config = machine_config(&self.settings, pipelining.max(1));
+    }
+
+    pub(super) fn max_concurrent_streams(&self) -> u32 {
+        self.settings.config.limits.concurrent_streams_max
+    }
+
+    pub(super) fn machine_config(&self) -> Arc<Config> {
+        Arc::clone(&self.lock().machine_config)
+    }
+
+    pub(super) fn stats(&self) -> Vec<OriginStats> {
+        self.lock().pool.stats(Instant::now())
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        self.lock().pool.totals()
+    }
+
+    /// Turns actions into effects, gives the lock back, and lets the effects happen. `error` is
+    /// why an attempt failed, where that is what has just been told.
+    fn finish(self: &Arc<Self>, mut state: MutexGuard<'_, State>, error: Option<Arc<Error>>) {
+        let mut effects = Effects::default();
+        while let Some(action) = state.pool.poll_action() {
+            match action {
+                Action::Dispatch {
+                    request,
+                    connection,
+                } => match state.doors.get(&connection) {
+                    Some(door) => effects.put(door, request),
+                    // The connection's task ended between two locks: `handle_closed` follows.
+                    None => effects.failed.push((request, Failure::AttemptFailed)),
+                },
+                Action::Open { origin, attempt } => {
+                    if let Some(origin) = state.pool.origin(origin) {
+                        effects.opens.push((origin.clone(), attempt));
+                    }
+                }
+                Action::Fail { request, why } => effects.failed.push((request, why)),
+                Action::Close { connection } => {
+                    effects.closes.extend(state.doors.get(&connection).cloned());
+                }
+            }
+        }
+        state.plan_alarm(&mut effects);
+        drop(state);
+        self.carry_out(effects, error);
+    }
+
+    fn carry_out(self: &Arc<Self>, effects: Effects, error: Option<Arc<Error>>) {
+        for door in effects.first.into_iter().chain(effects.more) {
+            door.signals.ready(INBOX);
+        }
+        for door in effects.closes {
+            door.signals.stop(Stop::Drain);
+        }
+        for (request, why) in effects.failed {
+            request.fail(failure(why, error.as_ref()));
+        }
+        if let Some(runtime) = effects.watch {
+            let (weak, alarm) = (Arc::downgrade(self), Arc::clone(&self.alarm));
+            runtime.spawn(watch(weak, alarm));
+        }
+        if effects.hurry {
+            self.alarm.notify_one();
+        }
+        for (origin, attempt) in effects.opens {
+            match &effects.runtime {
+                Some(runtime) => {
+                    runtime.spawn(attempt::run(self, origin, attempt));
+                }
+                None => self.attempt_failed(
+                    attempt,
+                    Error::config("a request must be sent from within a tokio runtime"),
+                ),
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Dispatch {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        for door in state.doors.values() {
+            door.signals.stop(Stop::Drain);
+        }
+        self.alarm.notify_one();
+    }
+}
+
+impl fmt::Debug for Dispatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatch")
+            .field("origins", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// Sees to it that somebody looks at the pool when its next deadline is due.
+    fn plan_alarm(&mut self, effects: &mut Effects) {
+        if !effects.opens.is_empty() || self.runtime.is_none() {
+            // The runtime of whoever is here; a future may also be dropped outside of one.
+            if let Ok(runtime) = Handle::try_current() {
+                self.runtime = Some(runtime);
+            }
+            effects.runtime.clone_from(&self.runtime);
+        }
+        let Some(deadline) = self.pool.next_deadline() else {
+            return;
+        };
+        match self.alarm_at {
+            Some(at) if at <= deadline => {}
+            Some(_) => {
+                self.alarm_at = Some(deadline);
+                effects.hurry = true;
+            }
+            None => {
+                effects.watch.clone_from(&self.runtime);
+                if effects.watch.is_some() {
+                    self.alarm_at = Some(deadline);
+                }
+            }
+        }
+    }
+}
+
+impl Effects {
+    fn put(&mut self, door: &Arc<Door>, request: Box<Outgoing>) {
+        let mut inbox = door.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.push(request);
+        if inbox.len() > 1 && self.knows(door) {
+            return;
+        }
+        drop(inbox);
+        match &self.first {
+            None => self.first = Some(Arc::clone(door)),
+            Some(_) => self.more.push(Arc::clone(door)),
+        }
+    }
+    fn knows(&self, door: &Arc<Door>) -> bool {
+        let is = |other: &Arc<Door>| Arc::ptr_eq(other, door);
+        self.first.as_ref().is_some_and(is) || self.more.iter().any(is)
+    }
+}
+
+/// Looks at the pool when a deadline is due, until the client is gone.
+async fn watch(dispatch: Weak<Dispatch>, alarm: Arc<Notify>) {
+    let mut guard = WatchGuard(dispatch);
+    while let Some(dispatch) = guard.0.upgrade() {
+        let next = dispatch.handle_timeout();
+        drop(dispatch);
+        let Some(next) = next else {
+            guard.0 = Weak::new();
+            return;
+        };
+        tokio::select! {
+            () = tokio::time::sleep_until(next.into()) => {}
+            () = alarm.notified() => {}
+        }
+    }
+}
+
+/// A watching task that its runtime drops must not be taken for one that watches.
+struct WatchGuard(Weak<Dispatch>);
+
+impl Drop for WatchGuard {
+    fn drop(&mut self) {
+        if let Some(dispatch) = self.0.upgrade() {
+            dispatch.lock().alarm_at = None;
+        }
+    }
+}
+
+fn machine_config(settings: &Settings, pipelining: u32) -> Arc<Config> {
+    let ClientConfig {
+        mut limits,
+        timeouts,
+        windows,
+    } = settings.config.clone();
+    limits.pipelining = pipelining;
+    Arc::new(Config {
+        limits,
+        timeouts,
+        windows,
+        extended_connect: false,
+    })
+}
+
+fn failure(why: Failure, error: Option<&Arc<Error>>) -> Error {
+    match (why, error) {
+        (Failure::AttemptFailed, Some(error)) => {
+            Error::new(error.kind(), error.origin(), Retry::Safe)
+                .with_text(error.to_string())
+                .with_source(Arc::clone(error))
+        }
+        (Failure::AttemptFailed, None) => {
+            Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
+        }
+        (Failure::QueueTimeout(reason), _) => {
+            Error::new(ErrorKind::Timeout, Fault::Us, Retry::Safe)
+                .with_text(format!("waited too long in line: {}", reason.text()))
+                .with_wait_reason(reason)
+        }
+        (Failure::QueueFull(waiting), _) => Error::new(ErrorKind::Refused, Fault::Us, Retry::Safe)
+            .with_text(format!("{waiting} requests wait at this origin already")),
+        (Failure::ShutDown, _) => Error::cancelled("the client is shut down"),
+    }
+}

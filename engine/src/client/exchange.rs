@@ -1,0 +1,206 @@
+//! One request on its way and the place where its response arrives. The connection's task puts
+//! the outcome there, the user's future takes it; either may go first, and either may vanish.
+
+use super::dispatch::Dispatch;
+use crate::body::Body;
+use crate::driver::signals::Signals;
+use crate::error::Error;
+use http::Response;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use trunkline_core::http::RequestHead;
+use trunkline_core::pool::{Origin, Ticket};
+
+/// Sends of one request, the first included (RFC 9113 section 8.7 sets no bound; a peer that
+/// refuses three times is not going to change its mind at once).
+pub(super) const TRIES_MAX: u32 = 3;
+
+/// A callback for 1xx responses.
+pub(super) type OnInterim = Box<dyn Fn(Response<()>) + Send + Sync>;
+
+/// A request between the user and the wire. Dropping it settles its exchange: none is ever lost.
+pub(super) struct Outgoing {
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) origin: Arc<Origin>,
+    pub(super) head: RequestHead,
+    pub(super) body: Body,
+    pub(super) on_interim: Option<OnInterim>,
+    /// Times it was put on a connection.
+    pub(super) tries: u32,
+    pub(super) wait_until: Option<Instant>,
+    pub(super) total_until: Option<Instant>,
+}
+
+impl Outgoing {
+    /// When it must have left the line.
+    pub(super) fn queue_deadline(&self) -> Option<Instant> {
+        self.wait_until.into_iter().chain(self.total_until).min()
+    }
+    /// Tells the user that it failed.
+    pub(super) fn fail(self: Box<Self>, error: Error) {
+        let error = error.with_tries(self.tries);
+        self.exchange.settle(Err(error));
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        // Only the first outcome counts: after a response this does nothing.
+        self.exchange.settle_lost();
+    }
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outgoing")
+            .field("origin", &self.origin)
+            .field("tries", &self.tries)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a response arrives.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    outcome: Option<Result<Response<Body>, Error>>,
+    settled: bool,
+    /// The user's future was dropped.
+    abandoned: bool,
+    waker: Option<Waker>,
+    ticket: Option<Ticket>,
+    /// The connection it is on, with its slot there.
+    on: Option<(Arc<Signals>, u32)>,
+}
+
+impl Exchange {
+    /// It waits in line. False: nobody waits for it any more.
+    pub(super) fn wait_with(&self, ticket: Ticket) -> bool {
+        let mut state = self.lock();
+        state.ticket = Some(ticket);
+        !state.abandoned
+    }
+    /// It goes onto a connection. False: nobody waits for it any more.
+    pub(super) fn board(&self, signals: &Arc<Signals>, slot: u32) -> bool {
+        let mut state = self.lock();
+        if state.abandoned {
+            return false;
+        }
+        state.ticket = None;
+        state.on = Some((Arc::clone(signals), slot));
+        true
+    }
+    /// It came off a connection unanswered. False: nobody waits for it any more.
+    pub(super) fn unboard(&self) -> bool {
+        let mut state = self.lock();
+        state.on = None;
+        !state.abandoned
+    }
+    /// Whether the user's future was dropped before the response.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.lock().abandoned
+    }
+    /// The outcome, once: later ones are dropped. Gives it back when nobody waits for it.
+    pub(super) fn settle(&self, outcome: Result<Response<Body>, Error>) {
+        let mut state = self.lock();
+        if state.settled {
+            return;
+        }
+        state.settled = true;
+        state.on = None;
+        let (unwanted, waker) = match state.abandoned {
+            true => (Some(outcome), None),
+            false => {
+                state.outcome = Some(outcome);
+                (None, state.waker.take())
+            }
+        };
+        drop(state);
+        // A body dropped here leaves notes of its own: not under our lock.
+        drop(unwanted);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+    fn settle_lost(&self) {
+        if !self.lock().settled {
+            self.settle(Err(Error::cancelled(
+                "the request was given up: its task or its runtime is gone",
+            )));
+        }
+    }
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The response to come. Dropping it takes the request out of its line, or resets the exchange.
+#[must_use = "the response comes by awaiting this; dropping it cancels the request"]
+#[derive(Debug)]
+pub struct ResponseFuture {
+    dispatch: Arc<Dispatch>,
+    exchange: Arc<Exchange>,
+    done: bool,
+}
+
+impl ResponseFuture {
+    pub(super) fn new(dispatch: Arc<Dispatch>, exchange: Arc<Exchange>) -> Self {
+        Self {
+            dispatch,
+            exchange,
+            done: false,
+        }
+    }
+    /// One that has failed before it began.
+    pub(super) fn failed(dispatch: Arc<Dispatch>, error: Error) -> Self {
+        let exchange = Arc::new(Exchange::default());
+        exchange.settle(Err(error));
+        Self::new(dispatch, exchange)
+    }
+}
+
+impl Future for ResponseFuture {
+    type Output = Result<Response<Body>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.exchange.lock();
+        if let Some(outcome) = state.outcome.take() {
+            drop(state);
+            self.done = true;
+            return Poll::Ready(outcome);
+        }
+        match &mut state.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for ResponseFuture {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let mut state = self.exchange.lock();
+        state.abandoned = true;
+        let (ticket, on) = (state.ticket.take(), state.on.take());
+        let unread = state.outcome.take();
+        drop(state);
+        drop(unread);
+        match (on, ticket) {
+            (Some((signals, slot)), _) => signals.ready(slot),
+            (None, Some(ticket)) => drop(self.dispatch.cancel(ticket)),
+            (None, None) => {}
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A request being made: what cannot be sent is refused here, before anything waits for it, with
+//! what is wrong and what is allowed.
+
+use super::compose;
+use super::dispatch::Dispatch;
+use super::exchange::{Exchange, OnInterim, Outgoing, ResponseFuture};
+use crate::body::Body;
+use crate::error::Error;
+use http::header::{HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request, Response, Uri};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trunkline_core::pool::{Origin, Protocols, Scheme};
+
+/// A request being made; [`send`](Self::send) sends it.
+#[must_use = "a request does nothing until it is sent"]
+pub struct RequestBuilder {
+    dispatch: Arc<Dispatch>,
+    parts: Result<Parts, Error>,
+    body: Body,
+    on_interim: Option<OnInterim>,
+    total: Option<Duration>,
+}
+
+impl RequestBuilder {
+    pub(super) fn new(dispatch: Arc<Dispatch>, method: Method, url: &str) -> Self {
+        let parts = url
+            .parse::<Uri>()
+            .map_err(|error| {
+                Error::config(format!(
+                    "the URL {url:?} cannot be parsed; it must be like https://host:port/path"
+                ))
+                .with_source(error)
+            })
+            .map(|uri| {
+                let (mut parts, ()) = Request::new(()).into_parts();
+                parts.method = method;
+                parts.uri = uri;
+                parts
+            });
+        Self {
+            dispatch,
+            parts,
+            body: Body::empty(),
+            on_interim: None,
+            total: None,
+        }
+    }
+    /// Adds a field. What is not a field name or value is an error of `send`.
+    pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
+        let (name, value) = (name.as_ref(), value.as_ref());
+        self.parts = self.parts.and_then(|mut parts| {
+            let wrong = |what: &str| {
+                Error::config(format!(
+                    "the {what} of the field {name:?} has a character that is not allowed there"
+                ))
+            };
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
+            let value = HeaderValue::from_bytes(value).map_err(|_| wrong("value"))?;
+            parts.headers.append(name, value);
+            Ok(parts)
+        });
+        self
+    }
+    /// The body: bytes, text, or a [`Body`] that streams.
+    pub fn body(mut self, body: impl Into<Body>) -> Self {
+        self.body = body.into();
+        self
+    }
+    /// Called with every 1xx response, on the connection's task: it must not block.
+    pub fn on_interim(mut self, call: impl Fn(Response<()>) + Send + Sync + 'static) -> Self {
+        self.on_interim = Some(Box::new(call));
+        self
+    }
+    /// How long all of it may take, in place of the client's setting.
+    pub fn timeout(mut self, total: Duration) -> Self {
+        self.total = Some(total);
+        self
+    }
+    /// Sends it. The response's body streams: unread bytes hold the peer back.
+    ///
+    /// # Errors
+    /// See [`Error`](crate::Error): `kind` says what, `origin` whose doing, `retry` whether the
+    /// same request may be sent again.
+    pub fn send(self) -> ResponseFuture {
+        match self.parts {
+            Ok(parts) => {
+                let extra = Extra {
+                    on_interim: self.on_interim,
+                    total: self.total,
+                };
+                send(&self.dispatch, parts, self.body, Some(extra))
+            }
+            Err(error) => ResponseFuture::failed(self.dispatch, error),
+        }
+    }
+}
+
+impl fmt::Debug for RequestBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBuilder")
+            .field("parts", &self.parts)
+            .field("body", &self.body)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What only [`RequestBuilder`] can say.
+pub(super) struct Extra {
+    on_interim: Option<OnInterim>,
+    total: Option<Duration>,
+}
+
+/// Sends a request whose parts are complete.
+pub(super) fn send(
+    dispatch: &Arc<Dispatch>,
+    parts: Parts,
+    body: Body,
+    extra: Option<Extra>,
+) -> ResponseFuture {
+    let protocols = dispatch.settings.protocols;
+    let made = origin_of(&parts, protocols)
+        .and_then(|origin| Ok((origin, compose::request_head(&parts, &body)?)));
+    let (origin, head) = match made {
+        Ok(made) => made,
+        Err(error) => return ResponseFuture::failed(Arc::clone(dispatch), error),
+    };
+    let timeouts = &dispatch.settings.timeouts;
+    let (on_interim, total) = extra.map_or((None, None), |extra| (extra.on_interim, extra.total));
+    let exchange = Arc::new(Exchange::default());
+    let now = Instant::now();
+    let request = Outgoing {
+        exchange: Arc::clone(&exchange),
+        origin: Arc::new(origin),
+        head,
+        body,
+        on_interim,
+        tries: 0,
+        wait_until: timeouts.queue.map(|queue| now + queue),
+        total_until: total.or(timeouts.total).map(|total| now + total),
+    };
+    dispatch.submit(now, Box::new(request));
+    ResponseFuture::new(Arc::clone(dispatch), exchange)
+}
+
+fn origin_of(parts: &Parts, protocols: Protocols) -> Result<Origin, Error> {
+    let uri = &parts.uri;
+    if parts.method == Method::CONNECT {
+        return Err(Error::config(
+            "the method is CONNECT; a client sends it to proxies only, by itself",
+        ));
+    }
+    let scheme = match uri.scheme_str() {
+        Some("http") => Scheme::Http,
+        Some("https") => Scheme::Https,
+        Some(other) => {
+            return Err(Error::config(format!(
+                "the URL {uri} has the scheme {other}; it must be http or https"
+            )));
+        }
+        None => {
+            return Err(Error::config(format!(
+                "the URL {uri} has no scheme; it must begin with http:// or https://"
+            )));
+        }
+    };
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    if authority.contains('@') {
+        // RFC 9110 section 4.2.4: not in http and https URLs. The credentials are not repeated.
+        return Err(Error::config(
+            "the URL has credentials before its host; they belong in an authorization field",
+        ));
+    }
+    let host = uri.host().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() {
+        return Err(Error::config(format!("the URL {uri} has no host")));
+    }
+    let port = match uri.port() {
+        None if authority.ends_with(':') => scheme.default_port(),
+        None if authority
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| !port.ends_with(']') && port.parse::<u16>().is_err()) =>
+        {
+            return Err(Error::config(format!(
+                "the URL {uri} has no usable port; it must be from 1 to 65535"
+            )));
+        }
+        None => scheme.default_port(),
+        Some(port) => port.as_u16(),
+    };
+    if port == 0 {
+        return Err(Error::config(format!(
+            "the URL {uri} has the port 0; it must be from 1 to 65535"
+        )));
+    }
+    Ok(Origin::new(scheme, host, port, protocols))
+}

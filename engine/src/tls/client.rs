@@ -1,0 +1,181 @@
+//! Whom a client believes and who it says it is. One rustls configuration per set of versions to
+//! offer, made when the first https connection needs it: reading the platform's roots costs
+//! milliseconds.
+
+use crate::error::Error;
+use rustls::ClientConfig;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use trunkline_core::pool::Protocols;
+
+/// A client's TLS settings. Default: the platform's roots, no certificate of our own.
+#[derive(Debug, Default)]
+pub struct ClientTls {
+    extra_roots: Vec<CertificateDer<'static>>,
+    platform_roots: PlatformRoots,
+    identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+    insecure: bool,
+    configs: Mutex<BTreeMap<Protocols, Arc<ClientConfig>>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum PlatformRoots {
+    #[default]
+    Believed,
+    Ignored,
+}
+
+impl ClientTls {
+    /// The platform's roots, no certificate of our own.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Believes this root (DER) too.
+    #[must_use]
+    pub fn root(mut self, root: CertificateDer<'static>) -> Self {
+        self.extra_roots.push(root);
+        self
+    }
+    /// Believes the roots given by [`root`](Self::root) and no other.
+    #[must_use]
+    pub fn only_given_roots(mut self) -> Self {
+        self.platform_roots = PlatformRoots::Ignored;
+        self
+    }
+    /// Shows this certificate chain (our own first) to servers that ask for one.
+    #[must_use]
+    pub fn identity(
+        mut self,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Self {
+        self.identity = Some((chain, key));
+        self
+    }
+    /// Believes every certificate. Whoever is on the path can read and change everything: for
+    /// tests on your own machine only.
+    #[must_use]
+    pub fn insecure(mut self) -> Self {
+        self.insecure = true;
+        self
+    }
+
+    /// What rustls needs to offer `protocols`.
+    pub(crate) fn config(&self, protocols: Protocols) -> Result<Arc<ClientConfig>, Error> {
+        let mut configs = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = configs.get(&protocols) {
+            return Ok(Arc::clone(config));
+        }
+        let config = Arc::new(self.make(protocols)?);
+        configs.insert(protocols, Arc::clone(&config));
+        Ok(config)
+    }
+
+    fn make(&self, protocols: Protocols) -> Result<ClientConfig, Error> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let verifier = self.verifier(&provider)?;
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Error::config("TLS cannot be set up").with_source(error))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let mut config = match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => builder
+                .with_client_auth_cert(chain.clone(), key.clone_key())
+                .map_err(|error| {
+                    Error::config("the client certificate and its key cannot be used together")
+                        .with_source(error)
+                })?,
+        };
+        // RFC 7301: in order of preference.
+        let offered: &[&[u8]] = match protocols {
+            Protocols::H2AndH1 => &[b"h2", b"http/1.1"],
+            Protocols::H1Only => &[b"http/1.1"],
+            Protocols::H2Only => &[b"h2"],
+        };
+        config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
+        config.resumption = Resumption::in_memory_sessions(SESSIONS_MAX);
+        Ok(config)
+    }
+
+    fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+        if self.insecure {
+            return Ok(Arc::new(BelievesAll(Arc::clone(provider))));
+        }
+        let roots = self.extra_roots.iter().cloned();
+        if self.platform_roots == PlatformRoots::Believed {
+            let provider = Arc::clone(provider);
+            let verifier =
+                rustls_platform_verifier::Verifier::new_with_extra_roots(roots, provider);
+            return verifier
+                .map(|verifier| Arc::new(verifier) as Arc<dyn ServerCertVerifier>)
+                .map_err(|error| {
+                    Error::config(
+                        "the platform has no usable root certificates; install them \
+                         (ca-certificates) or give roots of your own",
+                    )
+                    .with_source(error)
+                });
+        }
+        let mut store = RootCertStore::empty();
+        for root in roots {
+            store.add(root).map_err(|error| {
+                Error::config("a root certificate cannot be used").with_source(error)
+            })?;
+        }
+        WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider))
+            .build()
+            .map(|verifier| verifier as Arc<dyn ServerCertVerifier>)
+            .map_err(|error| Error::config("no root certificate was given").with_source(error))
+    }
+}
+
+/// The verifier behind [`ClientTls::insecure`]: signatures are checked, names and chains are not.
+#[derive(Debug)]
+struct BelievesAll(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for BelievesAll {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Sessions kept for resumption, over all servers.
+const SESSIONS_MAX: usize = 256;
