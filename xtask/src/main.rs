@@ -1,2 +1,66 @@
-//! Binary.
-fn main() {}
+//! What the Makefile calls. Each command installs the tools it needs (`tools.rs`) or says in one
+//! sentence what is missing and how to get it.
+
+mod bench;
+mod conform;
+mod demo;
+mod fuzz;
+mod ready;
+mod tidy;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
+
+  demo           start a server and send it 2,000 concurrent requests
+  test           every test of the workspace
+  ready          everything that CI runs
+  tidy           the rules of structure
+  conform        h2spec and httpwg against our server
+  bench [NAME]   measure (server)
+  fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
+  docs           the rustdoc of the workspace";
+
+/// One sentence: what went wrong and what to do.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = match args.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("", &[][..]),
+    };
+    let outcome = match command {
+        "demo" => demo::demo(),
+        "test" => ready::test(),
+        "ready" => ready::ready(),
+        "tidy" => tidy::run(&root()),
+        "conform" => conform::conform(rest),
+        "bench" => bench::bench(rest),
+        "fuzz" => fuzz::fuzz(rest),
+        "docs" => ready::docs(),
+        "" | "help" | "--help" | "-h" => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        other => {
+            eprintln!("xtask: no command '{other}'\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("xtask {command}: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The project's root.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,13 @@
+# Every target is one line and installs what it needs itself, or says what is missing.
+XTASK = cargo run -q -p xtask --
+
+.PHONY: demo test ready tidy conform bench bench-server fuzz docs
+demo: ; @$(XTASK) demo
+test: ; @$(XTASK) test
+ready: ; @$(XTASK) ready
+tidy: ; @$(XTASK) tidy
+conform: ; @$(XTASK) conform
+bench: ; @$(XTASK) bench
+bench-server: ; @$(XTASK) bench server
+fuzz: ; @$(XTASK) fuzz
+docs: ; @$(XTASK) docs

@@ -1,0 +1,52 @@
+//! Replays every seed of `fuzz/seeds` through the bodies of the fuzz targets.
+
+use std::path::Path;
+use trunkline_testkit::fuzz::TARGETS;
+
+fn replay(name: &str) {
+    let (_, body) = TARGETS
+        .iter()
+        .find(|(target, _)| *target == name)
+        .expect("a target of this name");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fuzz/seeds")
+        .join(name);
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).expect("seeds").flatten() {
+        let data = std::fs::read(entry.path()).expect("a seed");
+        eprintln!("{name}: {}", entry.file_name().to_string_lossy());
+        body(&data);
+        // The same bytes, cut at every one: the first control byte is 1.
+        let control = usize::from(data.first().copied().unwrap_or(0));
+        if let Some(wire) = data.get(1 + control..) {
+            body(&[&[1, 1], wire].concat());
+        }
+        count += 1;
+    }
+    assert!(count > 0, "{} holds no seed", folder.display());
+}
+
+#[test]
+fn seeds_of_h2_frames_hold() {
+    replay("h2_frames");
+}
+#[test]
+fn seeds_of_hpack_hold() {
+    replay("hpack");
+}
+#[test]
+fn seeds_of_h1_heads_hold() {
+    replay("h1_head");
+}
+#[test]
+fn seeds_of_h1_bodies_hold() {
+    replay("h1_body");
+}
+#[test]
+fn seeds_of_h2_servers_hold() {
+    replay("h2_conn_server");
+}
+#[test]
+fn seeds_of_h2_clients_hold() {
+    replay("h2_conn_client");
+}

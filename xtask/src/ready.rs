@@ -1,0 +1,45 @@
+//! `test`, `docs`, and `ready`: everything that CI runs, in the order in which failures are cheap.
+
+use crate::tools::{self, cargo, run};
+use crate::{Outcome, conform, root, tidy};
+use std::process::Command;
+
+/// Every test of the workspace, foreign peers included where they are installed.
+pub(crate) fn test() -> Outcome {
+    tools::ensure_or_say(tools::PEERS);
+    run(&mut cargo(&["test", "--workspace"]))
+}
+
+/// The rustdoc of the workspace; a warning fails.
+pub(crate) fn docs() -> Outcome {
+    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn step(name: &str, carry_out: impl FnOnce() -> Outcome) -> Outcome {
+    eprintln!("== {name}");
+    carry_out().map_err(|why| format!("{name}: {why}"))
+}
+
+/// Everything, cheapest first; stops at the first failure.
+pub(crate) fn ready() -> Outcome {
+    step("fmt", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
+    step("tidy", || tidy::run(&root()))?;
+    step("typos", || run(&mut Command::new(tools::TYPOS.ensure()?)))?;
+    step("clippy", || {
+        let lint = [
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ];
+        run(&mut cargo(&lint))
+    })?;
+    step("test", test)?;
+    step("docs", docs)?;
+    step("deny", || {
+        run(Command::new(tools::DENY.ensure()?).args(["check", "--hide-inclusion-graph"]))
+    })?;
+    step("conform", || conform::conform(&[]))
+}

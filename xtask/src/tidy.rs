@@ -1,0 +1,79 @@
+//! The rules of structure, as a test: layers, sizes, names, dead files, and documents that say
+//! what is true. Each rule is a pure function of the [`Tree`], so that its tests can feed it a
+//! tree of a few lines and prove that it can fail.
+
+mod dead;
+mod docs;
+mod layers;
+mod names;
+mod requirements;
+mod rust;
+mod sizes;
+mod tree;
+
+use crate::Outcome;
+use std::fmt;
+use std::path::Path;
+use tree::Tree;
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    /// The file, from the project's root.
+    path: String,
+    /// The line, counted from 1; 0 for the file as a whole.
+    line: usize,
+    /// What is wrong and what is allowed.
+    text: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, text: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            text: text.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.text)
+    }
+}
+
+/// Every rule over one tree.
+fn findings(tree: &Tree) -> Vec<Finding> {
+    let (sources, mut found) = rust::parse(tree);
+    found.extend(layers::check_core(&sources));
+    found.extend(layers::check_crates(tree));
+    found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
+    found.extend(names::check(tree, &sources));
+    found.extend(dead::check_sources(&sources));
+    found.extend(dead::check_documents(tree));
+    found.extend(docs::check(tree));
+    found.extend(requirements::check(tree));
+    found.sort();
+    found
+}
+
+/// Prints what is wrong with the project at `root`.
+pub(crate) fn run(root: &Path) -> Outcome {
+    let tree = Tree::read(root)?;
+    let found = findings(&tree);
+    for finding in &found {
+        eprintln!("{finding}");
+    }
+    match found.len() {
+        0 => {
+            println!("tidy: {} files, nothing to say", tree.len());
+            Ok(())
+        }
+        count => Err(format!("{count} rules are broken")),
+    }
+}
+
+#[cfg(test)]
+#[path = "tidy_test.rs"]
+mod tidy_test;

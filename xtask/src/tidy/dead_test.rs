@@ -1,0 +1,53 @@
+use super::{check_documents, check_sources};
+use crate::tidy::rust::parse;
+use crate::tidy::tree::Tree;
+
+fn dead(files: &[(&str, &str)]) -> Vec<String> {
+    let (sources, _) = parse(&Tree::of(files));
+    check_sources(&sources)
+        .into_iter()
+        .map(|finding| finding.path)
+        .collect()
+}
+
+#[test]
+fn a_file_that_no_module_declares_is_found() {
+    let files = [
+        ("a/src/lib.rs", "mod one;"),
+        ("a/src/one.rs", "mod deep;"),
+        ("a/src/one/deep.rs", ""),
+        ("a/src/two.rs", ""),
+        ("a/src/deep.rs", ""),
+    ];
+    assert_eq!(dead(&files), ["a/src/deep.rs", "a/src/two.rs"]);
+}
+
+#[test]
+fn path_attributes_and_roots_are_followed() {
+    let files = [
+        (
+            "a/src/main.rs",
+            "#[cfg(test)] #[path = \"main_test.rs\"] mod main_test;",
+        ),
+        ("a/src/main_test.rs", ""),
+        ("a/tests/whole.rs", ""),
+        ("a/examples/demo.rs", ""),
+    ];
+    assert_eq!(dead(&files), Vec::<String>::new());
+}
+
+#[test]
+fn orphans_and_dead_links_between_documents_are_found() {
+    let tree = Tree::of(&[
+        (
+            "README.md",
+            "[a](docs/a.md#part) [site](https://example.org) [no](docs/none.md)",
+        ),
+        ("docs/a.md", "[up](../README.md) [folder](../docs)"),
+        ("docs/b.md", ""),
+    ]);
+    let found = check_documents(&tree);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].text.contains("docs/none.md"));
+    assert_eq!(found[1].path, "docs/b.md");
+}

@@ -1,0 +1,59 @@
+use super::{check_limits, check_paths, check_tests};
+use crate::tidy::tree::Tree;
+
+const HEAD: &str = "| id | promise | test |\n|---|---|---|\n";
+
+#[test]
+fn a_path_of_the_where_is_table_that_does_not_exist_is_found() {
+    let table = "## Where is ...?\n\n| q | place |\n|---|---|\n| a | `core/src/h2/frame/*.rs` -> `gone.rs` |\n\n## Else\n| `not/checked.rs` |\n";
+    let tree = Tree::of(&[
+        ("ARCHITECTURE.md", table),
+        ("core/src/h2/frame/data.rs", ""),
+    ]);
+    let found = check_paths(&tree);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].text.contains("gone.rs"));
+    assert_eq!(found[0].line, 5);
+}
+
+#[test]
+fn a_document_without_the_table_is_found() {
+    assert_eq!(
+        check_paths(&Tree::of(&[("ARCHITECTURE.md", "# Shape")])).len(),
+        1
+    );
+}
+
+#[test]
+fn a_promise_needs_a_row_and_a_test_that_exists_or_todo() {
+    let text = format!(
+        "{HEAD}| C1 | two gates | `a.rs::in_flight` |\n| C2 | one session | todo |\n| C3 | x | `a.rs::gone` |\n| C4 | x | |\n"
+    );
+    let tree = Tree::of(&[("p.md", &text), ("a.rs", "#[test]\nfn in_flight() {}\n")]);
+    let ids: Vec<String> = ["C1", "C2", "C3", "C4", "C5"].map(str::to_owned).to_vec();
+    let found = check_tests(&tree, "p.md", &ids);
+    let texts: Vec<&str> = found.iter().map(|finding| finding.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "C3: `a.rs` has no function `gone`",
+            "C4 names no test and is not marked `todo`",
+            "0 rows for C5; there must be one",
+        ]
+    );
+}
+
+#[test]
+fn a_limit_that_is_not_in_the_limits_is_found() {
+    let text = format!("{HEAD}| 1 | `RESETS` and `idle` and `NOTHING` | todo |\n");
+    let tree = Tree::of(&[
+        ("docs/attacks.md", &text),
+        (
+            "core/src/limits.rs",
+            "pub const RESETS: Rate = R;\npub idle: u8,",
+        ),
+    ]);
+    let found = check_limits(&tree);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].text.contains("NOTHING"));
+}

@@ -1,0 +1,174 @@
+//! Finding and installing tools. Cargo and Go tools go to `target/tools/bin`, so that nothing
+//! outside the project changes; Debian packages are installed only for root.
+
+use crate::{Outcome, root};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A tool that is not part of the Rust toolchain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tool {
+    /// The program's name.
+    pub program: &'static str,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    /// `cargo install --locked NAME`.
+    Cargo(&'static str),
+    /// `go install PATH`.
+    Go(&'static str),
+    /// `apt-get install NAME`.
+    Debian(&'static str),
+}
+
+pub(crate) const TYPOS: Tool = Tool {
+    program: "typos",
+    source: Source::Cargo("typos-cli"),
+};
+pub(crate) const DENY: Tool = Tool {
+    program: "cargo-deny",
+    source: Source::Cargo("cargo-deny"),
+};
+pub(crate) const FUZZ: Tool = Tool {
+    program: "cargo-fuzz",
+    source: Source::Cargo("cargo-fuzz"),
+};
+pub(crate) const HTTPWG: Tool = Tool {
+    program: "httpwg",
+    source: Source::Cargo("httpwg-cli"),
+};
+pub(crate) const H2SPEC: Tool = Tool {
+    program: "h2spec",
+    source: Source::Go("github.com/summerwind/h2spec/cmd/h2spec@latest"),
+};
+/// Foreign peers of the interop tests; a test whose peer is absent says so and passes.
+pub(crate) const PEERS: &[Tool] = &[
+    debian("curl", "curl"),
+    debian("nghttp", "nghttp2-client"),
+    debian("h2load", "nghttp2-client"),
+    debian("nghttpd", "nghttp2-server"),
+    debian("nginx", "nginx-light"),
+    debian("openssl", "openssl"),
+];
+
+const fn debian(program: &'static str, package: &'static str) -> Tool {
+    Tool {
+        program,
+        source: Source::Debian(package),
+    }
+}
+
+impl Tool {
+    /// The program's path, installed first when it is absent.
+    pub(crate) fn ensure(self) -> Result<PathBuf, String> {
+        if let Some(path) = self.find() {
+            return Ok(path);
+        }
+        eprintln!("installing {} ({})", self.program, self.how());
+        self.install()?;
+        self.find()
+            .ok_or_else(|| format!("{} is still missing after: {}", self.program, self.how()))
+    }
+    /// The program's path if it is there.
+    pub(crate) fn find(self) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::iter::once(tools_dir().join("bin"))
+            .chain(std::env::split_paths(&path))
+            .map(|dir| dir.join(self.program))
+            .find(|file| file.is_file())
+    }
+    /// The command by which a person gets it.
+    pub(crate) fn how(self) -> String {
+        match self.source {
+            Source::Cargo(name) => format!("cargo install --locked {name}"),
+            Source::Go(path) => format!("go install {path}"),
+            Source::Debian(name) => format!("apt-get install {name}"),
+        }
+    }
+    fn install(self) -> Outcome {
+        let mut command = match self.source {
+            Source::Cargo(name) => {
+                let mut command = Command::new("cargo");
+                command.args(["install", "--quiet", "--locked", name, "--root"]);
+                command.arg(tools_dir());
+                command
+            }
+            Source::Go(path) => {
+                let mut command = Command::new("go");
+                command.args(["install", path]);
+                command.env("GOBIN", tools_dir().join("bin"));
+                command
+            }
+            Source::Debian(name) => {
+                if !is_root() {
+                    return Err(format!(
+                        "{} is missing; get it with: sudo {}",
+                        self.program,
+                        self.how()
+                    ));
+                }
+                let mut command = Command::new("apt-get");
+                command.args(["install", "-y", "-q", "--no-install-recommends", name]);
+                command.env("DEBIAN_FRONTEND", "noninteractive");
+                command.stdout(std::process::Stdio::null());
+                command
+            }
+        };
+        run(&mut command)
+    }
+}
+
+/// Installs what is missing of `tools`; says what it could not install and goes on.
+pub(crate) fn ensure_or_say(tools: &[Tool]) {
+    let missing: Vec<Tool> = tools
+        .iter()
+        .copied()
+        .filter(|tool| tool.find().is_none())
+        .collect();
+    if !missing.is_empty() && is_root() {
+        // A fresh machine has no package lists; a failure shows in the installs that follow.
+        let _ = Command::new("apt-get").args(["update", "-q"]).output();
+    }
+    for tool in missing {
+        if let Err(why) = tool.ensure() {
+            eprintln!("going on without {}: {why}", tool.program);
+        }
+    }
+}
+
+/// Where tools are installed.
+pub(crate) fn tools_dir() -> PathBuf {
+    root().join("target").join("tools")
+}
+
+/// Runs a command in the project's root, its output shown.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let shown = format!("{command:?}").replace('"', "");
+    let status = command
+        .current_dir(root())
+        .status()
+        .map_err(|why| format!("cannot start `{shown}`: {why}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{shown}` failed ({status})"))
+    }
+}
+
+/// A cargo command with `args`.
+pub(crate) fn cargo(args: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(args);
+    command
+}
+
+fn is_root() -> bool {
+    Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.starts_with(b"0\n"))
+}
