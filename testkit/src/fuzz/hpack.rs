@@ -2,7 +2,8 @@
 //! decodes to the same.
 
 use super::Input;
-use trunkline_core::hpack::{Decoded, Decoder, Encoder};
+use trunkline_core::hpack::decode::{Decoded, Decoder};
+use trunkline_core::hpack::encode::Encoder;
 use trunkline_core::http::Fields;
 use trunkline_core::limits::{HPACK_TABLE_BYTES_MAX, Limits};
 
