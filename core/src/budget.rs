@@ -1,6 +1,6 @@
 //! A token bucket: so many at once, so many per second after. Every flood limit is one.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Burst and refill of a [`Budget`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +33,9 @@ impl Budget {
     #[must_use]
     pub fn charge(&mut self, points: u32, now: Instant) -> bool {
         let cost = u64::from(points) * 1000;
-        if self.left_milli < cost {
-            self.refill(now);
-        }
+        // Always: a refill put off until it is needed would count the same time again behind a
+        // full burst, and let twice the burst through.
+        self.refill(now);
         if self.left_milli < cost {
             return false;
         }
@@ -50,11 +50,18 @@ impl Budget {
     }
     fn refill(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.refilled_at);
-        let back =
-            elapsed.as_millis().min(u128::from(u32::MAX)) as u64 * u64::from(self.rate.per_second);
-        if back > 0 {
-            self.left_milli = (self.left_milli + back).min(u64::from(self.rate.burst) * 1000);
-            self.refilled_at = now;
+        // Only whole milliseconds count; the rest is kept for the next time.
+        let whole_ms = elapsed.as_millis().min(u128::from(u32::MAX)) as u32;
+        if whole_ms == 0 {
+            return;
         }
+        let back = u64::from(whole_ms) * u64::from(self.rate.per_second);
+        let full = u64::from(self.rate.burst) * 1000;
+        self.left_milli = self.left_milli.saturating_add(back).min(full);
+        self.refilled_at += Duration::from_millis(u64::from(whole_ms));
     }
 }
+
+#[cfg(test)]
+#[path = "budget_test.rs"]
+mod budget_test;

@@ -216,3 +216,7 @@ pub enum Closed {
     /// We drained it: shut down, maximum age, or maximum requests.
     Drained,
 }
+
+#[cfg(test)]
+#[path = "error_test.rs"]
+mod error_test;

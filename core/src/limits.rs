@@ -229,3 +229,7 @@ pub struct Config {
     /// Server: RFC 8441 extended CONNECT is announced.
     pub extended_connect: bool,
 }
+
+#[cfg(test)]
+#[path = "limits_test.rs"]
+mod limits_test;

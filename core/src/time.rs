@@ -43,3 +43,7 @@ impl<const KINDS: usize> TimerTable<KINDS> {
         Some(kind)
     }
 }
+
+#[cfg(test)]
+#[path = "time_test.rs"]
+mod time_test;

@@ -8,6 +8,9 @@ use std::io::IoSlice;
 /// of a few KiB costs less than another slice in the system call (tens of ns against hundreds).
 pub const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
 
+/// Sent bytes that may stand in the buffer before what waits is moved over them.
+const SENT_BYTES_MAX: usize = 64 * 1024;
+
 /// Reads integers and slices from a buffer; every read says whether there was enough.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
@@ -171,7 +174,18 @@ impl Outbox {
         if self.sent == self.buffer.len() && self.large.is_empty() {
             self.buffer.clear();
             self.sent = 0;
+        } else if self.sent >= SENT_BYTES_MAX && self.sent * 2 >= self.buffer.len() {
+            self.compact();
         }
+    }
+    /// Moves what waits to the front: an outbox that is never quite empty must not keep all that
+    /// it ever sent. At most as many bytes move as were sent since the last time.
+    fn compact(&mut self) {
+        self.buffer.drain(..self.sent);
+        for large in &mut self.large {
+            large.at -= self.sent;
+        }
+        self.sent = 0;
     }
     /// Gives the memory of an idle, empty outbox back (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -183,3 +197,7 @@ impl Outbox {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "wire_test.rs"]
+mod wire_test;

@@ -1,0 +1,62 @@
+use super::*;
+use std::time::Duration;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "virtual time needs a first instant"
+)]
+fn start() -> Instant {
+    Instant::now()
+}
+
+#[test]
+fn an_empty_table_has_no_deadline() {
+    let mut timers = TimerTable::<3>::default();
+    assert_eq!(timers.next(), None);
+    assert_eq!(timers.expire(start()), None);
+}
+
+#[test]
+fn the_earliest_deadline_is_next() {
+    let t = start();
+    let mut timers = TimerTable::<3>::default();
+    timers.set(0, t + Duration::from_secs(3));
+    timers.set(2, t + Duration::from_secs(1));
+    assert_eq!(timers.next(), Some(t + Duration::from_secs(1)));
+    timers.set(2, t + Duration::from_secs(5));
+    assert_eq!(
+        timers.next(),
+        Some(t + Duration::from_secs(3)),
+        "it was moved"
+    );
+    timers.stop(0);
+    assert_eq!(timers.next(), Some(t + Duration::from_secs(5)));
+    assert_eq!(
+        (timers.get(0), timers.get(2)),
+        (None, Some(t + Duration::from_secs(5)))
+    );
+}
+
+#[test]
+fn a_deadline_expires_at_its_instant_and_once() {
+    let t = start();
+    let mut timers = TimerTable::<2>::default();
+    timers.set(1, t);
+    assert_eq!(timers.expire(t - Duration::from_nanos(1)), None);
+    assert_eq!(timers.expire(t), Some(1));
+    assert_eq!(timers.expire(t), None);
+    assert_eq!(timers.next(), None);
+}
+
+#[test]
+fn all_that_is_due_expires_one_by_one() {
+    let t = start();
+    let mut timers = TimerTable::<3>::default();
+    for kind in 0..3 {
+        timers.set(kind, t + Duration::from_secs(kind as u64));
+    }
+    let now = t + Duration::from_secs(1);
+    let due: Vec<_> = std::iter::from_fn(|| timers.expire(now)).collect();
+    assert_eq!(due, [0, 1]);
+    assert_eq!(timers.next(), Some(t + Duration::from_secs(2)));
+}
