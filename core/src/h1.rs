@@ -21,6 +21,9 @@ pub use reuse::CloseReason;
 #[path = "h1/client_test.rs"]
 mod client_test;
 #[cfg(test)]
+#[path = "h1/hostile_test.rs"]
+mod hostile_test;
+#[cfg(test)]
 #[path = "h1/script_test.rs"]
 mod script_test;
 #[cfg(test)]

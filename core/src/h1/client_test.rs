@@ -1,19 +1,510 @@
 //! The client's side: requests out, responses in.
 
+use super::CloseReason;
 use super::script_test::*;
+use crate::error::{H2Code, Misuse, Violation};
+use crate::http::{RequestHead, Side, StreamId, Token, Version};
+use crate::limits::{Config, INTERIM_RESPONSES_MAX};
+use bytes::Bytes;
+use std::time::Duration;
+
+const BY_PEER: &str = "closed ByPeer(H2Code(0))";
+
+fn get() -> RequestHead {
+    request("GET", "/x", &[])
+}
+
+fn pipelining(limit: u32) -> Script {
+    let mut config = Config::default();
+    config.limits.pipelining = limit;
+    Script::new(Side::Client, config)
+}
+
+/// What a client that sent `head` hears, the same at every split.
+#[track_caller]
+fn hears_after(head: &RequestHead, input: &str, hang_up: bool) -> Vec<String> {
+    let (heard, _) = at_every_split(Script::client, input.len(), |script| {
+        script.open(head, true);
+        script.says(input);
+        if hang_up {
+            script.hangs_up();
+        }
+    });
+    heard
+}
 
 #[test]
 fn a_response_with_content_length_leaves_the_connection_open() {
     let input = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let (heard, wrote) = at_every_split(Script::client, input.len(), |script| {
-        assert_eq!(script.open(&request("GET", "/x", &[]), true), 1);
+        assert_eq!(script.open(&get(), true), 1);
         assert_eq!(script.conn.capacity(), 0, "one exchange at a time");
         script.says(input);
         assert_eq!(script.conn.capacity(), 1, "the exchange is over");
     });
+    assert_eq!(heard, ["1 status 200", "1 body hello end"]);
+    assert_eq!(wrote, "GET /x HTTP/1.1\r\nhost: a.test\r\n\r\n");
+}
+
+#[test]
+fn a_chunked_response_comes_whole() {
+    let input = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+                 5\r\nhello\r\n6;x\r\n world\r\n0\r\nx-sum: 1\r\n\r\n";
+    assert_eq!(
+        hears_after(&get(), input, false),
+        [
+            "1 status 200",
+            "1 body hello world",
+            "1 trailers {\"x-sum\": \"1\"}"
+        ]
+    );
+}
+
+#[test]
+fn a_response_without_length_ends_with_the_connection() {
+    let input = "HTTP/1.1 200 OK\r\n\r\nhello";
+    assert_eq!(
+        hears_after(&get(), input, true),
+        ["1 status 200", "1 body hello end", BY_PEER]
+    );
+}
+
+#[test]
+fn a_body_that_the_connection_cuts_off_is_a_reset() {
+    for input in [
+        "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n",
+    ] {
+        assert_eq!(
+            hears_after(&get(), input, true),
+            [
+                "1 status 200",
+                "1 body hello",
+                "1 reset BodyTruncated",
+                "closed Transport"
+            ],
+            "{input}"
+        );
+    }
+}
+
+#[test]
+fn a_head_that_the_connection_cuts_off_is_a_reset_that_may_have_been_processed() {
+    assert_eq!(
+        hears_after(&get(), "HTTP/1.1 200 O", true),
+        ["1 reset Transport", "closed Transport"]
+    );
+}
+
+#[test]
+fn only_a_request_that_was_never_written_is_unprocessed() {
+    let mut script = pipelining(2);
+    script.open(&get(), true);
+    script.conn.open(script.now, &get(), true).unwrap();
+    script.conn.handle_close(script.now);
+    script.hears();
+    let heard = script.heard();
+    assert!(
+        heard.ends_with(&[
+            "1 reset Transport".to_owned(),
+            "2 reset Transport unprocessed".to_owned(),
+            "closed Transport".to_owned(),
+        ]),
+        "{heard:?}"
+    );
+    script.wrote();
+    script.listen();
+    assert_eq!(
+        script.wrote(),
+        "",
+        "what is called unprocessed does not go out any more"
+    );
+}
+
+#[test]
+fn a_request_of_which_one_byte_was_written_may_have_been_processed() {
+    let mut script = Script::client();
+    script.conn.open(script.now, &get(), true).unwrap();
+    script.write(1);
+    script.hangs_up();
+    assert!(script.heard().contains(&"1 reset Transport".to_owned()));
+}
+
+#[test]
+fn responses_without_a_body_end_with_their_head() {
+    let next = "HTTP/1.1 204 No Content\r\n\r\n";
+    for (method, head) in [
+        ("HEAD", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"),
+        (
+            "HEAD",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+        ),
+        ("HEAD", "HTTP/1.1 200 OK\r\n\r\n"),
+        (
+            "GET",
+            "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n",
+        ),
+        ("GET", "HTTP/1.1 204 \r\n\r\n"),
+    ] {
+        let (heard, _) = at_every_split(
+            || pipelining(2),
+            head.len(),
+            |script| {
+                script.open(&request(method, "/", &[]), true);
+                script.open(&get(), true);
+                script.says(format!("{head}{next}"));
+            },
+        );
+        assert!(
+            heard.contains(&"2 status 204 end".to_owned()),
+            "{head} {heard:?}"
+        );
+    }
+}
+
+#[test]
+fn interim_responses_come_before_the_final_one_and_are_bounded() {
+    let input = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n\
+                 HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    assert_eq!(
+        hears_after(&get(), input, false),
+        ["1 interim 100", "1 interim 103", "1 status 200 end"]
+    );
+    let flood = "HTTP/1.1 102 Processing\r\n\r\n".repeat(INTERIM_RESPONSES_MAX as usize + 1);
+    let heard = hears_after(&get(), &flood, false);
+    assert_eq!(heard.last().unwrap(), "closed ByUs(InterimTooMany)");
+}
+
+#[test]
+fn a_request_body_without_length_goes_out_chunked() {
+    let mut script = Script::client();
+    script.open(&request("POST", "/", &[]), false);
+    script.send(1, "hello", false);
+    script.send(1, "", true);
+    assert_eq!(
+        script.wrote(),
+        "POST / HTTP/1.1\r\nhost: a.test\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    );
+}
+
+#[test]
+fn a_request_body_with_length_goes_out_plain() {
+    let mut script = Script::client();
+    script.open(&request("POST", "/", &[("content-length", "5")]), false);
+    script.send(1, "hello", true);
+    assert_eq!(
+        script.wrote(),
+        "POST / HTTP/1.1\r\nhost: a.test\r\ncontent-length: 5\r\n\r\nhello"
+    );
+}
+
+#[test]
+fn a_post_without_a_body_says_so_and_a_get_does_not() {
+    for (method, length) in [("POST", "content-length: 0\r\n"), ("GET", "")] {
+        let mut script = Script::client();
+        script.open(&request(method, "/", &[]), true);
+        let head = format!("{method} / HTTP/1.1\r\nhost: a.test\r\n{length}\r\n");
+        assert_eq!(script.wrote(), head);
+    }
+}
+
+#[test]
+fn cookie_crumbs_become_one_line() {
+    let mut script = Script::client();
+    let crumbs = [("cookie", "a=1"), ("x", "y"), ("cookie", "b=2")];
+    script.open(&request("GET", "/", &crumbs), true);
+    assert_eq!(
+        script.wrote(),
+        "GET / HTTP/1.1\r\nhost: a.test\r\nx: y\r\ncookie: a=1; b=2\r\n\r\n"
+    );
+}
+
+#[test]
+fn requests_are_pipelined_only_as_far_as_allowed() {
+    let mut script = pipelining(3);
+    assert_eq!(script.conn.capacity(), 3);
+    script.open(&get(), true);
+    script.open(&get(), true);
+    assert_eq!(script.conn.capacity(), 1);
+    script.open(&request("POST", "/", &[]), true);
+    assert_eq!(
+        script.conn.open(script.now, &get(), true),
+        Err(Misuse::NoCapacity)
+    );
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na".repeat(2));
+    assert_eq!(script.conn.capacity(), 0, "nothing goes behind a POST");
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na");
+    assert_eq!(script.conn.capacity(), 3);
+    script.heard();
+    script.open(&request("PUT", "/", &[]), false);
+    assert_eq!(script.conn.capacity(), 0, "a request is being sent");
+    script.send(4, "", true);
+    assert_eq!(script.conn.capacity(), 2);
+    assert_eq!(script.heard(), ["capacity", "capacity"]);
+}
+
+#[test]
+fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind() {
+    let input = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nConnection: close\r\n\r\nok";
+    let (heard, _) = at_every_split(
+        || pipelining(2),
+        input.len(),
+        |script| {
+            script.open(&get(), true);
+            script.open(&get(), true);
+            script.heard();
+            script.says(input);
+            assert_eq!(
+                script.conn.close_reason(),
+                Some(CloseReason::PeerAskedClose)
+            );
+            assert_eq!(
+                script.conn.open(script.now, &get(), true),
+                Err(Misuse::ConnectionClosed)
+            );
+        },
+    );
     assert_eq!(
         heard,
-        ["capacity", "1 status 200", "1 body hello end", "capacity"]
+        [
+            "1 status 200",
+            "1 body ok end",
+            "2 reset ByPeer(H2Code(0))",
+            BY_PEER
+        ]
     );
-    assert_eq!(wrote, "GET /x HTTP/1.1\r\nhost: a.test\r\n\r\n");
+}
+
+#[test]
+fn an_http_1_0_response_without_keep_alive_ends_the_connection() {
+    let input = "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    assert_eq!(
+        hears_after(&get(), input, false),
+        ["1 status 200", "1 body ok end", BY_PEER]
+    );
+    let input = "HTTP/1.0 200 OK\r\ncontent-length: 2\r\nconnection: Keep-Alive\r\n\r\nok";
+    assert_eq!(
+        hears_after(&get(), input, false),
+        ["1 status 200", "1 body ok end"]
+    );
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_close_the_connection() {
+    let response = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    let mut script = Script::client();
+    script.says("HTTP/1.1 408 Request Timeout\r\n\r\n");
+    assert_eq!(
+        script.heard(),
+        ["closed ByUs(ResponseUnexpected)", "capacity"]
+    );
+    let heard = hears_after(&get(), &response.repeat(2), false);
+    assert_eq!(
+        heard,
+        ["1 status 200 end", "closed ByUs(ResponseUnexpected)"]
+    );
+}
+
+#[test]
+fn a_response_that_cannot_be_parsed_resets_its_exchange_by_the_rule() {
+    for (input, rule) in [
+        ("HTTP/1.1 200 OK\nx: y\n\n", "HeadInvalid"),
+        ("HTTP/1.1 200 OK\r\nx : y\r\n\r\n", "FieldNameInvalid"),
+        ("HTTP/1.1 200 OK\r\nx: y\r\n z\r\n\r\n", "FieldNameInvalid"),
+        ("HTTP/1.1 200 OK\r\nx: y\0\r\n\r\n", "FieldValueInvalid"),
+        ("HTTP/1.1 99 OK\r\n\r\n", "HeadInvalid"),
+        ("HTTP/1.1 600 OK\r\n\r\n", "StatusInvalid"),
+        ("HTTP/2.0 200 OK\r\n\r\n", "VersionUnsupported"),
+        ("ICY 200 OK\r\n\r\n", "HeadInvalid"),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+            "ContentLengthConflict",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: +1\r\n\r\n",
+            "ContentLengthInvalid",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+            "ContentLengthConflict",
+        ),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "StatusInvalid"),
+    ] {
+        let heard = hears_after(&get(), input, false);
+        let reset = [format!("1 reset {rule}"), format!("closed ByUs({rule})")];
+        assert_eq!(heard, reset, "{input:?}");
+    }
+}
+
+#[test]
+fn a_switch_hands_the_rest_over() {
+    let asking = request(
+        "GET",
+        "/",
+        &[("upgrade", "echo"), ("connection", "upgrade")],
+    );
+    let input = "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\r\n";
+    assert_eq!(
+        hears_after(&asking, input, false),
+        ["1 status 101", "1 upgraded "]
+    );
+    let mut script = Script::client();
+    script.open(&asking, true);
+    script.says(format!("{input}raw"));
+    assert_eq!(script.heard().last().unwrap(), "1 upgraded raw");
+    assert_eq!(script.conn.capacity(), 0);
+    script.says("more");
+    script.hangs_up();
+    assert!(script.heard().is_empty(), "the machine is done");
+}
+
+#[test]
+fn connect_becomes_a_tunnel_with_2xx_only() {
+    let pseudo = [(Token::METHOD, "CONNECT"), (Token::AUTHORITY, "x.test:443")];
+    let connect = RequestHead::from_fields(section(&pseudo, &[]), Version::Http2).unwrap();
+    let mut script = Script::client();
+    script.open(&connect, true);
+    assert_eq!(
+        script.wrote(),
+        "CONNECT x.test:443 HTTP/1.1\r\nhost: x.test:443\r\n\r\n"
+    );
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nraw");
+    assert!(script.heard().ends_with(&["1 upgraded raw".to_owned()]));
+
+    let heard = hears_after(
+        &connect,
+        "HTTP/1.1 407 No\r\ncontent-length: 3\r\n\r\nraw",
+        false,
+    );
+    assert_eq!(heard, ["1 status 407", "1 body raw end"]);
+}
+
+#[test]
+fn an_answer_before_the_request_is_complete_leaves_the_rest_to_the_owner() {
+    let answer = "HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n";
+    let mut script = Script::client();
+    script.open(&request("POST", "/", &[]), false);
+    script.says(answer);
+    assert_eq!(script.conn.active(), 1);
+    script.send(1, "", true);
+    assert_eq!(script.heard(), ["capacity", "1 status 413 end", "capacity"]);
+    assert_eq!(script.conn.capacity(), 1);
+}
+
+#[test]
+fn an_answer_with_close_stops_the_upload() {
+    let answer = "HTTP/1.1 413 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let mut script = Script::client();
+    script.open(&request("POST", "/", &[]), false);
+    script.heard();
+    script.says(answer);
+    assert_eq!(
+        script.heard(),
+        ["1 status 413 end", "1 reset peer 0", BY_PEER]
+    );
+    let data = Bytes::from_static(b"x");
+    assert_eq!(
+        script.conn.send_body(script.now, StreamId(1), data, false),
+        Err(Misuse::ConnectionClosed)
+    );
+}
+
+#[test]
+fn a_reset_closes_the_connection_and_a_complete_exchange_cannot_be_reset() {
+    let mut script = Script::client();
+    script.open(&get(), true);
+    script.heard();
+    script.conn.reset(script.now, StreamId(1), H2Code::CANCEL);
+    script.listen();
+    assert_eq!(
+        script.heard(),
+        ["closed Drained"],
+        "the owner knows about 1"
+    );
+
+    let mut script = Script::client();
+    script.open(&get(), true);
+    script.says("HTTP/1.1 204 No Content\r\n\r\n");
+    script.conn.reset(script.now, StreamId(1), H2Code::CANCEL);
+    script.listen();
+    assert_eq!(script.conn.capacity(), 1);
+}
+
+#[test]
+fn a_reset_behind_another_exchange_lets_that_one_finish() {
+    let mut script = pipelining(2);
+    script.open(&get(), true);
+    script.open(&get(), true);
+    script.heard();
+    script.conn.reset(script.now, StreamId(2), H2Code::CANCEL);
+    script.listen();
+    assert!(script.heard().is_empty());
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    assert_eq!(
+        script.heard(),
+        ["1 status 200", "1 body ok end", "closed Drained"]
+    );
+}
+
+#[test]
+fn a_shut_down_lets_what_is_open_finish() {
+    let mut script = Script::client();
+    script.open(&get(), true);
+    script.conn.shut_down(script.now);
+    assert_eq!(
+        script.conn.open(script.now, &get(), true),
+        Err(Misuse::ConnectionClosed)
+    );
+    script.heard();
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    assert_eq!(
+        script.heard(),
+        ["1 status 200", "1 body ok end", "closed Drained"]
+    );
+}
+
+#[test]
+fn a_silent_response_is_not_timed_out_and_an_idle_connection_is() {
+    let mut script = Script::client();
+    script.open(&get(), true);
+    script.says("HTTP/1.1 200 OK\r\n\r\n");
+    script.waits(Duration::from_secs(3500));
+    assert!(!script.conn.is_closed(), "an event stream may be silent");
+
+    let mut script = Script::client();
+    script.waits(Duration::from_secs(61));
+    assert_eq!(script.heard(), ["closed Idle", "capacity"]);
+}
+
+#[test]
+fn a_server_and_an_extended_connect_cannot_open() {
+    let mut script = Script::server();
+    assert_eq!(
+        script.conn.open(script.now, &get(), true),
+        Err(Misuse::WrongSide)
+    );
+    let pseudo = [
+        (Token::METHOD, "CONNECT"),
+        (Token::PROTOCOL, "websocket"),
+        (Token::SCHEME, "https"),
+        (Token::AUTHORITY, "a"),
+        (Token::PATH, "/"),
+    ];
+    let connect = RequestHead::from_fields(section(&pseudo, &[]), Version::Http2).unwrap();
+    let mut script = Script::client();
+    assert_eq!(
+        script.conn.open(script.now, &connect, true),
+        Err(Misuse::WrongSide)
+    );
+}
+
+#[test]
+fn a_request_without_an_authority_cannot_be_sent() {
+    let pseudo = [(Token::METHOD, "GET"), (Token::PATH, "/")];
+    let head = RequestHead::from_fields(section(&pseudo, &[]), Version::Http10).unwrap();
+    let mut script = Script::client();
+    let refused = script.conn.open(script.now, &head, true);
+    assert_eq!(refused, Err(Misuse::Invalid(Violation::HostMissing)));
+    assert_eq!(script.wrote(), "");
 }

@@ -2,7 +2,7 @@
 //!
 //! Exchanges stand in a queue in the order of their requests; their numbers are consecutive from
 //! 1. The first is the one whose response is on the wire. A server parses up to
-//! [`PIPELINED_REQUESTS_MAX`] requests ahead; their responses may be given in any order and go
+//! [`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX) requests ahead; their responses may be given in any order and go
 //! out in the order of the requests (RFC 9112 section 9.3.2).
 //!
 //! Reading is in `conn_recv`, writing in `conn_send`, and what follows from both (whose turn it
@@ -29,7 +29,7 @@ use super::parse::HeadScan;
 use super::reuse::CloseReason;
 use crate::error::{Closed, H2Code};
 use crate::http::{Event, Fields, Reset, Side, StreamId};
-use crate::limits::{Config, PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
+use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
 use crate::time::TimerTable;
 use crate::wire::Outbox;
 use bytes::BytesMut;
@@ -64,6 +64,10 @@ pub struct Conn {
     pub(super) timers: TimerTable<{ Timer::KINDS }>,
     /// What `sent` was when the write stall timer was set.
     pub(super) stall_from: u64,
+    /// Body bytes that came.
+    pub(super) received: u64,
+    /// `sent` and `received` together when the rate timer was set.
+    pub(super) rate_from: u64,
     /// Bytes that left the outbox.
     pub(super) sent: u64,
     /// The length of the outbox when we last looked.
@@ -113,16 +117,18 @@ pub(super) enum Timer {
     BodyIdle,
     Idle,
     WriteStall,
+    Rate,
     Age,
 }
 
 impl Timer {
-    pub(super) const KINDS: usize = 5;
+    pub(super) const KINDS: usize = 6;
     pub(super) const ALL: [Self; Self::KINDS] = [
         Self::Head,
         Self::BodyIdle,
         Self::Idle,
         Self::WriteStall,
+        Self::Rate,
         Self::Age,
     ];
 }
@@ -151,6 +157,8 @@ impl Conn {
             discarded: 0,
             timers: TimerTable::default(),
             stall_from: 0,
+            received: 0,
+            rate_from: 0,
             sent: 0,
             outbox_len: 0,
             capacity_told: 0,
@@ -190,7 +198,6 @@ impl Conn {
         !self.is_inert()
             && self.outbox.len() < self.config.limits.outbox_bytes_max
             && self.unread < UNREAD_BODY_BYTES_MAX
-            && self.exchanges.len() <= PIPELINED_REQUESTS_MAX
             && !(self.held_back && self.tail.len() >= TAIL_BYTES_MAX)
     }
     /// True when nothing more will be written than what the outbox holds: close after it.
@@ -271,7 +278,9 @@ impl Conn {
         use super::exchange::Sending;
         let _ = code; // HTTP/1.1 has no words for it.
         self.enter();
-        if let Some(index) = self.index_of(stream) {
+        if let Some(index) = self.index_of(stream)
+            && !self.exchanges[index].silent
+        {
             let open = &mut self.exchanges[index];
             open.silent = true;
             open.unattended = true;

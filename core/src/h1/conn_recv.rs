@@ -1,7 +1,7 @@
 //! The reading half of [`Conn`]: bytes into heads, bodies and trailers.
 
 use super::chunked::{ChunkDecoder, Chunked};
-use super::conn::{Conn, Receiving};
+use super::conn::{Conn, Receiving, Timer};
 use super::exchange::{Exchange, Method, Sending};
 use super::parse::{self, HeadScan};
 use super::reuse::{CloseReason, has_option, persistence};
@@ -117,16 +117,15 @@ impl Conn {
             [b'\r'] => return Ok(Step::Wait),
             _ => {}
         }
-        let config = self.config.clone();
-        let limits = &config.limits;
-        let found = scan.find_end(bytes, limits.head_bytes_max)?;
+        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
-            scan.check_target(bytes, limits)?;
+            scan.check_target(bytes, &self.config.limits)?;
             return Ok(Step::Wait);
         };
+        self.timers.stop(Timer::Head as usize);
         let fields = self.spare.pop().unwrap_or_default();
-        let (head, version) = parse::request(&bytes[..len], fields, limits)?;
+        let (head, version) = parse::request(&bytes[..len], fields, &self.config.limits)?;
         let length = BodyLength::of_request(&head)?;
         self.begin_request(head, version, length)?;
         Ok(Step::Took(len))
@@ -172,18 +171,17 @@ impl Conn {
 
     /// Client: a response head, interim or final.
     fn receive_response(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
-        if self.exchanges.is_empty() {
+        if self.receiver().is_none() {
             return Err(Violation::ResponseUnexpected);
         }
-        let config = self.config.clone();
-        let limits = &config.limits;
-        let found = scan.find_end(bytes, limits.head_bytes_max)?;
+        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
             return Ok(Step::Wait);
         };
+        self.timers.stop(Timer::Head as usize);
         let fields = self.spare.pop().unwrap_or_default();
-        let (head, version) = parse::response(&bytes[..len], fields, limits)?;
+        let (head, version) = parse::response(&bytes[..len], fields, &self.config.limits)?;
         if head.is_interim() && head.status != 101 {
             self.receive_interim(head)?;
         } else {
@@ -289,8 +287,7 @@ impl Conn {
     }
 
     fn receive_trailers(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
-        let config = self.config.clone();
-        let found = scan.find_end(bytes, config.limits.head_bytes_max)?;
+        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Trailers(scan);
         let Some(len) = found else {
             return Ok(Step::Wait);
@@ -299,7 +296,7 @@ impl Conn {
             self.end_message(None);
         } else {
             let fields = self.spare.pop().unwrap_or_default();
-            let trailers = parse::trailers(&bytes[..len], fields, &config.limits)?;
+            let trailers = parse::trailers(&bytes[..len], fields, &self.config.limits)?;
             self.end_message(Some(trailers));
         }
         Ok(Step::Took(len))
@@ -308,7 +305,8 @@ impl Conn {
     /// Collects body bytes: pieces of one read become one event, so that tiny chunks cost no
     /// more than their bytes.
     fn take_body(&mut self, data: &[u8]) -> Result<(), Violation> {
-        self.timers.stop(super::conn::Timer::BodyIdle as usize);
+        self.timers.stop(Timer::BodyIdle as usize);
+        self.received += data.len() as u64;
         let Some(open) = self.receiver() else {
             return Ok(());
         };
@@ -384,6 +382,8 @@ impl Conn {
         };
         if side == Side::Client {
             self.stop_upload();
+            // What follows in this read belongs to the next exchange.
+            while self.settle_front() {}
         }
     }
 
@@ -446,6 +446,7 @@ impl Conn {
     pub(super) fn end_of_input(&mut self) {
         self.tail.clear();
         if matches!(self.receiving, Receiving::UntilClose) {
+            // RFC 9112 section 8: for such a body this is the proper end.
             self.end_message(None);
         }
         let in_body = matches!(

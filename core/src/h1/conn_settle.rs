@@ -11,7 +11,7 @@ use crate::http::{Event, Reset, Side, StreamId};
 use crate::limits::{PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
 use crate::time::TimerTable;
 use bytes::Bytes;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Conn {
     /// Carries out every deadline at or before `now`.
@@ -27,6 +27,11 @@ impl Conn {
                     // What waits cannot be delivered.
                     self.outbox = Default::default();
                     self.finish(Closed::ByUs(Violation::WriteStalled));
+                }
+                Timer::Rate if self.is_fast_enough() => {}
+                Timer::Rate => {
+                    self.outbox = Default::default();
+                    self.finish(Closed::ByUs(Violation::RateTooLow));
                 }
                 Timer::Age => return self.shut_down(now),
             }
@@ -58,7 +63,7 @@ impl Conn {
     }
 
     /// Goes on with the first exchange; true when another one is first now.
-    fn settle_front(&mut self) -> bool {
+    pub(super) fn settle_front(&mut self) -> bool {
         let draining = self.draining;
         let Some(front) = self.exchanges.front_mut() else {
             return false;
@@ -199,8 +204,6 @@ impl Conn {
         if self.is_inert() {
             return;
         }
-        let config = self.config.clone();
-        let timeouts = &config.timeouts;
         let in_head = matches!(self.receiving, Receiving::Head(_) | Receiving::Trailers(_));
         let in_body = matches!(
             self.receiving,
@@ -213,26 +216,32 @@ impl Conn {
         if self.sent > self.stall_from || self.outbox.is_empty() {
             self.timers.stop(Timer::WriteStall as usize);
         }
+        let timeouts = &self.config.timeouts;
+        let after = |time: Option<Duration>| time.map(|time| now + time);
+        let (head, body_idle) = (after(timeouts.head), after(timeouts.body_idle));
+        let (idle, stall) = (after(timeouts.idle), after(timeouts.write_stall));
+        let rate = (timeouts.rate_min > 0).then(|| now + timeouts.rate_grace);
+        let awaits_reader = self.side == Side::Server && !self.outbox.is_empty();
         self.run(
             Timer::Head,
             in_head && !self.tail.is_empty() && !self.held_back,
-            timeouts.head.map(|after| now + after),
+            head,
         );
-        self.run(
-            Timer::BodyIdle,
-            awaits_body,
-            timeouts.body_idle.map(|after| now + after),
-        );
+        self.run(Timer::BodyIdle, awaits_body, body_idle);
         self.run(
             Timer::Idle,
             self.exchanges.is_empty() && self.tail.is_empty(),
-            timeouts.idle.map(|after| now + after),
+            idle,
         );
-        self.run(
-            Timer::WriteStall,
-            !self.outbox.is_empty(),
-            timeouts.write_stall.map(|after| now + after),
-        );
+        self.run(Timer::WriteStall, !self.outbox.is_empty(), stall);
+        self.run(Timer::Rate, awaits_body || awaits_reader, rate);
+    }
+
+    /// Whether the bytes since the rate timer was set are as many as `rate_min` asks for.
+    fn is_fast_enough(&self) -> bool {
+        let timeouts = &self.config.timeouts;
+        let least = u128::from(timeouts.rate_min) * timeouts.rate_grace.as_millis() / 1000;
+        u128::from(self.sent + self.received - self.rate_from) >= least
     }
 
     fn run(&mut self, timer: Timer, wanted: bool, at: Option<Instant>) {
@@ -242,8 +251,10 @@ impl Conn {
         } else if let Some(at) = at
             && self.timers.get(kind).is_none()
         {
-            if timer == Timer::WriteStall {
-                self.stall_from = self.sent;
+            match timer {
+                Timer::WriteStall => self.stall_from = self.sent,
+                Timer::Rate => self.rate_from = self.sent + self.received,
+                _ => {}
             }
             self.timers.set(kind, at);
         }

@@ -218,11 +218,18 @@ fn violation(error: httparse::Error, head: &[u8]) -> Violation {
     }
 }
 
-/// Whether the first line begins or ends with an HTTP version in its proper form
-/// (`HTTP/` DIGIT `.` DIGIT, RFC 9112 section 2.3): 505 rather than 400.
+/// Whether the first line is whole but for a version (`HTTP/` DIGIT `.` DIGIT, RFC 9112
+/// section 2.3) that we do not speak: 505 rather than 400.
 fn names_a_version(head: &[u8]) -> bool {
     let line = head.split(|&byte| byte == b'\r').next().unwrap_or(head);
-    let is_version = |word: &[u8]| matches!(word, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit());
+    let is_other = |word: &[u8]| match word {
+        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] => {
+            let digits = major.is_ascii_digit() && minor.is_ascii_digit();
+            digits && !matches!((major, minor), (b'1', b'0' | b'1'))
+        }
+        _ => false,
+    };
     let mut words = line.split(|&byte| byte == b' ');
-    words.clone().next_back().is_some_and(is_version) || words.next().is_some_and(is_version)
+    let (first, _, third, fourth) = (words.next(), words.next(), words.next(), words.next());
+    first.is_some_and(is_other) || fourth.is_none() && third.is_some_and(is_other)
 }
