@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 use tower_service::Service;
-use trunkline::{Body, Server, Tls};
+use trunkline::{Body, Server, ServerConfig, Tls};
 
 const TEXT: &[u8] = &[b'x'; 1024];
 
@@ -32,7 +32,10 @@ impl Service<Request<Body>> for Hello {
 fn main() -> Result<(), trunkline::Error> {
     let mut arguments = std::env::args().skip(1);
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".into());
-    let mut server = Server::bind(address);
+    let mut config = ServerConfig::default();
+    // For load generators, which take a drained connection for a failure.
+    config.limits.requests_per_connection_max = u64::MAX;
+    let mut server = Server::bind(address).config(config);
     for argument in arguments {
         server = match argument.parse() {
             Ok(workers) => server.workers(workers),
