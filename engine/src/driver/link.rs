@@ -31,6 +31,7 @@ pub(crate) struct Link<S> {
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
     read_at: Option<Instant>,
+    released: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
@@ -47,6 +48,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             blocked_since: None,
             release_at: None,
             read_at: None,
+            released: false,
         }
     }
     /// Gives up a peer that reads nothing for `limit`. The machine sees only what the transport
@@ -171,6 +173,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             self.release_at = None;
             if self.is_idle() && self.read_at.is_none_or(|at| at + RELEASE_AFTER <= now) {
                 self.machine.release();
+                self.released = true;
             }
         }
     }
@@ -218,12 +221,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         self.broken = true;
     }
     /// The owner goes to sleep. A connection without an exchange gives its buffers back soon, but
-    /// not between two batches of requests.
-    pub(crate) fn rest(&mut self, now: Instant) {
+    /// not between two batches of requests. True: it just did, and the owner may do the same.
+    pub(crate) fn rest(&mut self, now: Instant) -> bool {
         let freshly_read = self.read_at.is_some_and(|at| at == now);
         if freshly_read && self.release_at.is_none() && self.is_idle() {
             self.release_at = Some(now + RELEASE_AFTER);
         }
+        std::mem::take(&mut self.released)
     }
     /// The transport: what TLS agreed on.
     pub(crate) fn transport(&self) -> &Transport<S> {

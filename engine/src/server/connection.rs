@@ -162,7 +162,9 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     /// Before the task sleeps.
     fn rest(&mut self, now: Instant) {
         self.open.set(self.exchanges.len() as u64);
-        self.link.rest(now);
+        if self.link.rest(now) {
+            self.exchanges.release();
+        }
     }
 }
 
