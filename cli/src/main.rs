@@ -1,2 +1,46 @@
-//! Binary.
-fn main() {}
+//! `trunkline`: serve files, get a URL, measure a server; HTTP/1.1 and HTTP/2.
+//!
+//! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it; 2 the command
+//! line or the configuration was wrong (nothing was sent).
+mod failure;
+mod serve;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Many requests, few connections, no stalls: HTTP/1.1 and HTTP/2, client and server.
+#[derive(Parser)]
+#[command(name = "trunkline", version, after_help = EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve a directory over HTTP/1.1 and HTTP/2 on one port.
+    Serve(serve::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match arguments.command {
+        Command::Serve(options) => serve::run(options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("trunkline: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the network, the peer or the server's answer failed it
+  2  the command line or the configuration was wrong; nothing was sent";

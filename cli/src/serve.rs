@@ -1,0 +1,156 @@
+//! `trunkline serve`: a directory, and test endpoints if asked for.
+
+mod endpoints;
+mod files;
+mod listing;
+mod site;
+
+use crate::failure::Failure;
+use files::Files;
+use site::Site;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+use trunkline::{Running, Server, Tls};
+
+/// Names in a certificate made by `--tls-self-signed`.
+const SELF_SIGNED_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Flags of `serve`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The directory to serve. Default: the current one, or nothing with --test-endpoints.
+    directory: Option<PathBuf>,
+    /// Address and port; port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// Certificate chain, PEM.
+    #[arg(long, requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key, PEM.
+    #[arg(long, requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Serve under TLS with a fresh certificate for localhost that nobody else will believe.
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
+    /// Threads that serve; 0 means one per processor.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    workers: u16,
+    /// Answer /bytes/N, /delay/MS, /echo and /status/N.
+    #[arg(long)]
+    test_endpoints: bool,
+    /// Answer 404 for a directory without index.html instead of a listing.
+    #[arg(long)]
+    no_listing: bool,
+    /// Seconds that open requests get to finish after SIGINT or SIGTERM.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
+    drain: u64,
+}
+
+/// Serves until SIGINT or SIGTERM, then drains.
+pub(crate) fn run(options: Options) -> Result<(), Failure> {
+    let files = directory(&options)?
+        .map(|root| Files::new(&root, !options.no_listing))
+        .transpose()?;
+    let tls = tls(&options)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let mut server = Server::bind(options.listen.as_str()).workers(usize::from(options.workers));
+    if let Some(tls) = tls {
+        server = server.tls(tls);
+    }
+    let site = Site::new(files, options.test_endpoints);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
+    runtime.block_on(async {
+        let stop = Stop::new()?;
+        let running = server
+            .serve(site)
+            .map_err(|error| Failure::usage(in_full(&error)))?;
+        println!("listening on {scheme}://{}", running.local_addr());
+        // Whoever started us waits for this line: it must not sit in a buffer.
+        let _ = std::io::stdout().flush();
+        stop.wait().await;
+        drain(running, Duration::from_secs(options.drain)).await
+    })
+}
+
+async fn drain(running: Running, deadline: Duration) -> Result<(), Failure> {
+    let cut = running.drain(deadline).await.cut;
+    if cut > 0 {
+        return Err(Failure::remote(format_args!(
+            "{cut} requests had not finished after {} s and were cut",
+            deadline.as_secs()
+        )));
+    }
+    Ok(())
+}
+
+/// What to serve: the directory named; without one the current directory, unless the test
+/// endpoints are all that was asked for.
+fn directory(options: &Options) -> Result<Option<PathBuf>, Failure> {
+    match (&options.directory, options.test_endpoints) {
+        (Some(directory), _) => Ok(Some(directory.clone())),
+        (None, true) => Ok(None),
+        (None, false) => std::env::current_dir().map(Some).map_err(|error| {
+            Failure::usage(format_args!(
+                "the current directory cannot be served: {error}"
+            ))
+        }),
+    }
+}
+
+fn tls(options: &Options) -> Result<Option<Tls>, Failure> {
+    let made = match (&options.tls_cert, &options.tls_key) {
+        (Some(certificate), Some(key)) => Tls::from_pem_files(certificate, key),
+        _ if options.tls_self_signed => Tls::self_signed(SELF_SIGNED_NAMES),
+        _ => return Ok(None),
+    };
+    made.map(Some)
+        .map_err(|error| Failure::usage(in_full(&error)))
+}
+
+/// An error and its causes in one line.
+pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        // Some libraries print their cause themselves.
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// The signals that end a server in order. Registered before the port is open, so that none is
+/// missed.
+struct Stop {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Stop {
+    fn new() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let register = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::usage(format_args!("cannot catch signals: {error}")))
+        };
+        Ok(Self {
+            interrupt: register(SignalKind::interrupt())?,
+            terminate: register(SignalKind::terminate())?,
+        })
+    }
+
+    async fn wait(mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A directory as an HTML page: names with links, sizes and dates, directories first.
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What must not stand unescaped in a path segment of a link (RFC 3986 section 3.3).
+const SEGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'/')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}')
+    .add(b':');
+
+/// Entries listed at most: a directory of a million files must not cost its size in memory.
+const ENTRIES_MAX: usize = 10_000;
+
+struct Entry {
+    name: String,
+    directory: bool,
+    bytes: u64,
+    modified: String,
+}
+
+/// The page for `directory`, reached as `request_path`.
+pub(crate) async fn page(directory: &Path, request_path: &str) -> std::io::Result<String> {
+    let (mut entries, cut) = entries(directory).await?;
+    entries.sort_by(|a, b| (!a.directory, &a.name).cmp(&(!b.directory, &b.name)));
+    let shown = percent_encoding::percent_decode_str(request_path).decode_utf8_lossy();
+    let title = html_escape::encode_text(&shown);
+    let mut page = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
+         <style>body{{font:15px/1.5 system-ui;margin:2em auto;max-width:60em;padding:0 1em}}\
+         table{{border-collapse:collapse;width:100%}}td{{padding:.15em .6em}}\
+         td+td{{text-align:right;color:#666;font-variant-numeric:tabular-nums}}\
+         a{{text-decoration:none}}</style><h1>{title}</h1><table>\n"
+    );
+    if request_path != "/" {
+        page.push_str("<tr><td><a href=\"../\">../</a><td><td></tr>\n");
+    }
+    for entry in &entries {
+        let slash = if entry.directory { "/" } else { "" };
+        let link = utf8_percent_encode(&entry.name, SEGMENT);
+        let name = html_escape::encode_text(&entry.name);
+        let size = if entry.directory {
+            String::new()
+        } else {
+            humansize::format_size(entry.bytes, humansize::BINARY)
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            page,
+            "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a><td>{size}<td>{}</tr>",
+            entry.modified
+        );
+    }
+    page.push_str("</table>\n");
+    if cut {
+        let _ = writeln!(page, "<p>Only {ENTRIES_MAX} entries are listed.</p>");
+    }
+    Ok(page)
+}
+
+async fn entries(directory: &Path) -> std::io::Result<(Vec<Entry>, bool)> {
+    let mut reader = tokio::fs::read_dir(directory).await?;
+    let mut entries = Vec::new();
+    while let Some(item) = reader.next_entry().await? {
+        if entries.len() == ENTRIES_MAX {
+            return Ok((entries, true));
+        }
+        // A link that leads nowhere has no metadata: it is not listed, as it cannot be served.
+        let Ok(metadata) = tokio::fs::metadata(item.path()).await else {
+            continue;
+        };
+        entries.push(Entry {
+            name: item.file_name().to_string_lossy().into_owned(),
+            directory: metadata.is_dir(),
+            bytes: metadata.len(),
+            modified: metadata
+                .modified()
+                .map(httpdate::fmt_http_date)
+                .unwrap_or_default(),
+        });
+    }
+    Ok((entries, false))
+}

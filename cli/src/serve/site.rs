@@ -1,0 +1,165 @@
+//! What `trunkline serve` answers: test endpoints first, if they are on, then files.
+
+use super::endpoints::Endpoint;
+use super::files::Files;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::Full;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tower_service::Service;
+
+/// The service: cheap to clone, one per worker.
+#[derive(Clone)]
+pub(crate) struct Site {
+    files: Option<Arc<Files>>,
+    endpoints: bool,
+}
+
+impl Site {
+    pub(crate) fn new(files: Option<Files>, endpoints: bool) -> Self {
+        Self {
+            files: files.map(Arc::new),
+            endpoints,
+        }
+    }
+}
+
+/// An answer that is there at once, or one that has to wait for a file, a timer or a body.
+pub(crate) enum Answer<B> {
+    Ready(Option<Response<SiteBody<B>>>),
+    Waiting(Pin<Box<dyn Future<Output = Response<SiteBody<B>>> + Send>>),
+}
+
+impl<B> Answer<B> {
+    pub(crate) fn ready(response: Response<SiteBody<B>>) -> Self {
+        Self::Ready(Some(response))
+    }
+    pub(crate) fn waiting(
+        future: impl Future<Output = Response<SiteBody<B>>> + Send + 'static,
+    ) -> Self {
+        Self::Waiting(Box::pin(future))
+    }
+}
+
+// Nothing in it is pinned but the box, which is `Unpin` itself.
+impl<B> Unpin for Answer<B> {}
+
+impl<B> Future for Answer<B> {
+    type Output = Result<Response<SiteBody<B>>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            Self::Ready(response) => Poll::Ready(Ok(response
+                .take()
+                .expect("a future is not polled after it is ready"))),
+            Self::Waiting(future) => future.as_mut().poll(cx).map(Ok),
+        }
+    }
+}
+
+/// The body of an answer.
+pub(crate) enum SiteBody<B> {
+    /// Bytes at hand.
+    Full(Full<Bytes>),
+    /// A file, in pieces.
+    File(tower_http::services::fs::ServeFileSystemResponseBody),
+    /// The same piece again and again, `left` bytes in all.
+    Repeat { piece: Bytes, left: u64 },
+    /// The request's own body, sent back.
+    Echo(B),
+}
+
+impl<B> SiteBody<B> {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Full(Full::new(Bytes::from(text.into())))
+    }
+}
+
+impl<B> Body for SiteBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match self.get_mut() {
+            Self::Full(body) => Pin::new(body)
+                .poll_frame(cx)
+                .map_err(|never| match never {}),
+            Self::File(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            Self::Repeat { left: 0, .. } => Poll::Ready(None),
+            Self::Repeat { piece, left } => {
+                let now = (piece.len() as u64).min(*left);
+                *left -= now;
+                Poll::Ready(Some(Ok(Frame::data(piece.slice(..now as usize)))))
+            }
+            Self::Echo(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Full(body) => body.is_end_stream(),
+            Self::File(body) => body.is_end_stream(),
+            Self::Repeat { left, .. } => *left == 0,
+            Self::Echo(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Full(body) => body.size_hint(),
+            Self::File(body) => body.size_hint(),
+            Self::Repeat { left, .. } => SizeHint::with_exact(*left),
+            Self::Echo(body) => body.size_hint(),
+        }
+    }
+}
+
+impl<B> Service<Request<B>> for Site
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    type Response = Response<SiteBody<B>>;
+    type Error = Infallible;
+    type Future = Answer<B>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Answer<B> {
+        if self.endpoints
+            && let Some(endpoint) = Endpoint::of(request.uri().path())
+        {
+            return endpoint.answer(request);
+        }
+        match &self.files {
+            Some(files) => {
+                let files = Arc::clone(files);
+                Answer::waiting(async move { files.answer(request).await })
+            }
+            None => Answer::ready(plain(http::StatusCode::NOT_FOUND, "not found\n")),
+        }
+    }
+}
+
+/// A short text answer.
+pub(crate) fn plain<B>(status: http::StatusCode, text: &str) -> Response<SiteBody<B>> {
+    let mut response = Response::new(SiteBody::text(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        http::header::CONTENT_TYPE,
+        http::HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    response
+}
