@@ -1,0 +1,170 @@
+//! HTTP/2 on the same port, spoken to in frames.
+
+#[path = "support/frames.rs"]
+mod frames;
+#[path = "support/peer.rs"]
+mod support;
+
+use bytes::Bytes;
+use frames::{Frame, FramePeer, GET, kind};
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use std::time::Duration;
+use support::service;
+use trunkline::{Body, Running, Server};
+
+fn hello() -> Running {
+    Server::bind("127.0.0.1:0")
+        .serve(service(async |_| {
+            Response::new(Full::new(Bytes::from("hi")))
+        }))
+        .unwrap()
+}
+
+#[test]
+fn head_and_body_come_as_two_frames_and_the_last_ends_the_stream() {
+    let running = hello();
+    let mut peer = FramePeer::connect(running.local_addr());
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    let head = peer.hears(kind::HEADERS);
+    assert_eq!(
+        (head.stream, head.flags & 0x1),
+        (1, 0),
+        "the head does not end it"
+    );
+    assert_eq!(head.payload[0], 0x88, "status 200 is one byte");
+    let body = peer.hears(kind::DATA);
+    assert_eq!(body.payload, b"hi");
+    assert_eq!(
+        body.flags & 0x1,
+        1,
+        "END_STREAM is on the last DATA, not behind it"
+    );
+}
+
+#[test]
+fn a_request_is_answered_when_it_comes_byte_by_byte() {
+    let running = hello();
+    let mut peer = FramePeer::connect_silently(running.local_addr());
+    let mut bytes = frames::preface();
+    bytes.extend(Frame::new(kind::HEADERS, 0x5, 1, GET).bytes());
+    for byte in bytes {
+        peer.says_bytes(&[byte]);
+    }
+    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
+}
+
+#[test]
+fn many_requests_in_one_write_are_all_answered() {
+    let running = hello();
+    let mut peer = FramePeer::connect(running.local_addr());
+    let mut bytes = Vec::new();
+    for number in 0..50 {
+        bytes.extend(Frame::new(kind::HEADERS, 0x5, 2 * number + 1, GET).bytes());
+    }
+    peer.says_bytes(&bytes);
+    let mut answered: Vec<u32> = (0..50).map(|_| peer.hears(kind::DATA).stream).collect();
+    answered.sort_unstable();
+    assert!(
+        answered
+            .into_iter()
+            .eq((0..50).map(|number| 2 * number + 1))
+    );
+    assert_eq!(running.metrics().requests_h2, 50);
+}
+
+#[test]
+fn a_reset_cancels_the_handler() {
+    struct Cancelled(std::sync::mpsc::Sender<()>);
+    impl Drop for Cancelled {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+        }
+    }
+    let (entered, was_entered) = std::sync::mpsc::channel();
+    let (dropped, was_dropped) = std::sync::mpsc::channel();
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(move |_| {
+            let guard = Cancelled(dropped.clone());
+            entered.send(()).unwrap();
+            async move {
+                let _guard = guard;
+                std::future::pending::<Response<Full<Bytes>>>().await
+            }
+        }))
+        .unwrap();
+    let mut peer = FramePeer::connect(running.local_addr());
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
+    peer.says(&Frame::new(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]));
+    was_dropped.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(running.metrics().violations, []);
+}
+
+#[test]
+fn a_body_in_two_frames_reaches_the_handler_and_comes_back() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            Response::new(Full::new(body))
+        }))
+        .unwrap();
+    let mut peer = FramePeer::connect(running.local_addr());
+    peer.says(&Frame::new(kind::HEADERS, 0x4, 1, GET));
+    peer.says(&Frame::new(kind::DATA, 0, 1, b"one"));
+    peer.says(&Frame::new(kind::DATA, 0x1, 1, b"two"));
+    assert_eq!(peer.hears(kind::DATA).payload, b"onetwo");
+}
+
+#[test]
+fn a_drain_says_goaway_twice_and_answers_what_came_between() {
+    let (release, released) = tokio::sync::watch::channel(false);
+    let (entered, was_entered) = std::sync::mpsc::channel();
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(move |_| {
+            let mut released = released.clone();
+            entered.send(()).unwrap();
+            async move {
+                released.wait_for(|go| *go).await.unwrap();
+                Response::new(Full::new(Bytes::from("hi")))
+            }
+        }))
+        .unwrap();
+    let mut peer = FramePeer::connect(running.local_addr());
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
+    let draining = std::thread::spawn(move || {
+        support::runtime().block_on(running.drain(Duration::from_secs(30)))
+    });
+    let first = peer.hears(kind::GOAWAY);
+    assert_eq!(
+        first.payload[..4],
+        [0x7f, 0xff, 0xff, 0xff],
+        "all ids still pass"
+    );
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 3, GET));
+    was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
+    let ping = peer.hears(kind::PING);
+    peer.says(&Frame::new(kind::PING, 0x1, 0, &ping.payload));
+    let last = peer.hears(kind::GOAWAY);
+    assert_eq!(last.payload[..4], [0, 0, 0, 3], "both requests finish");
+    release.send(true).unwrap();
+    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
+    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
+    drop(peer);
+    assert_eq!(draining.join().unwrap().cut, 0);
+}
+
+#[test]
+fn a_broken_rule_is_counted_by_its_name() {
+    let running = hello();
+    let mut peer = FramePeer::connect(running.local_addr());
+    // RFC 9113 section 6.7: a PING on a stream.
+    peer.says(&Frame::new(kind::PING, 0, 1, &[0; 8]));
+    let goaway = peer.hears(kind::GOAWAY);
+    assert_eq!(goaway.payload[4..8], [0, 0, 0, 1], "PROTOCOL_ERROR");
+    peer.hears_the_end();
+    let violations = running.metrics().violations;
+    assert_eq!(violations.len(), 1, "{violations:?}");
+    assert_eq!(violations[0].1, 1);
+}
