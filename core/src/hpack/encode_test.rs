@@ -1,6 +1,6 @@
 use super::Encoder;
 use crate::hpack::{Decoded, Decoder};
-use crate::http::{Fields, Token};
+use crate::http::{Fields, RequestHead, ResponseHead, Token, Version};
 use crate::limits::Limits;
 
 /// An encoder, and a decoder that must understand every block of it.
@@ -310,4 +310,68 @@ fn what_stands_in_the_buffer_stays_and_is_not_remembered() {
     encoder.put_section(0, &head, &mut out);
     encoder.put_section(0, &head, &mut out);
     assert_eq!(out, [1, 2, 3, 0x82, 0x82]);
+}
+
+#[test]
+fn a_response_that_came_with_its_status_is_passed_on_with_one() {
+    let fields = section(&[(":status", "404"), ("server", "t")]);
+    let received = ResponseHead::from_fields(fields, Version::Http2).unwrap();
+    let composed = ResponseHead::new(404, section(&[("server", "t")]), Version::Http2).unwrap();
+    for head in [received, composed] {
+        let mut block = Vec::new();
+        Encoder::new().encode_response(&head, &mut block);
+        assert_eq!(block, [0x8d, 0x40 | 54, 1, b't']);
+    }
+}
+
+#[test]
+fn a_request_is_its_pseudo_fields_and_then_the_others_and_repeats_in_a_few_bytes() {
+    let fields = section(&[
+        (":method", "GET"),
+        (":scheme", "https"),
+        (":authority", "example.com"),
+        (":path", "/a?b=c"),
+        ("accept", "*/*"),
+    ]);
+    let head = RequestHead::from_fields(fields, Version::Http2).unwrap();
+    let mut encoder = Encoder::new();
+    let mut decoder = Decoder::new(4096);
+    let mut lengths = Vec::new();
+    for _ in 0..3 {
+        let mut block = Vec::new();
+        encoder.encode_request(&head, &mut block);
+        lengths.push(block.len());
+        let mut got = Fields::new();
+        let decoded = decoder.decode(&block, &Limits::default(), &mut got);
+        assert_eq!(decoded, Ok(Decoded::Complete));
+        assert_eq!(&got, head.section());
+    }
+    assert_eq!(lengths[1..], [5, 5]);
+    assert!(lengths[0] > 5);
+}
+
+#[test]
+fn the_cache_forgets_the_oldest_head_and_keeps_no_large_one() {
+    let mut sender = Sender::new();
+    let heads: Vec<Fields> = ["GET", "POST", "PUT", "HEAD", "DELETE"]
+        .iter()
+        .map(|method| section(&[(":method", method)]))
+        .collect();
+    for _ in 0..2 {
+        for head in &heads {
+            sender.says(head);
+        }
+    }
+    let generation = sender.encoder.table.generation();
+    let kept: Vec<bool> = heads
+        .iter()
+        .map(|head| sender.encoder.cache.find(0, head, generation).is_some())
+        .collect();
+    assert_eq!(kept, [false, true, true, true, true]);
+
+    let large = section(&[("user-agent", &"u".repeat(3000))]);
+    for _ in 0..2 {
+        sender.says(&large);
+        assert!(sender.encoder.cache.find(0, &large, generation).is_none());
+    }
 }
