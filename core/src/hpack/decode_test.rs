@@ -294,6 +294,7 @@ fn a_section_one_byte_too_large_is_refused_and_the_table_stays_in_step() {
         peer.takes(&hex("82 4001 7802 6161 4001 7901 62")),
         Ok(Decoded::Refused(Violation::FieldSectionTooLarge))
     );
+    assert!(peer.fields.is_empty(), "nothing of a refused block is kept");
     peer.has_table(&[("y", "b"), ("x", "aa"), ("x", "a")]);
 }
 
@@ -382,4 +383,55 @@ fn a_huffman_coded_name_finds_its_token() {
     );
     assert_eq!(peer.takes(&[0xbe]), Ok(Decoded::Complete));
     assert_eq!(peer.fields.at(0).unwrap().token, Some(Token::CONTENT_TYPE));
+}
+
+#[test]
+fn the_last_field_of_a_block_may_be_the_one_too_many() {
+    let mut peer = Receiver::new(4096);
+    peer.limits.field_count_max = 3;
+    assert_eq!(
+        peer.takes(&hex("82 82 82 84")),
+        Ok(Decoded::Refused(Violation::FieldsTooMany))
+    );
+}
+
+#[test]
+fn a_table_shrunk_twice_must_come_down_to_the_lower_size() {
+    let mut peer = Receiver::new(4096);
+    peer.decoder.set_table_max(100);
+    peer.decoder.set_table_max(200);
+    assert_eq!(peer.takes(&hex("3f77 82")), INVALID, "150 is above 100");
+}
+
+#[test]
+fn a_table_set_to_the_size_it_has_needs_no_announcement() {
+    let mut peer = Receiver::new(4096);
+    peer.decoder.set_table_max(4096);
+    peer.expects("82", &[(":method", "GET")], 0);
+}
+
+#[test]
+fn a_larger_table_is_used_only_when_the_peer_says_so() {
+    let mut peer = Receiver::new(16_384);
+    assert_eq!(peer.decoder.table.bytes_max(), 4096);
+    peer.expects("3fe17f 82", &[(":method", "GET")], 0);
+    assert_eq!(peer.decoder.table.bytes_max(), 16_384);
+}
+
+#[test]
+fn the_rest_of_a_refused_block_passes_through_the_arena_one_field_at_a_time() {
+    let mut peer = Receiver::new(4096);
+    peer.limits.field_section_bytes_max = 1000;
+    let mut block = Vec::new();
+    for _ in 0..60 {
+        block.extend_from_slice(&[0x40, 1, b'x']);
+        crate::hpack::integer::put(1000, 7, 0, &mut block);
+        block.extend_from_slice(&[b'v'; 1000]);
+    }
+    assert_eq!(
+        peer.takes(&block),
+        Ok(Decoded::Refused(Violation::FieldSectionTooLarge))
+    );
+    assert!(peer.fields.arena_capacity() < 5000);
+    assert_eq!(peer.decoder.table.len(), 3, "the table has seen them all");
 }
