@@ -45,6 +45,7 @@ pub(crate) const H2SPEC: Tool = Tool {
     program: "h2spec",
     source: Source::Go("github.com/summerwind/h2spec/cmd/h2spec@latest"),
 };
+pub(crate) const OPENSSL: Tool = debian("openssl", "openssl");
 /// Foreign peers of the interop tests; a test whose peer is absent says so and passes.
 pub(crate) const PEERS: &[Tool] = &[
     debian("curl", "curl"),
@@ -52,7 +53,7 @@ pub(crate) const PEERS: &[Tool] = &[
     debian("h2load", "nghttp2-client"),
     debian("nghttpd", "nghttp2-server"),
     debian("nginx", "nginx-light"),
-    debian("openssl", "openssl"),
+    OPENSSL,
 ];
 
 const fn debian(program: &'static str, package: &'static str) -> Tool {

@@ -12,7 +12,6 @@ const SKIPPED: &[&str] = &[
     "fuzz/artifacts",
     "fuzz/corpus",
     "fuzz/coverage",
-    "fuzz/seeds",
     "fuzz/target",
 ];
 /// Files that a rule may want to read.
