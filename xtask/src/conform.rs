@@ -66,12 +66,7 @@ pub(crate) fn conform(args: &[String]) -> Outcome {
     }
 }
 
-fn against(
-    address: SocketAddr,
-    tls: bool,
-    expected: &Expected,
-    rows: &mut Vec<Row>,
-) -> Outcome {
+fn against(address: SocketAddr, tls: bool, expected: &Expected, rows: &mut Vec<Row>) -> Outcome {
     let transport = if tls { "tls" } else { "cleartext" };
     for suite in [h2spec::run(address, tls)?, httpwg::run(address, tls)?] {
         let surprises = expected.compare(suite.name, &suite.failed);
@@ -87,7 +82,10 @@ fn against(
 }
 
 fn print(rows: &[Row]) {
-    println!("{:<10} {:<10} {:>7} {:>6} {:>7}", "suite", "transport", "passed", "of", "argued");
+    println!(
+        "{:<10} {:<10} {:>7} {:>6} {:>7}",
+        "suite", "transport", "passed", "of", "argued"
+    );
     for row in rows {
         let Suite {
             name,
@@ -95,7 +93,10 @@ fn print(rows: &[Row]) {
             total,
             ..
         } = &row.suite;
-        println!("{name:<10} {:<10} {passed:>7} {total:>6} {:>7}", row.transport, row.argued);
+        println!(
+            "{name:<10} {:<10} {passed:>7} {total:>6} {:>7}",
+            row.transport, row.argued
+        );
     }
     for row in rows {
         for surprise in &row.surprises {

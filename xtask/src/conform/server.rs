@@ -24,7 +24,12 @@ impl Drop for Server {
 /// Builds it.
 pub(super) fn build() -> Outcome {
     run(&mut cargo(&[
-        "build", "--quiet", "-p", "trunkline", "--example", "hello",
+        "build",
+        "--quiet",
+        "-p",
+        "trunkline",
+        "--example",
+        "hello",
     ]))
 }
 

@@ -56,7 +56,12 @@ fn forward(client: TcpStream, openssl: &Path, server: SocketAddr) -> std::io::Re
 fn copy(mut from: impl Read, mut to: impl Write) {
     let mut buffer = [0; 64 * 1024];
     while let Ok(len) = from.read(&mut buffer) {
-        if len == 0 || to.write_all(&buffer[..len]).and_then(|()| to.flush()).is_err() {
+        if len == 0
+            || to
+                .write_all(&buffer[..len])
+                .and_then(|()| to.flush())
+                .is_err()
+        {
             return;
         }
     }
