@@ -1,9 +1,9 @@
 //! One HTTP/1.1 connection, client or server: bytes and commands in, bytes and facts out.
 //!
-//! Exchanges stand in a queue in the order of their requests; their numbers are consecutive from
-//! 1. The first is the one whose response is on the wire. A server parses up to
-//! [`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX) requests ahead; their responses may be given in any order and go
-//! out in the order of the requests (RFC 9112 section 9.3.2).
+//! Exchanges stand in a queue in the order of their requests; their numbers are consecutive and
+//! begin with 1. The first is the one whose response is on the wire. A server parses some requests
+//! ahead ([`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX)); their responses may
+//! be given in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
 //!
 //! Reading is in `conn_recv`, writing in `conn_send`, and what follows from both (whose turn it
 //! is, when the connection ends, which deadline runs) in `conn_settle`.

@@ -84,6 +84,12 @@ impl Conn {
         match self.receiving {
             Receiving::AwaitSwitch => return Ok(Step::HoldBack),
             _ if bytes.is_empty() => return Ok(Step::Wait),
+            // RFC 9112 section 2.2: empty lines before a request line are ignored. Before a status
+            // line they come from servers that end a 100 twice; nobody reads them in another way.
+            Receiving::Head(_) if self.awaits_head() && bytes.starts_with(b"\r\n") => {
+                return Ok(Step::Took(2));
+            }
+            Receiving::Head(_) if self.awaits_head() && bytes == b"\r" => return Ok(Step::Wait),
             Receiving::Head(scan) if self.side == Side::Server => {
                 return self.receive_request(scan, bytes);
             }
@@ -106,16 +112,15 @@ impl Conn {
         Ok(Step::Took(bytes.len()))
     }
 
+    /// Whether a head may come now: a request any time, a response only when it is due.
+    fn awaits_head(&self) -> bool {
+        self.side == Side::Server || !self.exchanges.is_empty()
+    }
+
     /// Server: a request head.
     fn receive_request(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
         if self.exchanges.len() >= PIPELINED_REQUESTS_MAX {
             return Ok(Step::HoldBack);
-        }
-        // RFC 9112 section 2.2: empty lines before a request line are ignored.
-        match bytes {
-            [b'\r', b'\n', ..] => return Ok(Step::Took(2)),
-            [b'\r'] => return Ok(Step::Wait),
-            _ => {}
         }
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);

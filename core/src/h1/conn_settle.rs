@@ -51,10 +51,10 @@ impl Conn {
             }
             self.feed(&[]);
         }
-        if !self.is_inert() && self.exchanges.is_empty() {
-            if let Some(reason) = self.close_reason() {
-                self.finish(reason.closed());
-            }
+        if self.exchanges.is_empty()
+            && let Some(reason) = self.close_reason()
+        {
+            self.finish(reason.closed());
         }
         self.tell_send_ready();
         self.set_timers(now);
