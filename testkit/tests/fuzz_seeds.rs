@@ -31,27 +31,22 @@ fn seeds_of_h2_frames_hold() {
     replay("h2_frames");
 }
 #[test]
-#[ignore = "the machine has no body yet"]
 fn seeds_of_hpack_hold() {
     replay("hpack");
 }
 #[test]
-#[ignore = "the machine has no body yet"]
 fn seeds_of_h1_heads_hold() {
     replay("h1_head");
 }
 #[test]
-#[ignore = "the machine has no body yet"]
 fn seeds_of_h1_bodies_hold() {
     replay("h1_body");
 }
 #[test]
-#[ignore = "the machine has no body yet"]
 fn seeds_of_h2_servers_hold() {
     replay("h2_conn_server");
 }
 #[test]
-#[ignore = "the machine has no body yet"]
 fn seeds_of_h2_clients_hold() {
     replay("h2_conn_client");
 }
