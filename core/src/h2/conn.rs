@@ -273,6 +273,10 @@ impl Conn {
         };
         ceiling.saturating_sub(self.active())
     }
+    /// Whether the peer's first SETTINGS has come: before, its limit on streams is unknown.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.life, Life::Open | Life::Closed)
+    }
     /// Exchanges that are open.
     pub fn active(&self) -> u32 {
         self.streams.len()

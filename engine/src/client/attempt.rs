@@ -67,8 +67,7 @@ impl Answer {
             Multiplexing::No => Machine::H1(h1::Conn::new(Side::Client, config, now)),
             Multiplexing::Yes => Machine::H2(h2::Conn::new(Side::Client, config, now)),
         };
-        let settled = multiplexing == Multiplexing::No;
-        let capacity = Capacity::fresh(machine.capacity(), settled);
+        let capacity = Capacity::fresh(machine.capacity(), machine.is_settled());
         let door = Arc::new(Door::default());
         let id = client.connected(attempt, multiplexing, capacity, &door)?;
         let link = Link::new(transport, machine);

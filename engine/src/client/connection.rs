@@ -46,7 +46,6 @@ pub(super) struct Connection<S> {
     heads: Vec<u32>,
     deadlines: Deadlines,
     taken: u64,
-    settled: bool,
     draining: bool,
     reported: Capacity,
     /// The pool knows that it is gone.
@@ -74,7 +73,6 @@ impl<S> Connection<S> {
             heads: Vec::new(),
             deadlines: Deadlines::default(),
             taken: 0,
-            settled: reported.settled,
             draining: false,
             reported,
             left: false,
@@ -269,12 +267,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn report(&mut self, now: Instant) {
         let machine = &self.link.machine;
         let (free, active) = (machine.capacity(), machine.active());
-        self.settled |= free + active > 1;
         let report = Capacity {
             free,
             active,
             taken: self.taken,
-            settled: self.settled,
+            settled: machine.is_settled(),
             standing: match self.draining {
                 true => Standing::Draining,
                 false => Standing::Open,

@@ -31,19 +31,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                         self.pump(now, slot);
                     }
                 }
-                Event::CapacityChanged => self.settled = true,
                 Event::GoingAway { .. } => self.draining = true,
                 Event::Closed(closed) => self.fail_all(closed),
                 // A client opens no tunnels yet, and requests are the other side's.
                 Event::Upgraded { .. } => self.link.machine.abort(now, H2Code::CANCEL),
+                // The turn's report tells the pool.
+                Event::CapacityChanged => {}
                 Event::RequestReceived { .. } | Event::PongReceived => {}
             }
         }
     }
 
     fn take_head(&mut self, now: Instant, stream: StreamId, head: ResponseHead, end: bool) {
-        // A peer that answers has sent its SETTINGS (RFC 9113 section 3.4).
-        self.settled = true;
         let Some(slot) = self.slots.of_stream(stream) else {
             return self.link.machine.recycle(head.into_fields());
         };

@@ -52,6 +52,14 @@ impl Machine {
         }
     }
 
+    /// Client: whether the peer has said how many exchanges it allows.
+    pub(crate) fn is_settled(&self) -> bool {
+        match self {
+            Self::H1(_) => true,
+            Self::H2(conn) => conn.is_settled(),
+        }
+    }
+
     delegate! {
         handle_bytes(&mut self, now: Instant, bytes: &[u8]);
         handle_timeout(&mut self, now: Instant);
