@@ -69,8 +69,9 @@ pub(crate) fn conform(args: &[String]) -> Outcome {
 fn against(address: SocketAddr, tls: bool, expected: &Expected, rows: &mut Vec<Row>) -> Outcome {
     let transport = if tls { "tls" } else { "cleartext" };
     for suite in [h2spec::run(address, tls)?, httpwg::run(address, tls)?] {
-        let surprises = expected.compare(suite.name, &suite.failed);
-        let argued = expected.argued(suite.name, &suite.failed);
+        let key = format!("{}-{transport}", suite.name);
+        let surprises = expected.compare(&key, &suite.failed);
+        let argued = expected.argued(&key, &suite.failed);
         rows.push(Row {
             transport,
             suite,

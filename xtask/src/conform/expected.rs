@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Suite, then case, then why it cannot pass.
+/// Suite and transport (`h2spec-tls`), then case, then why it cannot pass.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     suites: BTreeMap<String, BTreeMap<String, String>>,
