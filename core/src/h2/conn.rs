@@ -205,8 +205,10 @@ impl Conn {
         }
         self.read(now, bytes);
         self.body.close(&mut self.events);
-        self.grant_connection(now);
-        self.note_capacity();
+        if self.life != Life::Closed {
+            self.grant_connection(now);
+            self.note_capacity();
+        }
     }
     /// Carries out every deadline at or before `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
@@ -351,12 +353,17 @@ impl Conn {
         } else {
             initial
         };
+        let mut credit = Credit::new(initial, max.max(initial), now);
+        if !self.settings_acked {
+            // RFC 9113 section 6.9.2: the peer may not have seen that we grant less.
+            credit = credit.tolerating(WINDOW_INITIAL);
+        }
         Stream {
             state: State::Idle,
             awaits: Awaits::Body,
             sends: Sends::Head,
             method,
-            credit: Credit::new(initial, max.max(initial), now),
+            credit,
             quota: Quota::new(self.peer.initial_window_size),
             length_in: Expected::any(),
             length_out: Expected::any(),

@@ -254,7 +254,7 @@ impl Conn {
             return;
         };
         if let Some((_, stream)) = self.streams.by_key(key)
-            && stream.queue.len() > 0
+            && !stream.queue.is_empty()
             && stream.quota.available() > 0
         {
             self.schedule.push(key, stream.priority);

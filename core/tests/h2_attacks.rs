@@ -1,0 +1,329 @@
+//! What a hostile peer may do, and where it ends. Each test states its bound.
+
+#[path = "h2/rig.rs"]
+mod rig;
+
+use rig::*;
+use std::time::Duration;
+use trunkline_core::error::{Closed, H2Code, Violation};
+use trunkline_core::h2::frame::{Setting, flag, kind};
+use trunkline_core::http::{Event, StreamId};
+use trunkline_core::limits::Config;
+
+/// Says it up to `max` times; how often until the connection closed, and why it did.
+fn until_closed(rig: &mut Rig, max: u32, mut say: impl FnMut(u32) -> Vec<u8>) -> (u32, Closed) {
+    for count in 0..max {
+        rig.says(&say(count));
+        if rig.conn.is_closed() {
+            let closed = rig.events().pop();
+            let Some(Event::Closed(closed)) = closed else {
+                panic!("Closed must be last: {closed:?}");
+            };
+            return (count + 1, closed);
+        }
+        rig.events();
+    }
+    panic!("the connection lives after {max}");
+}
+
+fn id(count: u32) -> u32 {
+    1 + 2 * count
+}
+
+#[test]
+fn rapid_reset_is_over_after_the_burst() {
+    let mut rig = Rig::server(Cut::Whole);
+    let (count, closed) = until_closed(&mut rig, 1_000, |count| {
+        [
+            headers(id(count), GET, true),
+            rst(id(count), H2Code::CANCEL),
+        ]
+        .concat()
+    });
+    // Refused ones count too, once 200 handlers run that nobody has ended.
+    assert!((200..=201).contains(&count), "CVE-2023-44487: {count}");
+    assert_eq!(closed, Closed::ByUs(Violation::ResetsTooMany));
+}
+
+#[test]
+fn handlers_of_reset_streams_still_count() {
+    let mut config = Config::default();
+    config.limits.running_handlers_max = 5;
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    for count in 0..5 {
+        rig.says(&headers(id(count), GET, true));
+        rig.says(&rst(id(count), H2Code::CANCEL));
+    }
+    assert_eq!((rig.conn.active(), rig.conn.running_handlers()), (0, 5));
+    rig.events();
+    rig.says(&headers(11, GET, true));
+    rig.expects_reset(11, H2Code::REFUSED_STREAM, "five handlers run");
+    rig.conn.handler_done(StreamId(1));
+    rig.says(&headers(13, GET, true));
+    rig.request(13);
+}
+
+#[test]
+fn streams_beyond_the_limit_are_refused_and_hpack_stays_in_step() {
+    however_it_is_cut(|cut| {
+        let mut config = Config::default();
+        config.limits.concurrent_streams_max = 1;
+        let mut rig = Rig::server_with(config, cut);
+        rig.says(&headers(1, GET, true));
+        rig.events();
+        let mut block = block(GET);
+        block.extend_from_slice(&[0x40, 1, b'a', 1, b'b']);
+        let flags = flag::END_HEADERS | flag::END_STREAM;
+        rig.says(&frame(kind::HEADERS, flags, 3, &block));
+        rig.expects_reset(3, H2Code::REFUSED_STREAM, "one stream is the limit");
+        rig.no_event("the user never hears of it");
+        rig.respond(1, &[], true);
+        rig.frames();
+        let mut block = self::block(GET);
+        block.push(0xbe);
+        rig.says(&frame(kind::HEADERS, flags, 5, &block));
+        let (head, _) = rig.request(5);
+        assert_eq!(head.fields().next().unwrap().name, b"a");
+        assert_eq!(rig.conn.counts().refused, 1);
+    });
+}
+
+#[test]
+fn the_six_primitives_of_made_you_reset_end_the_connection_early() {
+    type Provoke = fn(u32) -> Vec<u8>;
+    let primitives: [(&str, bool, Provoke); 6] = [
+        ("WINDOW_UPDATE 0", false, |id| window_update(id, 0)),
+        ("window overflow", false, |id| {
+            window_update(id, 0x7fff_ffff)
+        }),
+        ("PRIORITY of 4 bytes", false, |id| {
+            frame(kind::PRIORITY, 0, id, &[0; 4])
+        }),
+        ("depends on itself", false, |id| priority(id, id)),
+        ("HEADERS after the end", true, |id| headers(id, GET, true)),
+        ("DATA after the end", true, |id| body(id, b"x", true)),
+    ];
+    for (what, ended, provoke) in primitives {
+        let mut rig = Rig::server(Cut::Whole);
+        let (count, closed) = until_closed(&mut rig, 1_000, |count| {
+            let head = headers(id(count), if ended { GET } else { POST }, ended);
+            [head, provoke(id(count))].concat()
+        });
+        assert!(count <= 20, "CVE-2025-8671, {what}: {count}");
+        assert_eq!(closed, Closed::ByUs(Violation::ResetsTooMany), "{what}");
+    }
+}
+
+#[test]
+fn a_continuation_flood_ends_after_eight_frames_or_64_kib() {
+    let start = frame(kind::HEADERS, 0, 1, &block(GET));
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&start);
+    let (count, closed) = until_closed(&mut rig, 100, |_| continuation(1, b"", false));
+    assert_eq!(
+        (count, closed),
+        (9, Closed::ByUs(Violation::ContinuationsTooMany))
+    );
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&start);
+    let (count, closed) = until_closed(&mut rig, 100, |_| continuation(1, &[0; 16_384], false));
+    assert_eq!(
+        (count, closed),
+        (4, Closed::ByUs(Violation::HeaderBlockTooLarge))
+    );
+}
+
+#[test]
+fn a_header_block_that_never_ends_has_a_deadline_that_more_bytes_do_not_move() {
+    let mut rig = Rig::server(Cut::EveryByte);
+    rig.says(&frame(kind::HEADERS, 0, 1, &block(GET)));
+    for _ in 0..7 {
+        rig.waits(Duration::from_secs(2));
+        rig.says(&continuation(1, b"", false));
+        assert!(!rig.conn.is_closed());
+    }
+    rig.waits(Duration::from_secs(1));
+    let closed = rig.expects_close(H2Code::ENHANCE_YOUR_CALM, "15 s");
+    assert_eq!(closed, Closed::ByUs(Violation::HeaderBlockTimeout));
+}
+
+#[test]
+fn frames_that_end_in_time_never_meet_the_deadline_of_one_before() {
+    let mut config = Config::default();
+    config.timeouts.idle = None;
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    let mut bytes = Vec::new();
+    for count in 0..100 {
+        // Every read ends inside a frame.
+        bytes.extend_from_slice(&ping([count; 8]));
+        let until = bytes.len() - 5;
+        rig.says(&bytes[..until]);
+        bytes.drain(..until);
+        rig.waits(Duration::from_secs(1));
+        assert!(!rig.conn.is_closed(), "after {count} s");
+    }
+    rig.waits(Duration::from_secs(14));
+    assert!(rig.conn.is_closed(), "the last one never ended");
+}
+
+#[test]
+fn an_hpack_bomb_is_one_stream_error_and_bounded() {
+    let mut rig = Rig::server(Cut::Whole);
+    // One entry of almost the whole table, then 4,000 references of a byte each: 16 MB.
+    let mut bomb = vec![0x40, 1, b'a', 0x7f, 0x80 + 0x51, 0x1d];
+    bomb.extend_from_slice(&[b'x'; 3920]);
+    bomb.extend_from_slice(&[0xbe; 4_000]);
+    rig.says(&frame(
+        kind::HEADERS,
+        flag::END_HEADERS | flag::END_STREAM,
+        1,
+        &bomb,
+    ));
+    rig.expects_reset(1, H2Code::ENHANCE_YOUR_CALM, "CVE-2016-6581");
+    let many = with(GET, &[("cookie", "a"); 125]);
+    rig.says(&headers(3, &many, true));
+    rig.expects_reset(3, H2Code::ENHANCE_YOUR_CALM, "CVE-2026-49975: 129 fields");
+    let enough = with(GET, &[("cookie", "a"); 124]);
+    rig.says(&headers(5, &enough, true));
+    rig.request(5);
+}
+
+#[test]
+fn pings_and_settings_are_answered_at_the_rate_of_their_budget() {
+    let mut rig = Rig::server(Cut::Whole);
+    let (count, closed) = until_closed(&mut rig, 1_000, |_| ping([1; 8]));
+    assert!(count <= 101, "CVE-2019-9512: {count}");
+    assert_eq!(closed, Closed::ByUs(Violation::PingsTooMany));
+    let mut rig = Rig::server(Cut::Whole);
+    let (count, _) = until_closed(&mut rig, 1_000, |_| settings_frame(&[]));
+    assert!(count <= 101, "CVE-2019-9515: {count}");
+    let mut rig = Rig::server(Cut::Whole);
+    for _ in 0..1_000 {
+        rig.waits(Duration::from_millis(100));
+        rig.says(&ping([1; 8]));
+        let pong = rig
+            .frames()
+            .into_iter()
+            .find(|frame| frame.kind == kind::PING);
+        let pong = pong.expect("ten a second for ever");
+        assert_eq!((pong.flags, &pong.payload[..]), (flag::ACK, &[1; 8][..]));
+        rig.events();
+        if rig.conn.active() == 0 {
+            rig.says(&headers(1, POST, false));
+        }
+        rig.says(&body(1, b"alive", false));
+        rig.conn.consume(rig.now, StreamId(1), 5);
+    }
+}
+
+#[test]
+fn empty_data_frames_are_few() {
+    let mut rig = Rig::server(Cut::EveryByte);
+    rig.says(&headers(1, POST, false));
+    let (count, closed) = until_closed(&mut rig, 1_000, |_| body(1, b"", false));
+    assert_eq!(count, 11, "CVE-2019-9518");
+    assert_eq!(closed, Closed::ByUs(Violation::EmptyFramesTooMany));
+}
+
+#[test]
+fn one_byte_frames_cost_memory_by_their_bytes() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, POST, false));
+    let burst = body(1, b"x", false).repeat(1_000);
+    rig.says(&burst);
+    let bodies = std::iter::from_fn(|| rig.conn.poll_event())
+        .filter(|event| matches!(event, Event::BodyReceived { .. }))
+        .count();
+    assert_eq!(
+        bodies, 1,
+        "RUSTSEC-2026-0258: one event per read and stream"
+    );
+}
+
+#[test]
+fn window_updates_are_in_proportion_to_what_we_send() {
+    let mut rig = Rig::server(Cut::Whole);
+    let (count, closed) = until_closed(&mut rig, 10_000, |_| window_update(0, 1));
+    assert!(count < 200, "{count}");
+    assert_eq!(closed, Closed::ByUs(Violation::WindowUpdatesTooMany));
+}
+
+#[test]
+fn priority_updates_for_streams_to_come_are_bounded() {
+    let mut rig = Rig::server(Cut::Whole);
+    let (count, closed) = until_closed(&mut rig, 1_000, |count| priority_update(id(count), "u=1"));
+    assert_eq!(count, 101);
+    assert_eq!(closed, Closed::ByUs(Violation::PriorityUpdatesTooMany));
+}
+
+#[test]
+fn priority_frames_of_rfc_7540_only_use_up_the_glitch_budget() {
+    let mut rig = Rig::server(Cut::Whole);
+    for count in 0..1_000 {
+        rig.says(&priority(id(count), 0));
+    }
+    rig.is_quiet("a thousand of ten thousand points");
+    let (_, closed) = until_closed(&mut rig, 20_000, |count| priority(id(count), 0));
+    assert_eq!(closed, Closed::ByUs(Violation::GlitchesTooMany));
+}
+
+#[test]
+fn an_unread_outbox_stops_our_reading_and_then_ends_the_connection() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&window_update(0, 1 << 24));
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    rig.frames();
+    assert!(rig.conn.wants_read());
+    for stream in (1..100).step_by(2) {
+        rig.says(&headers(stream, GET, true));
+        rig.respond(stream, &[], false);
+        rig.send(stream, vec![0; 10_000], true);
+    }
+    rig.events();
+    assert!(
+        rig.conn.poll_write(rig.now).len() < 128 * 1024,
+        "bodies wait on their streams, not in the outbox"
+    );
+    rig.waits(Duration::from_secs(29));
+    assert!(!rig.conn.is_closed());
+    rig.waits(Duration::from_secs(1));
+    assert!(rig.conn.is_closed(), "nothing was written for 30 s");
+    let last = rig.events().pop();
+    assert!(
+        matches!(
+            last,
+            Some(Event::Closed(Closed::ByUs(Violation::WriteStalled)))
+        ),
+        "{last:?}"
+    );
+}
+
+#[test]
+fn a_request_body_that_stops_is_ended_and_one_that_our_reader_holds_up_is_not() {
+    for held in [false, true] {
+        let mut rig = Rig::server(Cut::Whole);
+        rig.says(&headers(1, POST, false));
+        if held {
+            rig.says(&body(1, b"unread", false));
+        }
+        rig.events();
+        rig.waits(Duration::from_secs(31));
+        if held {
+            rig.no_event("the reader is slow, not the peer");
+        } else {
+            rig.expects_reset(1, H2Code::CANCEL, "30 s without a byte");
+        }
+    }
+}
+
+#[test]
+fn memory_is_given_back_by_an_idle_connection() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, GET, true));
+    rig.respond(1, &[], true);
+    rig.frames();
+    rig.events();
+    rig.conn.release();
+    rig.says(&headers(3, GET, true));
+    rig.request(3);
+}

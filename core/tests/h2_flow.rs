@@ -1,0 +1,334 @@
+//! Windows, both ways, and who sends first.
+
+#[path = "h2/rig.rs"]
+mod rig;
+
+use rig::*;
+use std::time::Duration;
+use trunkline_core::error::{H2Code, Violation};
+use trunkline_core::h2::frame::{Setting, flag, kind};
+use trunkline_core::http::event::ResetBy;
+use trunkline_core::http::{Event, Side, StreamId};
+use trunkline_core::limits::Config;
+
+/// DATA frames as (stream, bytes, end).
+fn data_frames(rig: &mut Rig) -> Vec<(u32, usize, bool)> {
+    rig.frames()
+        .iter()
+        .filter(|frame| frame.kind == kind::DATA)
+        .map(|frame| (frame.stream, frame.payload.len(), frame.ends()))
+        .collect()
+}
+
+#[test]
+fn a_body_stops_at_the_stream_window_and_goes_on_with_it() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.says(&settings_frame(&[Setting::InitialWindowSize(10)]));
+        rig.says(&headers(1, GET, true));
+        rig.respond(1, &[], false);
+        rig.send(1, vec![b'x'; 25], true);
+        assert_eq!(data_frames(&mut rig), [(1, 10, false)]);
+        rig.says(&window_update(1, 14));
+        assert_eq!(data_frames(&mut rig), [(1, 14, false)]);
+        rig.says(&window_update(1, 5));
+        assert_eq!(data_frames(&mut rig), [(1, 1, true)]);
+        assert_eq!(rig.conn.active(), 0);
+    });
+}
+
+#[test]
+fn a_body_stops_at_the_connection_window_and_goes_on_with_it() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    rig.says(&headers(1, GET, true));
+    rig.respond(1, &[], false);
+    rig.send(1, vec![b'x'; 70_000], true);
+    let sent: usize = data_frames(&mut rig).iter().map(|frame| frame.1).sum();
+    assert_eq!(sent, 65_535);
+    assert_eq!(rig.conn.connection_quota(), 0);
+    rig.says(&window_update(0, 10_000));
+    assert_eq!(data_frames(&mut rig), [(1, 4_465, true)]);
+}
+
+#[test]
+fn a_shrunk_setting_makes_the_window_negative_and_nothing_is_sent_until_it_is_not() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, GET, true));
+    rig.respond(1, &[], false);
+    rig.send(1, vec![b'x'; 100_000], true);
+    let sent: usize = data_frames(&mut rig).iter().map(|frame| frame.1).sum();
+    assert_eq!(sent, 65_535);
+    rig.says(&window_update(0, 1 << 20));
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(65_435)]));
+    rig.expects(
+        kind::SETTINGS,
+        0,
+        "only the acknowledgement: the window is -100",
+    );
+    rig.says(&window_update(1, 100));
+    rig.is_quiet("zero is not a window");
+    rig.says(&window_update(1, 1));
+    assert_eq!(data_frames(&mut rig), [(1, 1, false)]);
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(65_440)]));
+    assert_eq!(data_frames(&mut rig), [(1, 5, false)]);
+}
+
+#[test]
+fn a_setting_that_overflows_a_window_is_a_flow_control_error() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, GET, true));
+    rig.says(&window_update(1, 1));
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(0x7fff_ffff)]));
+    rig.expects_close(H2Code::FLOW_CONTROL_ERROR, "RFC 9113 section 6.9.2");
+}
+
+#[test]
+fn no_data_frame_is_larger_than_the_peer_takes() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&window_update(0, 1 << 20));
+    rig.says(&settings_frame(&[
+        Setting::InitialWindowSize(1 << 20),
+        Setting::MaxFrameSize(1 << 20),
+    ]));
+    rig.says(&headers(1, GET, true));
+    rig.respond(1, &[], false);
+    rig.send(1, vec![b'x'; 40_000], true);
+    let frames = data_frames(&mut rig);
+    assert_eq!(
+        frames,
+        [(1, 16_384, false), (1, 16_384, false), (1, 7_232, true)]
+    );
+}
+
+#[test]
+fn one_byte_data_costs_at_most_one_update_per_16_kib() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.reads_bodies = true;
+    rig.says(&headers(1, POST, false));
+    let mut updates = 0;
+    let bytes = 64 * 1024;
+    for _ in 0..bytes {
+        rig.says(&body(1, b"x", false));
+        rig.events();
+        updates += rig.frames().len();
+    }
+    assert!(!rig.conn.is_closed());
+    assert!(updates <= bytes / (16 * 1024), "{updates} updates");
+    assert!(updates > 0, "the window of 64 KiB must be refilled");
+}
+
+#[test]
+fn a_reader_that_takes_nothing_gets_no_more_than_its_window() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, POST, false));
+    for _ in 0..4 {
+        rig.says(&body(1, &[0; 16_384], false));
+    }
+    rig.events();
+    rig.is_quiet("64 KiB are unread");
+    assert_eq!(rig.conn.stream_window(StreamId(1)).unwrap().unread, 65_536);
+    rig.conn.consume(rig.now, StreamId(1), 65_536);
+    let update = rig.expects(
+        kind::WINDOW_UPDATE,
+        1,
+        "the stream's; the connection has enough",
+    );
+    assert!(update.number() >= 65_536);
+}
+
+#[test]
+fn padding_is_given_back_and_delivered_to_nobody() {
+    however_it_is_cut(|cut| {
+        let mut config = Config::default();
+        config.windows.auto = false;
+        let mut rig = Rig::server_with(config, cut);
+        rig.reads_bodies = true;
+        rig.says(&headers(1, POST, false));
+        let mut payload = vec![255];
+        payload.extend_from_slice(b"body");
+        payload.extend_from_slice(&[0; 255]);
+        for _ in 0..1_000 {
+            rig.says(&frame(kind::DATA, flag::PADDED, 1, &payload));
+            rig.events();
+        }
+        assert!(
+            !rig.conn.is_closed(),
+            "260,000 bytes through a window of 64 KiB"
+        );
+        let updates = rig.frames();
+        assert!(
+            updates
+                .iter()
+                .all(|frame| frame.kind == kind::WINDOW_UPDATE)
+        );
+        assert_eq!(rig.conn.stream_window(StreamId(1)).unwrap().unread, 0);
+        assert_eq!(rig.conn.connection_window().unread, 0);
+    });
+}
+
+#[test]
+fn data_for_closed_streams_never_leaks_the_connection_window() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, POST, false));
+    rig.conn.reset(rig.now, StreamId(1), H2Code::CANCEL);
+    rig.events();
+    let mut granted = 0_u64;
+    for _ in 0..4_000 {
+        rig.says(&body(1, &[0; 16_384], false));
+        granted += rig
+            .frames()
+            .iter()
+            .filter(|frame| frame.kind == kind::WINDOW_UPDATE && frame.stream == 0)
+            .map(|frame| u64::from(frame.number()))
+            .sum::<u64>();
+        if rig.conn.is_closed() {
+            break;
+        }
+    }
+    assert!(!rig.conn.is_closed(), "the window is given back");
+    assert!(granted > 40_000_000, "{granted}");
+}
+
+#[test]
+fn unread_bytes_of_a_stream_that_ends_early_go_back_to_the_connection() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&[headers(1, POST, false), body(1, &[0; 9_000], false)].concat());
+    assert_eq!(rig.conn.connection_window().unread, 9_000);
+    rig.says(&rst(1, H2Code::CANCEL));
+    assert_eq!(rig.conn.connection_window().unread, 0);
+    rig.conn.consume(rig.now, StreamId(1), 9_000);
+    assert_eq!(rig.conn.connection_window().unread, 0, "and only once");
+}
+
+#[test]
+fn send_room_closes_and_opens_with_an_event() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, GET, true));
+    rig.events();
+    rig.respond(1, &[], false);
+    assert_eq!(rig.conn.send_room(StreamId(1)), 256 * 1024);
+    rig.send(1, vec![0; 256 * 1024], false);
+    assert_eq!(rig.conn.send_room(StreamId(1)), 0);
+    rig.frames();
+    rig.no_event("65,535 bytes are out, that is not half");
+    rig.says(&window_update(0, 1 << 20));
+    rig.says(&window_update(1, 1 << 20));
+    rig.frames();
+    assert!(matches!(rig.event(), Some(Event::SendReady { stream }) if stream == StreamId(1)));
+    rig.no_event("once");
+    assert_eq!(rig.conn.send_room(StreamId(1)), 256 * 1024);
+}
+
+fn open_three(rig: &mut Rig, priorities: [&str; 3]) {
+    rig.says(&window_update(0, 1 << 24));
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    for (index, priority) in priorities.iter().enumerate() {
+        let id = 1 + 2 * index as u32;
+        rig.says(&headers(id, &with(GET, &[("priority", priority)]), true));
+    }
+    for id in [1, 3, 5] {
+        rig.respond(id, &[], false);
+        rig.send(id, vec![0; 40_000], true);
+    }
+    rig.events();
+}
+
+fn order(rig: &mut Rig) -> Vec<u32> {
+    data_frames(rig).iter().map(|frame| frame.0).collect()
+}
+
+#[test]
+fn the_more_urgent_stream_goes_first_on_the_wire() {
+    let mut rig = Rig::server(Cut::Whole);
+    open_three(&mut rig, ["u=5", "u=3", "u=0"]);
+    assert_eq!(order(&mut rig), [5, 5, 5, 3, 3, 3, 1, 1, 1]);
+}
+
+#[test]
+fn incremental_streams_share_frame_by_frame() {
+    let mut rig = Rig::server(Cut::Whole);
+    open_three(&mut rig, ["i", "i", "i"]);
+    assert_eq!(order(&mut rig), [1, 3, 5, 1, 3, 5, 1, 3, 5]);
+}
+
+#[test]
+fn a_priority_update_overtakes_what_is_queued_and_reaches_streams_to_come() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&priority_update(3, "u=0"));
+    open_three(&mut rig, ["u=3", "u=7", "u=3"]);
+    rig.says(&priority_update(5, "u=1"));
+    assert_eq!(order(&mut rig), [3, 3, 3, 5, 5, 5, 1, 1, 1]);
+}
+
+#[test]
+fn a_zero_window_holds_a_stream_no_longer_than_the_stall_time_even_if_it_drips() {
+    for drip in [false, true] {
+        let mut rig = Rig::server(Cut::Whole);
+        rig.says(&settings_frame(&[Setting::InitialWindowSize(0)]));
+        rig.says(&headers(1, GET, true));
+        rig.events();
+        rig.respond(1, &[], false);
+        rig.send(1, vec![0; 100_000], true);
+        rig.frames();
+        for _ in 0..29 {
+            rig.waits(Duration::from_secs(1));
+            if drip {
+                rig.says(&window_update(1, 1));
+                rig.frames();
+            }
+            rig.no_event("not yet");
+        }
+        rig.waits(Duration::from_secs(1));
+        match rig.event() {
+            Some(Event::StreamReset { reset, .. }) => {
+                assert_eq!(reset.by, ResetBy::Us(Violation::StreamStalled));
+            }
+            other => panic!("drip {drip}: {other:?}"),
+        }
+        rig.expects_reset(1, H2Code::CANCEL, "CVE-2026-49975");
+    }
+}
+
+#[test]
+fn a_peer_that_takes_enough_is_not_stalled() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(0)]));
+    rig.says(&headers(1, GET, true));
+    rig.events();
+    rig.respond(1, &[], false);
+    rig.send(1, vec![0; 200_000], true);
+    rig.says(&window_update(0, 1 << 20));
+    for _ in 0..90 {
+        rig.waits(Duration::from_secs(1));
+        rig.says(&window_update(1, 2_000));
+        rig.frames();
+    }
+    rig.no_event("2 kB a second is twice the least");
+}
+
+#[test]
+fn a_peer_that_has_not_acknowledged_may_use_the_default_window_and_no_more() {
+    for (bytes, fits) in [(65_535, true), (65_536, false)] {
+        let mut config = Config::default();
+        config.windows.stream_initial = 1_000;
+        config.windows.auto = false;
+        let mut rig = Rig::fresh(Side::Server, config, Cut::Whole);
+        rig.says(&[PREFACE, &settings_frame(&[]), &headers(1, POST, false)].concat());
+        rig.frames();
+        for piece in vec![0; bytes].chunks(16_384) {
+            rig.says(&body(1, piece, false));
+        }
+        if fits {
+            rig.is_quiet("RFC 9113 section 6.9.2");
+            rig.says(&settings_ack());
+            rig.events();
+            rig.conn.consume(rig.now, StreamId(1), bytes);
+            let update = rig.expects(kind::WINDOW_UPDATE, 1, "back to a thousand");
+            // The peer's window is 1,000 - 65,535 after our SETTINGS.
+            assert_eq!(update.number(), 65_535);
+        } else {
+            rig.expects_reset(1, H2Code::FLOW_CONTROL_ERROR, "one more");
+        }
+    }
+}
