@@ -5,6 +5,7 @@
 
 mod chunked;
 pub mod conn;
+mod conn_end;
 mod conn_recv;
 mod conn_send;
 mod conn_settle;
@@ -23,6 +24,9 @@ mod client_test;
 #[cfg(test)]
 #[path = "h1/hostile_test.rs"]
 mod hostile_test;
+#[cfg(test)]
+#[path = "h1/pair_test.rs"]
+mod pair_test;
 #[cfg(test)]
 #[path = "h1/script_test.rs"]
 mod script_test;

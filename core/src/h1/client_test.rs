@@ -355,8 +355,13 @@ fn a_switch_hands_the_rest_over() {
     assert_eq!(script.heard().last().unwrap(), "1 upgraded raw");
     assert_eq!(script.conn.capacity(), 0);
     script.says("more");
-    script.hangs_up();
     assert!(script.heard().is_empty(), "the machine is done");
+    script.hangs_up();
+    assert_eq!(
+        script.heard(),
+        ["closed Transport"],
+        "for an owner that did not take it"
+    );
 }
 
 #[test]

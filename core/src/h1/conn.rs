@@ -5,8 +5,8 @@
 //! ahead ([`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX)); their responses may
 //! be given in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
 //!
-//! Reading is in `conn_recv`, writing in `conn_send`, and what follows from both (whose turn it
-//! is, when the connection ends, which deadline runs) in `conn_settle`.
+//! Reading is in `conn_recv`, writing in `conn_send`, ends in `conn_end`, and what follows from all
+//! of it (whose turn it is, when it is over, which deadline runs) in `conn_settle`.
 //!
 //! # 100-continue
 //!
@@ -27,8 +27,8 @@
 use super::exchange::Exchange;
 use super::parse::HeadScan;
 use super::reuse::CloseReason;
-use crate::error::{Closed, H2Code};
-use crate::http::{Event, Fields, Reset, Side, StreamId};
+use crate::error::Closed;
+use crate::http::{Event, Fields, Side, StreamId};
 use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
 use crate::time::TimerTable;
 use crate::wire::Outbox;
@@ -260,56 +260,6 @@ impl Conn {
         self.last.or(drains)
     }
 
-    // Ends.
-
-    /// The transport ended: end of file from the peer, or an error. Responses that were complete
-    /// may still be in the outbox; every other exchange is reset.
-    pub fn handle_close(&mut self, now: Instant) {
-        self.enter();
-        if !self.is_inert() {
-            self.end_of_input();
-        }
-        self.settle(now);
-    }
-    /// Ends an exchange early. Complete ones are left alone. Any other costs the connection: it
-    /// closes when the responses before this one are out (server) or have come (client), and
-    /// exchanges behind it are reset. No `StreamReset` comes for it: its owner knows.
-    pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
-        use super::exchange::Sending;
-        let _ = code; // HTTP/1.1 has no words for it.
-        self.enter();
-        if let Some(index) = self.index_of(stream)
-            && !self.exchanges[index].silent
-        {
-            let open = &mut self.exchanges[index];
-            open.silent = true;
-            open.unattended = true;
-            self.unread -= std::mem::take(&mut open.unread);
-            open.sending = Sending::Broken(CloseReason::ExchangeReset.closed());
-            self.last.get_or_insert(CloseReason::ExchangeReset);
-        }
-        self.settle(now);
-    }
-    /// Drains: a server answers what it has received, the last answer with `connection: close`;
-    /// a client starts nothing new. Then `Closed(Drained)`; at once when nothing is open.
-    pub fn shut_down(&mut self, now: Instant) {
-        self.enter();
-        self.draining = true;
-        if self.side == Side::Server && matches!(self.receiving, Receiving::Head(_)) {
-            self.receiving = Receiving::Nothing;
-            self.tail.clear();
-            self.held_back = false;
-        }
-        self.settle(now);
-    }
-    /// Closes at once: what is open is reset.
-    pub fn abort(&mut self, now: Instant, code: H2Code) {
-        let _ = code; // HTTP/1.1 has no words for it.
-        self.enter();
-        self.finish(Closed::Drained);
-        self.settle(now);
-    }
-
     // Memory.
 
     /// Gives the memory of a head that the owner has read back for the next one.
@@ -347,13 +297,5 @@ impl Conn {
         let len = self.outbox.len();
         self.sent += self.outbox_len.saturating_sub(len) as u64;
         self.outbox_len = len;
-    }
-    /// Tells the owner that an exchange ended early, once.
-    pub(super) fn tell_reset(&mut self, index: usize, reset: Reset) {
-        let open = &mut self.exchanges[index];
-        if !std::mem::replace(&mut open.silent, true) {
-            let stream = open.id;
-            self.events.push_back(Event::StreamReset { stream, reset });
-        }
     }
 }

@@ -5,10 +5,9 @@ use super::conn::{Conn, Receiving, Timer};
 use super::exchange::{Exchange, Method, Sending};
 use super::parse::{self, HeadScan};
 use super::reuse::{CloseReason, has_option, persistence};
-use crate::error::{Closed, H2Code, Violation};
+use crate::error::Violation;
 use crate::http::body_length::BodyLength;
-use crate::http::event::ResetBy;
-use crate::http::{Event, RequestHead, Reset, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Event, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::limits::{PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
 use bytes::Bytes;
 use std::time::Instant;
@@ -331,7 +330,7 @@ impl Conn {
     }
 
     /// Hands the collected bytes over.
-    fn flush_body(&mut self, end: bool) {
+    pub(super) fn flush_body(&mut self, end: bool) {
         if self.slab.is_empty() && !end {
             return;
         }
@@ -350,7 +349,7 @@ impl Conn {
     }
 
     /// The body is over, with or without trailers.
-    fn end_message(&mut self, trailers: Option<crate::http::Fields>) {
+    pub(super) fn end_message(&mut self, trailers: Option<crate::http::Fields>) {
         match trailers {
             None => self.flush_body(true),
             Some(trailers) => {
@@ -404,89 +403,5 @@ impl Conn {
         let id = StreamId(self.next_id);
         self.next_id += 1;
         id
-    }
-
-    /// The peer broke a rule: nothing that it sends matters any more.
-    pub(super) fn violate(&mut self, violation: Violation) {
-        self.receiving = Receiving::Nothing;
-        self.tail.clear();
-        self.flush_body(false);
-        if self.side == Side::Client {
-            if !self.exchanges.is_empty() {
-                let reset = Reset {
-                    by: ResetBy::Us(violation),
-                    unprocessed: false,
-                };
-                self.tell_reset(0, reset);
-            }
-            self.finish(Closed::ByUs(violation));
-            return;
-        }
-        if let Some(open) = self.receiver() {
-            // A request whose body broke: its handler hears of it, its client gets the status if
-            // it has no other answer yet.
-            open.received = true;
-            open.sending = match open.sending {
-                Sending::Head => Sending::Refused(violation),
-                _ => Sending::Broken(Closed::ByUs(violation)),
-            };
-            let index = self.exchanges.len() - 1;
-            let reset = Reset {
-                by: ResetBy::Us(violation),
-                unprocessed: false,
-            };
-            self.tell_reset(index, reset);
-        } else {
-            let id = self.take_id();
-            let refused = Sending::Refused(violation);
-            let mut open = Exchange::new(id, Method::Other, Version::Http11, refused);
-            open.silent = true;
-            open.received = true;
-            self.exchanges.push_back(open);
-        }
-        self.last.get_or_insert(CloseReason::RequestUnread);
-    }
-
-    /// End of file or an error of the transport.
-    pub(super) fn end_of_input(&mut self) {
-        self.tail.clear();
-        if matches!(self.receiving, Receiving::UntilClose) {
-            // RFC 9112 section 8: for such a body this is the proper end.
-            self.end_message(None);
-        }
-        let in_body = matches!(
-            self.receiving,
-            Receiving::Known { .. } | Receiving::Chunked(_) | Receiving::Trailers(_)
-        );
-        if in_body && self.side == Side::Client && !self.exchanges.is_empty() {
-            let reset = Reset {
-                by: ResetBy::Us(Violation::BodyTruncated),
-                unprocessed: false,
-            };
-            self.tell_reset(0, reset);
-        }
-        let closed = match self.last {
-            Some(reason) if self.exchanges.is_empty() => reason.closed(),
-            _ => Closed::Transport,
-        };
-        if self.closed.is_none() {
-            self.finish(closed);
-        }
-    }
-
-    /// Client: the response is complete. If the connection ends with it, a request that is still
-    /// being sent has no reader any more.
-    fn stop_upload(&mut self) {
-        let Some(front) = self.exchanges.front() else {
-            return;
-        };
-        if front.close.is_some() && front.sending != Sending::Done {
-            let reset = Reset {
-                by: ResetBy::Peer(H2Code::NO_ERROR),
-                unprocessed: false,
-            };
-            self.tell_reset(0, reset);
-            self.exchanges[0].sending = Sending::Done;
-        }
     }
 }

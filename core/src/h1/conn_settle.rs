@@ -6,10 +6,9 @@ use super::encode;
 use super::exchange::Sending;
 use super::reuse::CloseReason;
 use crate::error::{Closed, Violation};
-use crate::http::event::ResetBy;
-use crate::http::{Event, Reset, Side, StreamId};
+use crate::http::{Event, Side};
 use crate::limits::{PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
-use crate::time::TimerTable;
+use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
@@ -25,12 +24,12 @@ impl Conn {
                 Timer::WriteStall if self.sent > self.stall_from => {}
                 Timer::WriteStall => {
                     // What waits cannot be delivered.
-                    self.outbox = Default::default();
+                    self.outbox = Outbox::new();
                     self.finish(Closed::ByUs(Violation::WriteStalled));
                 }
                 Timer::Rate if self.is_fast_enough() => {}
                 Timer::Rate => {
-                    self.outbox = Default::default();
+                    self.outbox = Outbox::new();
                     self.finish(Closed::ByUs(Violation::RateTooLow));
                 }
                 Timer::Age => return self.shut_down(now),
@@ -120,48 +119,6 @@ impl Conn {
         true
     }
 
-    /// The connection changes hands; the machine is done.
-    pub(super) fn switch(&mut self, stream: StreamId, rest: Bytes) {
-        self.switched = true;
-        self.receiving = Receiving::Nothing;
-        self.tail.clear();
-        self.exchanges.clear();
-        self.unread = 0;
-        self.timers = TimerTable::default();
-        self.events.push_back(Event::Upgraded { stream, rest });
-    }
-
-    /// The connection ends: every open exchange is told, then the owner.
-    pub(super) fn finish(&mut self, closed: Closed) {
-        if self.is_inert() {
-            return;
-        }
-        for index in 0..self.exchanges.len() {
-            let open = &self.exchanges[index];
-            // Only bytes that never left are provably unprocessed.
-            let unprocessed =
-                self.side == Side::Client && !open.answered && open.head_at >= self.sent;
-            let reset = Reset {
-                by: ResetBy::Connection(closed),
-                unprocessed,
-            };
-            self.tell_reset(index, reset);
-        }
-        if self.side == Side::Client {
-            // What was called unprocessed must not go out any more.
-            self.outbox = Default::default();
-        }
-        self.exchanges.clear();
-        self.unread = 0;
-        self.receiving = Receiving::Nothing;
-        self.held_back = false;
-        self.tail.clear();
-        self.slab.clear();
-        self.timers = TimerTable::default();
-        self.closed = Some(closed);
-        self.events.push_back(Event::Closed(closed));
-    }
-
     /// `SendReady` comes when half of the buffer is free, so that it does not come for every
     /// packet.
     fn tell_send_ready(&mut self) {
@@ -217,24 +174,18 @@ impl Conn {
             self.timers.stop(Timer::WriteStall as usize);
         }
         let timeouts = &self.config.timeouts;
-        let after = |time: Option<Duration>| time.map(|time| now + time);
-        let (head, body_idle) = (after(timeouts.head), after(timeouts.body_idle));
-        let (idle, stall) = (after(timeouts.idle), after(timeouts.write_stall));
-        let rate = (timeouts.rate_min > 0).then(|| now + timeouts.rate_grace);
+        let (head, body_idle) = (timeouts.head, timeouts.body_idle);
+        let (idle, stall) = (timeouts.idle, timeouts.write_stall);
+        let rate = (timeouts.rate_min > 0).then_some(timeouts.rate_grace);
         let awaits_reader = self.side == Side::Server && !self.outbox.is_empty();
-        self.run(
-            Timer::Head,
-            in_head && !self.tail.is_empty() && !self.held_back,
-            head,
-        );
-        self.run(Timer::BodyIdle, awaits_body, body_idle);
-        self.run(
-            Timer::Idle,
-            self.exchanges.is_empty() && self.tail.is_empty(),
-            idle,
-        );
-        self.run(Timer::WriteStall, !self.outbox.is_empty(), stall);
-        self.run(Timer::Rate, awaits_body || awaits_reader, rate);
+        let begun = !self.tail.is_empty();
+        let head_begun = in_head && begun && !self.held_back;
+        let is_idle = self.exchanges.is_empty() && !begun;
+        self.run(now, Timer::Head, head_begun, head);
+        self.run(now, Timer::BodyIdle, awaits_body, body_idle);
+        self.run(now, Timer::Idle, is_idle, idle);
+        self.run(now, Timer::WriteStall, !self.outbox.is_empty(), stall);
+        self.run(now, Timer::Rate, awaits_body || awaits_reader, rate);
     }
 
     /// Whether the bytes since the rate timer was set are as many as `rate_min` asks for.
@@ -244,11 +195,11 @@ impl Conn {
         u128::from(self.sent + self.received - self.rate_from) >= least
     }
 
-    fn run(&mut self, timer: Timer, wanted: bool, at: Option<Instant>) {
+    fn run(&mut self, now: Instant, timer: Timer, wanted: bool, after: Option<Duration>) {
         let kind = timer as usize;
         if !wanted {
             self.timers.stop(kind);
-        } else if let Some(at) = at
+        } else if let Some(after) = after
             && self.timers.get(kind).is_none()
         {
             match timer {
@@ -256,7 +207,7 @@ impl Conn {
                 Timer::Rate => self.rate_from = self.sent + self.received,
                 _ => {}
             }
-            self.timers.set(kind, at);
+            self.timers.set(kind, now + after);
         }
     }
 }

@@ -130,8 +130,8 @@ impl Script {
     }
     fn note(&mut self, event: Event) {
         let fact = describe(event);
-        if let (Some(last), Some((stream, data))) =
-            (self.facts.last_mut(), fact.split_once(" body "))
+        let last = self.facts.iter_mut().rev().find(|fact| *fact != "capacity");
+        if let (Some(last), Some((stream, data))) = (last, fact.split_once(" body "))
             && let Some((before, _)) = last.clone().split_once(" body ")
             && before == stream
             && !last.ends_with(" end")

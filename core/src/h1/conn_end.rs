@@ -1,0 +1,198 @@
+//! How exchanges and connections end: violations, resets, switches, draining, and the end of the
+//! transport. Invariant: every exchange that the owner knows of and that is not complete gets one
+//! `StreamReset` before `Closed`, unless the owner itself gave it up.
+
+use super::conn::{Conn, Receiving};
+use super::exchange::{Exchange, Method, Sending};
+use super::reuse::CloseReason;
+use crate::error::{Closed, H2Code, Violation};
+use crate::http::event::ResetBy;
+use crate::http::{Event, Reset, Side, StreamId, Version};
+use crate::time::TimerTable;
+use crate::wire::Outbox;
+use bytes::Bytes;
+use std::time::Instant;
+
+impl Conn {
+    /// The transport ended: end of file from the peer, or an error. Responses that were complete
+    /// may still be in the outbox; every other exchange is reset.
+    pub fn handle_close(&mut self, now: Instant) {
+        self.enter();
+        self.end_of_input();
+        self.settle(now);
+    }
+
+    /// Ends an exchange early. Complete ones are left alone. Any other costs the connection: it
+    /// closes when the responses before this one are out (server) or have come (client), and
+    /// exchanges behind it are reset. No `StreamReset` comes for it: its owner knows.
+    pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
+        let _ = code; // HTTP/1.1 has no words for it.
+        self.enter();
+        if let Some(index) = self.index_of(stream)
+            && !self.exchanges[index].silent
+        {
+            let open = &mut self.exchanges[index];
+            open.silent = true;
+            open.unattended = true;
+            self.unread -= std::mem::take(&mut open.unread);
+            open.sending = Sending::Broken(CloseReason::ExchangeReset.closed());
+            self.last.get_or_insert(CloseReason::ExchangeReset);
+        }
+        self.settle(now);
+    }
+
+    /// Drains: a server answers what it has received, the last answer with `connection: close`;
+    /// a client starts nothing new. Then `Closed(Drained)`; at once when nothing is open.
+    pub fn shut_down(&mut self, now: Instant) {
+        self.enter();
+        self.draining = true;
+        if self.side == Side::Server && matches!(self.receiving, Receiving::Head(_)) {
+            self.receiving = Receiving::Nothing;
+            self.tail.clear();
+            self.held_back = false;
+        }
+        self.settle(now);
+    }
+
+    /// Closes at once: what is open is reset.
+    pub fn abort(&mut self, now: Instant, code: H2Code) {
+        let _ = code; // HTTP/1.1 has no words for it.
+        self.enter();
+        self.finish(Closed::Drained);
+        self.settle(now);
+    }
+
+    /// Tells the owner that an exchange ended early, once.
+    pub(super) fn tell_reset(&mut self, index: usize, reset: Reset) {
+        let open = &mut self.exchanges[index];
+        if !std::mem::replace(&mut open.silent, true) {
+            let stream = open.id;
+            self.events.push_back(Event::StreamReset { stream, reset });
+        }
+    }
+
+    /// The peer broke a rule: nothing that it sends matters any more.
+    pub(super) fn violate(&mut self, violation: Violation) {
+        self.receiving = Receiving::Nothing;
+        self.tail.clear();
+        self.flush_body(false);
+        if self.side == Side::Client {
+            if !self.exchanges.is_empty() {
+                let reset = Reset {
+                    by: ResetBy::Us(violation),
+                    unprocessed: false,
+                };
+                self.tell_reset(0, reset);
+            }
+            self.finish(Closed::ByUs(violation));
+            return;
+        }
+        if let Some(open) = self.receiver() {
+            // A request whose body broke: its handler hears of it, its client gets the status if
+            // it has no other answer yet.
+            open.received = true;
+            open.sending = match open.sending {
+                Sending::Head => Sending::Refused(violation),
+                _ => Sending::Broken(Closed::ByUs(violation)),
+            };
+            let index = self.exchanges.len() - 1;
+            let reset = Reset {
+                by: ResetBy::Us(violation),
+                unprocessed: false,
+            };
+            self.tell_reset(index, reset);
+        } else {
+            let id = self.take_id();
+            let refused = Sending::Refused(violation);
+            let mut open = Exchange::new(id, Method::Other, Version::Http11, refused);
+            open.silent = true;
+            open.received = true;
+            self.exchanges.push_back(open);
+        }
+        self.last.get_or_insert(CloseReason::RequestUnread);
+    }
+
+    /// End of file or an error of the transport.
+    pub(super) fn end_of_input(&mut self) {
+        self.tail.clear();
+        if matches!(self.receiving, Receiving::UntilClose) {
+            // RFC 9112 section 8: for such a body this is the proper end.
+            self.end_message(None);
+        }
+        let in_body = matches!(
+            self.receiving,
+            Receiving::Known { .. } | Receiving::Chunked(_) | Receiving::Trailers(_)
+        );
+        if in_body && self.side == Side::Client && !self.exchanges.is_empty() {
+            let reset = Reset {
+                by: ResetBy::Us(Violation::BodyTruncated),
+                unprocessed: false,
+            };
+            self.tell_reset(0, reset);
+        }
+        let closed = match self.last {
+            Some(reason) if self.exchanges.is_empty() => reason.closed(),
+            _ => Closed::Transport,
+        };
+        self.finish(closed);
+    }
+
+    /// Client: the response is complete. If the connection ends with it, a request that is still
+    /// being sent has no reader any more.
+    pub(super) fn stop_upload(&mut self) {
+        let Some(front) = self.exchanges.front() else {
+            return;
+        };
+        if front.close.is_some() && front.sending != Sending::Done {
+            let reset = Reset {
+                by: ResetBy::Peer(H2Code::NO_ERROR),
+                unprocessed: false,
+            };
+            self.tell_reset(0, reset);
+            self.exchanges[0].sending = Sending::Done;
+        }
+    }
+
+    /// The connection changes hands; the machine is done.
+    pub(super) fn switch(&mut self, stream: StreamId, rest: Bytes) {
+        self.switched = true;
+        self.receiving = Receiving::Nothing;
+        self.tail.clear();
+        self.exchanges.clear();
+        self.unread = 0;
+        self.timers = TimerTable::default();
+        self.events.push_back(Event::Upgraded { stream, rest });
+    }
+
+    /// The connection ends: every open exchange is told, then the owner. Also the end of a
+    /// connection that changed hands and that nobody took.
+    pub(super) fn finish(&mut self, closed: Closed) {
+        if self.closed.is_some() {
+            return;
+        }
+        for index in 0..self.exchanges.len() {
+            let open = &self.exchanges[index];
+            // Only bytes that never left are provably unprocessed.
+            let unprocessed =
+                self.side == Side::Client && !open.answered && open.head_at >= self.sent;
+            let reset = Reset {
+                by: ResetBy::Connection(closed),
+                unprocessed,
+            };
+            self.tell_reset(index, reset);
+        }
+        if self.side == Side::Client {
+            // What was called unprocessed must not go out any more.
+            self.outbox = Outbox::new();
+        }
+        self.exchanges.clear();
+        self.unread = 0;
+        self.receiving = Receiving::Nothing;
+        self.held_back = false;
+        self.tail.clear();
+        self.slab.clear();
+        self.timers = TimerTable::default();
+        self.closed = Some(closed);
+        self.events.push_back(Event::Closed(closed));
+    }
+}
