@@ -193,10 +193,12 @@ impl Conn {
         self.timers.next()
     }
     /// False while the driver must not read: too much waits to be written, to be consumed or to
-    /// be parsed.
+    /// be parsed. What a client has to write is never the peer's doing, and a server that answers
+    /// while it reads must be heard meanwhile, or both would wait for each other.
     pub fn wants_read(&self) -> bool {
         !self.is_inert()
-            && self.outbox.len() < self.config.limits.outbox_bytes_max
+            && (self.side == Side::Client
+                || self.outbox.len() < self.config.limits.outbox_bytes_max)
             && self.unread < UNREAD_BODY_BYTES_MAX
             && !(self.held_back && self.tail.len() >= TAIL_BYTES_MAX)
     }

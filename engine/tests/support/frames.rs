@@ -1,109 +1,155 @@
-//! A scripted HTTP/2 peer: frames over a blocking socket. It settles SETTINGS by itself.
+//! An HTTP/2 server by hand, frame by frame, without TLS.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-/// `GET http://a/`, in names and values that need no table.
-pub(crate) const GET: &[u8] = &[0x82, 0x86, 0x84, 0x41, 0x01, b'a'];
-
-/// Frame types (RFC 9113 section 6).
-pub(crate) mod kind {
-    pub(crate) const DATA: u8 = 0;
-    pub(crate) const HEADERS: u8 = 1;
-    pub(crate) const RST_STREAM: u8 = 3;
-    pub(crate) const SETTINGS: u8 = 4;
-    pub(crate) const PING: u8 = 6;
-    pub(crate) const GOAWAY: u8 = 7;
+/// A listener and its URL.
+pub(crate) fn listen() -> (String, TcpListener) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    (url, listener)
 }
 
-#[derive(Debug)]
-pub(crate) struct Frame {
-    pub(crate) kind: u8,
-    pub(crate) flags: u8,
-    pub(crate) stream: u32,
-    pub(crate) payload: Vec<u8>,
-}
-
-impl Frame {
-    pub(crate) fn new(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Self {
-        Self {
-            kind,
-            flags,
-            stream,
-            payload: payload.to_vec(),
-        }
-    }
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = (self.payload.len() as u32).to_be_bytes()[1..].to_vec();
-        bytes.extend([self.kind, self.flags]);
-        bytes.extend(self.stream.to_be_bytes());
-        bytes.extend(&self.payload);
-        bytes
-    }
-}
-
-/// The client's preface with empty SETTINGS.
-pub(crate) fn preface() -> Vec<u8> {
-    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    bytes.extend(Frame::new(kind::SETTINGS, 0, 0, &[]).bytes());
-    bytes
+/// What the client said, as far as a test asks.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// HEADERS on this stream.
+    Request(u32),
+    /// RST_STREAM with this code.
+    Reset(u32, u32),
+    /// An acknowledgement of our SETTINGS.
+    Ack,
+    /// The end of the connection.
+    End,
 }
 
 pub(crate) struct FramePeer {
     socket: TcpStream,
+    /// SETTINGS that wait for their acknowledgement.
+    unacknowledged: u32,
 }
 
 impl FramePeer {
-    pub(crate) fn connect(address: SocketAddr) -> Self {
-        let mut peer = Self::connect_silently(address);
-        peer.says_bytes(&preface());
+    /// Takes a connection and its preface.
+    pub(crate) fn accept(listener: &TcpListener) -> Self {
+        let (socket, _) = listener.accept().unwrap();
+        let patience = Some(Duration::from_secs(20));
+        socket.set_read_timeout(patience).unwrap();
+        let mut peer = Self {
+            socket,
+            unacknowledged: 0,
+        };
+        let mut preface = [0; 24];
+        peer.socket.read_exact(&mut preface).unwrap();
+        assert_eq!(&preface, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
         peer
     }
-    pub(crate) fn connect_silently(address: SocketAddr) -> Self {
-        let socket = TcpStream::connect(address).unwrap();
-        socket.set_nodelay(true).unwrap();
-        // A test that waits in vain fails instead of hanging.
-        socket
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
-        Self { socket }
+    pub(crate) fn settings(&mut self, settings: &[(u16, u32)]) {
+        let mut payload = Vec::new();
+        for (id, value) in settings {
+            payload.extend_from_slice(&id.to_be_bytes());
+            payload.extend_from_slice(&value.to_be_bytes());
+        }
+        self.unacknowledged += 1;
+        self.says(4, 0, 0, &payload);
     }
-    pub(crate) fn says(&mut self, frame: &Frame) {
-        self.says_bytes(&frame.bytes());
+    pub(crate) fn refuses(&mut self, stream: u32) {
+        self.says(3, 0, stream, &7u32.to_be_bytes());
     }
-    pub(crate) fn says_bytes(&mut self, bytes: &[u8]) {
-        self.socket.write_all(bytes).unwrap();
+    pub(crate) fn goes_away(&mut self, last: u32) {
+        let mut payload = last.to_be_bytes().to_vec();
+        payload.extend_from_slice(&0u32.to_be_bytes());
+        self.says(7, 0, 0, &payload);
     }
-    /// The next frame of this kind; SETTINGS are answered, others passed over.
-    pub(crate) fn hears(&mut self, kind: u8) -> Frame {
+    /// 200 without a body: index 8 of the static table (RFC 7541 appendix A).
+    pub(crate) fn answers(&mut self, stream: u32) {
+        self.says(1, 0x5, stream, &[0x88]);
+    }
+    /// 200 with the start of a body.
+    pub(crate) fn answers_in_part(&mut self, stream: u32) {
+        self.says(1, 0x4, stream, &[0x88]);
+        self.says(0, 0, stream, b"a part");
+    }
+    pub(crate) fn hears_request(&mut self) -> u32 {
+        match self.hears_more() {
+            Heard::Request(stream) => stream,
+            other => panic!("{other:?} instead of a request"),
+        }
+    }
+    /// The next thing that is not an acknowledgement.
+    pub(crate) fn hears_more(&mut self) -> Heard {
         loop {
-            let mut head = [0; 9];
-            self.socket.read_exact(&mut head).unwrap();
-            let length =
-                usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+            let heard = self.hears();
+            if heard != Heard::Ack {
+                return heard;
+            }
+        }
+    }
+    pub(crate) fn hears_every_ack(&mut self) {
+        while self.unacknowledged > 0 {
+            assert_eq!(self.hears(), Heard::Ack);
+        }
+    }
+    /// The next frame that a test may ask for.
+    pub(crate) fn hears(&mut self) -> Heard {
+        loop {
+            let mut header = [0; 9];
+            if let Err(error) = self.socket.read_exact(&mut header) {
+                let ends = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset];
+                assert!(ends.contains(&error.kind()), "{error}");
+                return Heard::End;
+            }
+            let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+            let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
             let mut payload = vec![0; length];
             self.socket.read_exact(&mut payload).unwrap();
-            let frame = Frame {
-                kind: head[3],
-                flags: head[4],
-                stream: u32::from_be_bytes([head[5], head[6], head[7], head[8]]),
-                payload,
-            };
-            if frame.kind == kind::SETTINGS && frame.flags & 0x1 == 0 {
-                self.says(&Frame::new(kind::SETTINGS, 0x1, 0, &[]));
-            }
-            if frame.kind == kind {
-                return frame;
+            match (header[3], header[4]) {
+                (1, _) => return Heard::Request(stream),
+                (3, _) => {
+                    let code = payload.try_into().map(u32::from_be_bytes).unwrap();
+                    return Heard::Reset(stream, code);
+                }
+                (4, 1) => {
+                    self.unacknowledged -= 1;
+                    return Heard::Ack;
+                }
+                (4, _) => self.says(4, 1, 0, &[]),
+                _ => {}
             }
         }
     }
-    /// The server ends the connection, whatever it still says.
-    pub(crate) fn hears_the_end(&mut self) {
-        let mut rest = Vec::new();
-        if let Err(error) = self.socket.read_to_end(&mut rest) {
-            assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    /// Whether nothing but acknowledgements comes for a moment.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        // A PING is answered in order: what the client had to say before is here before it.
+        self.says(6, 0, 0, &[7; 8]);
+        let mut header = [0; 9];
+        loop {
+            self.socket.read_exact(&mut header).unwrap();
+            let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+            let mut payload = vec![0; length];
+            self.socket.read_exact(&mut payload).unwrap();
+            match header[3] {
+                6 => return true,
+                1 => return false,
+                _ => {}
+            }
         }
     }
+    fn says(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
+        frame.extend_from_slice(&[kind, flags]);
+        frame.extend_from_slice(&stream.to_be_bytes());
+        frame.extend_from_slice(payload);
+        // A client that has left already says so when it is listened to.
+        let _ = self.socket.write_all(&frame);
+    }
+}
+
+/// Waits for a scripted peer without stopping the client's tasks.
+pub(crate) async fn finished<T: Send + 'static>(peer: std::thread::JoinHandle<T>) -> T {
+    tokio::task::spawn_blocking(|| peer.join().unwrap())
+        .await
+        .unwrap()
 }

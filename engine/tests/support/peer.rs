@@ -94,3 +94,8 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
         .build()
         .unwrap()
 }
+
+/// Runs a future beside the one that answers, on a thread of its own.
+pub(crate) fn aside(future: impl Future<Output = ()> + Send + 'static) {
+    std::thread::spawn(|| runtime().block_on(future));
+}

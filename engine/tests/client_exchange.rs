@@ -1,0 +1,296 @@
+//! One exchange at a time: bodies both ways, trailers, interim responses, errors.
+
+#[path = "support/origin.rs"]
+mod origin;
+#[path = "support/peer.rs"]
+mod support;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use origin::{Origin, Speaks, run};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use trunkline::client::{Client, Protocols};
+use trunkline::{Body, ErrorKind};
+
+const EVERY_WAY: [Speaks; 3] = [Speaks::Plain, Speaks::Tls, Speaks::TlsH1];
+
+fn echo(speaks: Speaks) -> Origin {
+    Origin::start(speaks, 100, |request| async {
+        let mut response = Response::new(Body::empty());
+        let headers = response.headers_mut();
+        let method = HeaderValue::from_str(request.method().as_str()).unwrap();
+        headers.insert("x-method", method);
+        let target = HeaderValue::from_str(&request.uri().to_string()).unwrap();
+        headers.insert("x-target", target);
+        for name in ["content-length", "x-note"] {
+            if let Some(value) = request.headers().get(name) {
+                headers.insert(
+                    format!("echo-{name}").parse::<http::HeaderName>().unwrap(),
+                    value.clone(),
+                );
+            }
+        }
+        *response.body_mut() = request.into_body();
+        response
+    })
+}
+
+/// Bytes that a misplaced piece would show in.
+fn patterned(len: usize) -> Bytes {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+#[test]
+fn a_get_is_answered_over_every_version() {
+    for speaks in EVERY_WAY {
+        run(async {
+            let origin = echo(speaks);
+            let client = origin.client().build().unwrap();
+            let request = client.get(origin.url("/a?b=c")).header("X-Note", "hello");
+            let response = request.send().await.unwrap();
+            assert_eq!(response.status(), 200);
+            assert_eq!(response.headers()["x-method"], "GET");
+            assert_eq!(response.headers()["echo-x-note"], "hello");
+            let target = response.headers()["x-target"].to_str().unwrap();
+            assert!(target.ends_with("/a?b=c"), "{target}");
+            let version = match speaks {
+                Speaks::Tls => http::Version::HTTP_2,
+                Speaks::Plain | Speaks::TlsH1 => http::Version::HTTP_11,
+            };
+            assert_eq!(response.version(), version);
+        });
+    }
+}
+
+#[test]
+fn ten_mebibytes_go_up_and_come_back_whole() {
+    for speaks in EVERY_WAY {
+        run(async {
+            let origin = echo(speaks);
+            let client = origin.client().build().unwrap();
+            let sent = patterned(10 << 20);
+            let response = client.post(origin.url("/")).body(sent.clone()).send();
+            let response = response.await.unwrap();
+            assert_eq!(response.headers()["echo-content-length"], "10485760");
+            let received = response.into_body().collect().await.unwrap().to_bytes();
+            assert!(received == sent, "{speaks:?}");
+        });
+    }
+}
+
+#[test]
+fn a_streamed_upload_arrives_piece_by_piece_and_may_end_with_trailers() {
+    for speaks in EVERY_WAY {
+        run(async {
+            let origin = Origin::start(speaks, 100, |request| async {
+                let collected = request.into_body().collect().await.unwrap();
+                let sum = collected.trailers().unwrap()["x-sum"].clone();
+                let mut response = Response::new(Body::full(collected.to_bytes()));
+                response.headers_mut().insert("x-sum", sum);
+                response
+            });
+            let client = origin.client().build().unwrap();
+            let (mut sender, body) = Body::channel();
+            let response = client.post(origin.url("/")).body(body).send();
+            let upload = tokio::spawn(async move {
+                for piece in 0..100u8 {
+                    sender.send(vec![piece; 3000]).await.unwrap();
+                }
+                let mut trailers = HeaderMap::new();
+                trailers.insert("x-sum", HeaderValue::from_static("seen"));
+                sender.finish_with(trailers);
+            });
+            let response = response.await.unwrap();
+            upload.await.unwrap();
+            assert_eq!(response.headers()["x-sum"], "seen");
+            let received = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(received.len(), 300_000);
+        });
+    }
+}
+
+#[test]
+fn response_trailers_arrive() {
+    for speaks in EVERY_WAY {
+        run(async {
+            let origin = Origin::start(speaks, 100, |_| async {
+                let (mut sender, body) = Body::channel();
+                support::aside(async move {
+                    sender.send("data").await.unwrap();
+                    let mut trailers = HeaderMap::new();
+                    trailers.insert("x-end", HeaderValue::from_static("reached"));
+                    sender.finish_with(trailers);
+                });
+                Response::new(body)
+            });
+            let client = origin.client().build().unwrap();
+            let response = client.get(origin.url("/")).header("te", "trailers").send();
+            let collected = response.await.unwrap().into_body().collect().await.unwrap();
+            assert_eq!(collected.trailers().unwrap()["x-end"], "reached");
+            assert_eq!(collected.to_bytes(), "data");
+        });
+    }
+}
+
+#[test]
+fn a_head_response_has_a_length_and_no_body() {
+    for speaks in EVERY_WAY {
+        run(async {
+            let origin = Origin::start(speaks, 100, |_| async {
+                Response::new(Body::full("12345"))
+            });
+            let client = origin.client().connections(1).build().unwrap();
+            for _ in 0..3 {
+                let response = client.head(origin.url("/")).send().await.unwrap();
+                assert_eq!(response.headers()["content-length"], "5");
+                let body = response.into_body().collect().await.unwrap().to_bytes();
+                assert!(body.is_empty());
+            }
+            assert_eq!(origin.sockets(), 1, "the connection is used again");
+        });
+    }
+}
+
+#[test]
+fn any_http_body_can_be_sent() {
+    run(async {
+        let origin = echo(Speaks::Tls);
+        let client = origin.client().build().unwrap();
+        let request = Request::builder()
+            .method(Method::PUT)
+            .uri(origin.url("/"))
+            .body(Full::new(Bytes::from("whole")))
+            .unwrap();
+        let response = client.request(request).await.unwrap();
+        assert_eq!(response.headers()["echo-content-length"], "5");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, "whole");
+    });
+}
+
+#[test]
+fn an_unread_body_stalls_nobody_else() {
+    run(async {
+        let origin = Origin::start(Speaks::Tls, 100, |request| async move {
+            match request.uri().path() {
+                "/large" => Response::new(Body::full(patterned(4 << 20))),
+                _ => Response::new(Body::full("small")),
+            }
+        });
+        let client = origin.client().connections(1).build().unwrap();
+        let large = client.get(origin.url("/large")).send().await.unwrap();
+        for _ in 0..20 {
+            let small = client.get(origin.url("/small")).send().await.unwrap();
+            small.into_body().collect().await.unwrap();
+        }
+        let body = large.into_body().collect().await.unwrap().to_bytes();
+        assert!(body == patterned(4 << 20));
+        assert_eq!(origin.sockets(), 1);
+    });
+}
+
+#[test]
+fn dropping_a_response_resets_its_stream_and_keeps_the_connection() {
+    run(async {
+        let gone = Arc::new(Semaphore::new(0));
+        let told = Arc::clone(&gone);
+        let origin = Origin::start(Speaks::Tls, 100, move |request| {
+            let told = Arc::clone(&told);
+            async move {
+                if request.uri().path() != "/endless" {
+                    return Response::new(Body::full("next"));
+                }
+                let (mut sender, body) = Body::channel();
+                support::aside(async move {
+                    while sender.send(vec![0; 10_000]).await.is_ok() {}
+                    told.add_permits(1);
+                });
+                Response::new(body)
+            }
+        });
+        let client = origin.client().connections(1).build().unwrap();
+        let response = client.get(origin.url("/endless")).send().await.unwrap();
+        drop(response);
+        let _permit = gone.acquire().await.unwrap();
+        client.get(origin.url("/")).send().await.unwrap();
+        assert_eq!(origin.sockets(), 1);
+    });
+}
+
+#[test]
+fn a_url_that_cannot_be_used_is_refused_at_once_with_what_is_allowed() {
+    run(async {
+        let client = Client::new();
+        let table = [
+            ("ftp://example.org/", "http or https"),
+            ("example.org/path", "https://"),
+            ("/only/a/path", "http://"),
+            ("https://user:secret@example.org/", "authorization"),
+            ("http://example.org:0/", "1 to 65535"),
+            ("http://example.org:99999/", "1 to 65535"),
+            ("http://exa mple/", "must be like"),
+        ];
+        for (url, allowed) in table {
+            let error = client.get(url).send().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config, "{url}");
+            assert!(error.to_string().contains(allowed), "{url}: {error}");
+            assert!(!error.to_string().contains("secret"));
+            assert!(!error.was_sent());
+        }
+        let error = client.get("http://a/").header("bad name", "x").send();
+        assert!(error.await.unwrap_err().to_string().contains("bad name"));
+        let error = client.get("http://a/").header("x", "a\nb").send();
+        assert_eq!(error.await.unwrap_err().origin(), trunkline::Origin::Config);
+    });
+}
+
+#[test]
+fn a_setting_that_cannot_be_used_is_refused_when_the_client_is_built() {
+    let refused = [
+        Client::builder().connections(0).build(),
+        Client::builder().sockets(0).build(),
+        Client::builder().pipelining(0).build(),
+        Client::builder().max_concurrent_streams(0).build(),
+    ];
+    for client in refused {
+        let error = client.unwrap_err().to_string();
+        assert!(error.contains("is 0; it must be at least 1"), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_certificate_is_refused_unless_everything_is_believed() {
+    run(async {
+        let origin = echo(Speaks::Tls);
+        let plain = Client::builder().resolve("localhost", [([127, 0, 0, 1], 0).into()]);
+        let careful = plain
+            .tls(trunkline::client::ClientTls::new())
+            .build()
+            .unwrap();
+        let error = careful.get(origin.url("/")).send().await.unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Tls | ErrorKind::Config),
+            "{error:?}"
+        );
+        assert!(!error.was_sent());
+        let careless = Client::builder()
+            .resolve("localhost", [([127, 0, 0, 1], 0).into()])
+            .tls(trunkline::client::ClientTls::new().insecure())
+            .build()
+            .unwrap();
+        careless.get(origin.url("/")).send().await.unwrap();
+    });
+}
+
+#[test]
+fn a_server_without_the_only_version_offered_is_an_error() {
+    run(async {
+        let origin = echo(Speaks::TlsH1);
+        let builder = origin.client().protocols(Protocols::H2Only);
+        let client = builder.build().unwrap();
+        let error = client.get(origin.url("/")).send().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Tls, "{error:?}");
+    });
+}
