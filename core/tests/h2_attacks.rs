@@ -327,3 +327,30 @@ fn memory_is_given_back_by_an_idle_connection() {
     rig.says(&headers(3, GET, true));
     rig.request(3);
 }
+
+#[test]
+fn a_response_may_rest_for_as_long_as_the_user_waits() {
+    let mut rig = Rig::client(Cut::Whole);
+    let id = rig.conn.open(rig.now, &request("POST"), false).unwrap();
+    rig.conn
+        .send_body(rig.now, id, vec![0; 100_000].into(), true)
+        .unwrap();
+    rig.frames();
+    rig.says(
+        &[
+            headers(1, OK, false),
+            window_update(0, 1 << 20),
+            window_update(1, 1 << 20),
+        ]
+        .concat(),
+    );
+    rig.frames();
+    rig.events();
+    rig.waits(Duration::from_secs(600));
+    rig.no_event("an event stream is quiet between two events");
+    rig.says(&body(1, b"at last", true));
+    assert!(matches!(
+        rig.event(),
+        Some(Event::BodyReceived { end: true, .. })
+    ));
+}

@@ -14,7 +14,7 @@ use super::conn_goaway::Draining;
 use super::conn_recv::{PREFACE, Reader};
 use super::schedule::Schedule;
 use super::settings::{Settings, initial_window};
-use super::stream::{Awaits, Method, SendQueue, Sends, Stream};
+use super::stream::{Awaits, Incoming, Method, SendQueue, Sends, Stream};
 use super::stream_state::State;
 use super::streams::Streams;
 use crate::credit::{Credit, Lender, Quota};
@@ -112,6 +112,10 @@ pub struct Conn {
     pub(super) encoder: Encoder,
     /// Memory of heads that the owner gave back.
     pub(super) spare: Vec<Fields>,
+    #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
+    pub(super) spare_incoming: Vec<Box<Incoming>>,
+    #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
+    pub(super) spare_queues: Vec<Box<SendQueue>>,
     pub(super) streams: Streams<Stream>,
     pub(super) schedule: Schedule,
     /// PRIORITY_UPDATE frames for streams that are idle.
@@ -164,6 +168,8 @@ impl Conn {
             decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
             encoder: Encoder::new(),
             spare: Vec::new(),
+            spare_incoming: Vec::new(),
+            spare_queues: Vec::new(),
             streams: Streams::new(),
             schedule: Schedule::new(),
             priorities_pending: BTreeMap::new(),
@@ -292,7 +298,9 @@ impl Conn {
             .ok()
             .and_then(|id| self.streams.get(id))
         {
-            Some(stream) if !stream.is_full => max.saturating_sub(stream.queue.len()),
+            Some(stream) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
+                max.saturating_sub(stream.queued())
+            }
             _ => 0,
         }
     }
@@ -337,6 +345,8 @@ impl Conn {
         self.schedule.release();
         self.body.release();
         self.spare = Vec::new();
+        self.spare_incoming = Vec::new();
+        self.spare_queues = Vec::new();
         if self.events.is_empty() {
             self.events = VecDeque::new();
         }
@@ -344,35 +354,41 @@ impl Conn {
 
     // For the files beside this one.
 
-    /// A stream that is idle still, with the windows of now.
-    pub(super) fn fresh_stream(&self, method: Method, now: Instant) -> Stream {
-        let windows = &self.config.windows;
-        let initial = initial_window(&self.config);
-        let max = if windows.auto {
-            windows.stream_max
-        } else {
-            initial
-        };
-        let mut credit = Credit::new(initial, max.max(initial), now);
-        if !self.settings_acked {
-            // RFC 9113 section 6.9.2: the peer may not have seen that we grant less.
-            credit = credit.tolerating(WINDOW_INITIAL);
-        }
+    /// A stream that is idle still, with the peer's window of now.
+    pub(super) fn fresh_stream(&self, method: Method) -> Stream {
         Stream {
             state: State::Idle,
             awaits: Awaits::Body,
             sends: Sends::Head,
             method,
-            credit,
             quota: Quota::new(self.peer.initial_window_size),
-            length_in: Expected::any(),
             length_out: Expected::any(),
-            queue: SendQueue::default(),
-            is_full: false,
             priority: Priority::default(),
+            incoming: None,
+            queue: None,
+        }
+    }
+    /// Our window for a body to come.
+    pub(super) fn fresh_incoming(&mut self, length: Expected, now: Instant) -> Box<Incoming> {
+        let windows = &self.config.windows;
+        let initial = initial_window(&self.config);
+        let max = if windows.auto { windows.stream_max } else { 0 };
+        let mut credit = Credit::new(initial, max.max(initial), now);
+        if !self.settings_acked {
+            // RFC 9113 section 6.9.2: the peer may not have seen that we grant less.
+            credit = credit.tolerating(WINDOW_INITIAL);
+        }
+        let fresh = Incoming {
+            credit,
+            length,
             received_at: now,
-            waiting_since: None,
-            sent_since: 0,
+        };
+        match self.spare_incoming.pop() {
+            Some(mut incoming) => {
+                *incoming = fresh;
+                incoming
+            }
+            None => Box::new(fresh),
         }
     }
     /// Carries a verdict out.

@@ -83,7 +83,7 @@ impl Conn {
         self.judge(now, verdict)?;
         RstStream { stream: id, code }.write(self.outbox.buffer());
         // In and out again, so that late frames find how it ended.
-        let stream = self.fresh_stream(Method::Other, now);
+        let stream = self.fresh_stream(Method::Other);
         self.streams.insert(id, stream);
         self.streams.remove(id, ClosedHow::ResetByUs);
         Ok(())
@@ -104,7 +104,7 @@ impl Conn {
             };
         };
         // CVE-2023-44487: the handler runs on. A server's reset costs us nothing.
-        let is_answered = ended.sends == Sends::Ended && ended.queue.is_empty();
+        let is_answered = ended.sends == Sends::Ended && ended.queued() == 0;
         if self.side == Side::Server && !is_answered {
             let verdict = self.abuse.reset_received(now);
             self.judge(now, verdict)?;
@@ -141,9 +141,16 @@ impl Conn {
             return;
         };
         self.schedule.remove(key);
-        if let Some(mut stream) = self.streams.remove(id, how) {
-            let unread = stream.credit.close(&mut self.lender);
-            self.free(unread);
+        if let Some(stream) = self.streams.remove(id, how) {
+            if let Some(mut incoming) = stream.incoming {
+                let unread = incoming.credit.close(&mut self.lender);
+                self.spare_incoming.push(incoming);
+                self.free(unread);
+            }
+            if let Some(mut queue) = stream.queue {
+                queue.clear();
+                self.spare_queues.push(queue);
+            }
         }
         if self.streams.is_empty() && self.life != Life::Closed {
             if let Some(idle) = self.config.timeouts.idle {

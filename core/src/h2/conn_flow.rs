@@ -3,7 +3,7 @@
 
 use super::conn::Conn;
 use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
-use super::stream::Awaits;
+use super::stream::{Awaits, Incoming};
 use super::stream_state::{Input, step};
 use crate::credit::Readback;
 use crate::error::Violation;
@@ -45,7 +45,10 @@ impl Conn {
         if admitted.is_ok() && stream.awaits != Awaits::Body {
             admitted = Err(Violation::DataBeforeHead);
         }
-        if admitted.is_ok() && stream.credit.spend(len, now).is_err() {
+        if admitted.is_ok()
+            && let Some(incoming) = &mut stream.incoming
+            && incoming.credit.spend(len, now).is_err()
+        {
             admitted = Err(Violation::CreditExceeded);
         }
         if let Err(violation) = admitted {
@@ -58,16 +61,16 @@ impl Conn {
     /// Body bytes of a stream; false when it does not take them any more.
     pub(super) fn receive_body(&mut self, now: Instant, id: u32, body: &[u8]) -> bool {
         let len = body.len() as u32;
-        let Some(stream) = self.streams.get_mut(id) else {
+        let Some(incoming) = self.incoming(id) else {
             return false;
         };
-        if let Err(violation) = stream.length_in.receive(u64::from(len)) {
+        incoming.received_at = now;
+        if let Err(violation) = incoming.length.receive(u64::from(len)) {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
             }
             return false;
         }
-        stream.received_at = now;
         self.counts.body_bytes_received += u64::from(len);
         self.body.push(id, body, &mut self.events);
         true
@@ -75,10 +78,10 @@ impl Conn {
 
     /// END_STREAM on DATA.
     pub(super) fn receive_end(&mut self, now: Instant, id: u32) {
-        let Some(stream) = self.streams.get(id) else {
+        let Some(incoming) = self.incoming(id) else {
             return;
         };
-        if let Err(violation) = stream.length_in.end() {
+        if let Err(violation) = incoming.length.end() {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
             }
@@ -92,10 +95,14 @@ impl Conn {
     /// the connection at once, and to the stream if it lives.
     pub(super) fn discard(&mut self, now: Instant, id: u32, bytes: u32) {
         self.credit.refund(bytes);
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.credit.refund(bytes);
+        if let Some(incoming) = self.incoming(id) {
+            incoming.credit.refund(bytes);
             self.grant_stream(now, id);
         }
+    }
+
+    fn incoming(&mut self, id: u32) -> Option<&mut Incoming> {
+        self.streams.get_mut(id)?.incoming.as_deref_mut()
     }
 
     // What we grant.
@@ -106,11 +113,11 @@ impl Conn {
         let Ok(id) = self.live_id(stream) else {
             return;
         };
-        let Some(stream) = self.streams.get_mut(id) else {
+        let Some(incoming) = self.incoming(id) else {
             return;
         };
-        let bytes = stream.credit.unread().min(bytes as u64);
-        stream.credit.refund(bytes as u32);
+        let bytes = incoming.credit.unread().min(bytes as u64);
+        incoming.credit.refund(bytes as u32);
         self.free(bytes);
         self.grant_stream(now, id);
         self.grant_connection(now);
@@ -131,10 +138,13 @@ impl Conn {
             // Nothing more comes: a WINDOW_UPDATE would be waste.
             return;
         }
-        let grant = stream
+        let Some(incoming) = &mut stream.incoming else {
+            return;
+        };
+        let grant = incoming
             .credit
             .grant(now, self.rtt, writing, &mut self.lender);
-        let sample = stream.credit.rtt_sample();
+        let sample = incoming.credit.rtt_sample();
         if let Some(increment) = grant {
             self.send_window_update(WindowUpdate {
                 stream: id,
@@ -207,7 +217,8 @@ impl Conn {
     /// A stream's receive window, while it is open.
     pub fn stream_window(&self, stream: StreamId) -> Option<Readback> {
         let stream = self.streams.get(self.live_id(stream).ok()?)?;
-        Some(stream.credit.readback())
+        let incoming = stream.incoming.as_ref()?;
+        Some(incoming.credit.readback())
     }
     /// The lowest bound on the path's round trip so far.
     pub fn round_trip(&self) -> Option<Duration> {

@@ -137,8 +137,11 @@ impl Conn {
             Ok(head) => head,
             Err(violation) => return self.refuse(now, id, violation),
         };
-        let mut stream = self.fresh_stream(Method::of(head.method()), now);
-        stream.length_in = Expected::of_request(&head);
+        let mut stream = self.fresh_stream(Method::of(head.method()));
+        if !end {
+            let length = Expected::of_request(&head);
+            stream.incoming = Some(self.fresh_incoming(length, now));
+        }
         stream.priority = self.priority_of(id, head.get(Token::PRIORITY));
         stream.advance(Input::RecvHeaders { end });
         self.streams.insert(id, stream);
@@ -227,8 +230,9 @@ impl Conn {
             return Err(Violation::TrailersWithoutEnd);
         }
         validate_trailers(&trailers, Version::Http2)?;
-        if let Some(stream) = self.streams.get(id) {
-            stream.length_in.end()?;
+        let stream = self.streams.get(id);
+        if let Some(incoming) = stream.and_then(|stream| stream.incoming.as_ref()) {
+            incoming.length.end()?;
         }
         self.push_event(Event::TrailersReceived {
             stream: StreamId(u64::from(id)),
@@ -270,11 +274,13 @@ impl Conn {
             });
             return Ok(());
         }
-        stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
         stream.awaits = Awaits::Body;
-        stream.received_at = now;
+        let length = Expected::of_response(stream.method.as_bytes(), &head);
         if end {
-            stream.length_in.end()?;
+            length.end()?;
+        } else if let Some(incoming) = &mut stream.incoming {
+            incoming.length = length;
+            incoming.received_at = now;
         }
         self.push_event(Event::ResponseReceived {
             stream: stream_id,

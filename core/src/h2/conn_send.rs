@@ -7,7 +7,7 @@
 use super::conn::{Conn, Life, Timer};
 use super::frame::data;
 use super::frame::headers::HeaderBlockStart;
-use super::stream::{Awaits, Method, Sends, Stream};
+use super::stream::{Awaits, Method, SendQueue, Sends};
 use super::stream_state::Input;
 use crate::error::{Misuse, Violation};
 use crate::http::body_length::Expected;
@@ -44,13 +44,14 @@ impl Conn {
             // RFC 8441 section 3: only after the server has said that it takes it.
             return Err(Misuse::Invalid(Violation::ConnectMalformed));
         }
-        let mut stream = self.fresh_stream(Method::of(head.method()), now);
+        let mut stream = self.fresh_stream(Method::of(head.method()));
         stream.sends = if end { Sends::Ended } else { Sends::Body };
         stream.awaits = Awaits::Head { interims: 0 };
         stream.length_out = Expected::of_request(head);
         if end && stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);
         }
+        stream.incoming = Some(self.fresh_incoming(Expected::any(), now));
         stream.advance(Input::SendHeaders { end });
         let id = self.next_id;
         self.next_id += 2;
@@ -133,7 +134,7 @@ impl Conn {
         if end {
             stream.sends = Sends::Ended;
         }
-        if stream.queue.is_empty() && end {
+        if end && stream.queued() == 0 {
             // The one-shot answer: nothing to gain from waiting for more.
             let len = data.len() as u32;
             let fits = data.len() <= self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX) as usize
@@ -149,13 +150,19 @@ impl Conn {
                 return Ok(());
             }
         }
-        if stream.queue.is_empty() && !data.is_empty() {
-            stream.waiting_since = Some(now);
-            stream.sent_since = 0;
+        if data.is_empty() && !end {
+            return Ok(());
         }
-        stream.queue.push(data);
-        stream.queue.end |= end;
-        stream.is_full = stream.queue.len() >= self.config.limits.send_buffer_bytes_max;
+        let queue = stream
+            .queue
+            .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+        if queue.is_empty() {
+            queue.waiting_since = Some(now);
+            queue.sent_since = 0;
+        }
+        queue.push(data);
+        queue.end |= end;
+        queue.is_full = queue.len() >= self.config.limits.send_buffer_bytes_max;
         self.schedule_stream(id);
         self.watch_streams(now, self.config.timeouts.stream_stall);
         Ok(())
@@ -180,10 +187,9 @@ impl Conn {
             return Err(Misuse::BodyLength);
         }
         stream.sends = Sends::Ended;
-        if stream.queue.is_empty() {
-            self.write_trailers(now, id, trailers);
-        } else {
-            stream.queue.trailers = Some(Box::new(trailers.clone()));
+        match stream.queue.as_mut().filter(|queue| !queue.is_empty()) {
+            Some(queue) => queue.trailers = Some(Box::new(trailers.clone())),
+            None => self.write_trailers(now, id, trailers),
         }
         Ok(())
     }
@@ -207,16 +213,21 @@ impl Conn {
             self.schedule.remove(key);
             return;
         };
+        let Some(queue) = &mut stream.queue else {
+            self.schedule.remove(key);
+            return;
+        };
         let room = stream.quota.available().min(self.quota.available());
-        let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room) as usize;
-        let len = stream.queue.len().min(frame_max);
-        let end = stream.queue.end && len == stream.queue.len();
+        let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
+        let len = queue.len().min(frame_max as usize);
+        let end = queue.end && len == queue.len();
         stream.quota.spend(len as u32);
-        stream.sent_since += len as u64;
-        write_data(&mut self.outbox, id, stream, len, end);
-        let drained = stream.queue.is_empty();
+        self.quota.spend(len as u32);
+        write_data(&mut self.outbox, id, queue, len, end);
+        queue.sent_since += len as u64;
+        let drained = queue.is_empty();
         if drained {
-            stream.waiting_since = None;
+            queue.waiting_since = None;
         }
         if drained || stream.quota.available() == 0 {
             self.schedule.remove(key);
@@ -224,11 +235,11 @@ impl Conn {
             self.schedule.took_turn(key);
         }
         let half = self.config.limits.send_buffer_bytes_max / 2;
-        let is_ready = stream.is_full && stream.queue.len() <= half && stream.sends == Sends::Body;
+        let is_ready = queue.is_full && queue.len() <= half && stream.sends == Sends::Body;
         if is_ready {
-            stream.is_full = false;
+            queue.is_full = false;
         }
-        self.quota.spend(len as u32);
+        let trailers = if drained { queue.trailers.take() } else { None };
         self.note_data_sent(len);
         if is_ready {
             let stream = StreamId(u64::from(id));
@@ -236,14 +247,7 @@ impl Conn {
         }
         if end {
             self.we_ended(now, id, Input::SendData { end });
-        } else if drained {
-            self.send_queued_trailers(now, id);
-        }
-    }
-
-    fn send_queued_trailers(&mut self, now: Instant, id: u32) {
-        let queued = self.streams.get_mut(id);
-        if let Some(trailers) = queued.and_then(|stream| stream.queue.trailers.take()) {
+        } else if let Some(trailers) = trailers {
             self.write_trailers(now, id, &trailers);
         }
     }
@@ -254,7 +258,7 @@ impl Conn {
             return;
         };
         if let Some((_, stream)) = self.streams.by_key(key)
-            && !stream.queue.is_empty()
+            && stream.queued() > 0
             && stream.quota.available() > 0
         {
             self.schedule.push(key, stream.priority);
@@ -311,10 +315,10 @@ impl Conn {
 }
 
 /// Appends one DATA frame with the first `len` queued bytes.
-fn write_data(outbox: &mut Outbox, id: u32, stream: &mut Stream, len: usize, end: bool) {
+fn write_data(outbox: &mut Outbox, id: u32, queue: &mut SendQueue, len: usize, end: bool) {
     data::write_header(id, len as u32, end, outbox.buffer());
     let mut left = len;
-    while let Some(piece) = stream.queue.take(left) {
+    while let Some(piece) = queue.take(left) {
         left -= piece.len();
         outbox.push_body(piece);
         if left == 0 {

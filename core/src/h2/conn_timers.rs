@@ -5,6 +5,7 @@ use super::conn::{Conn, Timer};
 use super::conn_goaway::Draining;
 use super::stream::Stream;
 use crate::error::{Closed, H2Code, Violation};
+use crate::http::Side;
 use crate::limits::Timeouts;
 use std::time::{Duration, Instant};
 
@@ -77,7 +78,11 @@ impl Conn {
 
     /// Ends the streams whose time is up, and finds the next one.
     fn expire_streams(&mut self, now: Instant) {
-        let timeouts = self.config.timeouts.clone();
+        let mut timeouts = self.config.timeouts.clone();
+        if self.side == Side::Client {
+            // A server may rest between two events for as long as its application does.
+            timeouts.body_idle = None;
+        }
         let window_shut = self.quota.available() == 0;
         let mut next: Option<Instant> = None;
         let mut late = Vec::new();
@@ -107,28 +112,33 @@ fn stream_deadline(
     now: Instant,
 ) -> Result<Option<Instant>, Violation> {
     let mut next = None;
-    if let (true, Some(idle)) = (stream.awaits_body(), timeouts.body_idle) {
-        let at = stream.received_at + idle;
+    let is_due = stream.awaits_body();
+    if let (Some(incoming), Some(idle)) = (&mut stream.incoming, timeouts.body_idle)
+        && stream.state.can_recv()
+    {
+        if !is_due {
+            // Our user is the one to act: the peer's time starts anew.
+            incoming.received_at = now;
+        }
+        let at = incoming.received_at + idle;
         if at <= now {
             return Err(Violation::BodyTimeout);
         }
         next = Some(at);
-    } else if let (true, Some(idle)) = (stream.state.can_recv(), timeouts.body_idle) {
-        // Our user is the one to act: look again, the peer's time starts anew.
-        stream.received_at = now;
-        next = Some(now + idle);
     }
-    if let (Some(since), Some(stall)) = (stream.waiting_since, timeouts.stream_stall) {
+    if let (Some(queue), Some(stall)) = (&mut stream.queue, timeouts.stream_stall)
+        && let Some(since) = queue.waiting_since
+    {
         let mut at = since + stall;
         if at <= now {
             // A peer that lets out a byte now and then gains nothing (CVE-2026-49975).
             let least = u64::from(timeouts.rate_min) * stall.as_secs();
-            let shut = window_shut || stream.quota.available() == 0;
-            if shut && stream.sent_since < least.max(1) {
+            let is_shut = window_shut || stream.quota.available() == 0;
+            if is_shut && queue.sent_since < least.max(1) {
                 return Err(Violation::StreamStalled);
             }
-            stream.waiting_since = Some(now);
-            stream.sent_since = 0;
+            queue.waiting_since = Some(now);
+            queue.sent_since = 0;
             at = now + stall;
         }
         next = Some(next.map_or(at, |next: Instant| next.min(at)));

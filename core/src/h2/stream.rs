@@ -1,5 +1,8 @@
 //! One stream as the connection keeps it: state, windows, body accounting, and what waits to be
 //! sent. It owns no timer and no map entry; the connection decides, this remembers.
+//!
+//! Most exchanges are a head each way and a small body. What only the others need lies apart, in
+//! boxes that the connection uses again: a hundred streams then fit the nearest cache.
 
 use super::stream_state::{Input, State, step};
 use crate::credit::{Credit, Quota};
@@ -64,6 +67,23 @@ pub(super) struct SendQueue {
     pub(super) end: bool,
     /// Sent behind the body; they carry END_STREAM.
     pub(super) trailers: Option<Box<Fields>>,
+    /// `send_room` says 0 until half of the queue is gone.
+    pub(super) is_full: bool,
+    /// Since when bytes wait, and how many left since: what tells a stalled peer from a slow one,
+    /// and from one that drips credit (CVE-2026-49975).
+    pub(super) waiting_since: Option<Instant>,
+    pub(super) sent_since: u64,
+}
+
+/// A body on its way in.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    /// What we grant the peer.
+    pub(super) credit: Credit,
+    /// The peer's content-length against its DATA.
+    pub(super) length: Expected,
+    /// When the last byte, or the head before it, came.
+    pub(super) received_at: Instant,
 }
 
 impl SendQueue {
@@ -80,6 +100,15 @@ impl SendQueue {
             self.bytes += data.len();
             self.pieces.push_back(data);
         }
+    }
+    /// Forgets everything, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.pieces.clear();
+        let pieces = std::mem::take(&mut self.pieces);
+        *self = Self {
+            pieces,
+            ..Self::default()
+        };
     }
     /// Takes up to `max` bytes of the first piece.
     pub(super) fn take(&mut self, max: usize) -> Option<Bytes> {
@@ -101,24 +130,15 @@ pub(super) struct Stream {
     pub(super) awaits: Awaits,
     pub(super) sends: Sends,
     pub(super) method: Method,
-    /// What we grant the peer.
-    pub(super) credit: Credit,
     /// What the peer grants us.
     pub(super) quota: Quota,
-    /// The peer's content-length against its DATA.
-    pub(super) length_in: Expected,
     /// Our content-length against our DATA.
     pub(super) length_out: Expected,
-    pub(super) queue: SendQueue,
-    /// `send_room` says 0 until half of the queue is gone.
-    pub(super) is_full: bool,
     pub(super) priority: Priority,
-    /// When the last body byte, or the head before it, came.
-    pub(super) received_at: Instant,
-    /// Since when the queue holds bytes, and how many left since: what tells a stalled peer from
-    /// a slow one, and from one that drips credit (CVE-2026-49975).
-    pub(super) waiting_since: Option<Instant>,
-    pub(super) sent_since: u64,
+    /// There from the start unless the head was the end.
+    pub(super) incoming: Option<Box<Incoming>>,
+    /// There once a body had to wait.
+    pub(super) queue: Option<Box<SendQueue>>,
 }
 
 impl Stream {
@@ -129,6 +149,15 @@ impl Stream {
             Err(violation) => debug_assert!(false, "{input:?} in {:?}: {violation}", self.state),
         }
     }
+    /// Body bytes that wait to be sent.
+    pub(super) fn queued(&self) -> usize {
+        self.queue.as_ref().map_or(0, |queue| queue.len())
+    }
+    /// Body bytes that the user holds.
+    pub(super) fn unread(&self) -> u64 {
+        let incoming = self.incoming.as_ref();
+        incoming.map_or(0, |incoming| incoming.credit.unread())
+    }
     /// Whether the peer, and not our user, is the one to act: the request body is due and there
     /// is room for it. Once a response began, the pace is the application's; a tunnel may rest.
     pub(super) fn awaits_body(&self) -> bool {
@@ -136,6 +165,6 @@ impl Stream {
             && self.awaits == Awaits::Body
             && self.method != Method::Connect
             && self.sends != Sends::Body
-            && self.credit.unread() == 0
+            && self.unread() == 0
     }
 }

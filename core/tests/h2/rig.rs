@@ -2,6 +2,7 @@
 //! at every frame that comes back.
 #![allow(
     dead_code,
+    clippy::unwrap_used,
     unreachable_pub,
     reason = "every test file uses its own part of the rig; unused in one is used in another"
 )]
