@@ -2,8 +2,10 @@
 //!
 //! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it; 2 the command
 //! line or the configuration was wrong (nothing was sent).
+mod bench;
 mod failure;
 mod serve;
+mod target;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -23,12 +25,15 @@ struct Arguments {
 enum Command {
     /// Serve a directory over HTTP/1.1 and HTTP/2 on one port.
     Serve(serve::Options),
+    /// Measure a server: requests per second and latencies.
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Serve(options) => serve::run(options),
+        Command::Bench(options) => bench::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

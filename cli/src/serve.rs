@@ -11,7 +11,7 @@ use site::Site;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
-use trunkline::{Running, Server, Tls};
+use trunkline::{Running, Server, ServerConfig, Tls};
 
 /// Names in a certificate made by `--tls-self-signed`.
 const SELF_SIGNED_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -42,6 +42,9 @@ pub(crate) struct Options {
     /// Answer 404 for a directory without index.html instead of a listing.
     #[arg(long)]
     no_listing: bool,
+    /// Requests on one connection before it is drained (GOAWAY, `connection: close`); 0: no limit.
+    #[arg(long, default_value_t = trunkline::core::limits::REQUESTS_PER_CONNECTION_MAX)]
+    requests_per_connection: u64,
     /// Seconds that open requests get to finish after SIGINT or SIGTERM.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
     drain: u64,
@@ -54,7 +57,9 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         .transpose()?;
     let tls = tls(&options)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let mut server = Server::bind(options.listen.as_str()).workers(usize::from(options.workers));
+    let mut server = Server::bind(options.listen.as_str())
+        .workers(usize::from(options.workers))
+        .config(config(&options));
     if let Some(tls) = tls {
         server = server.tls(tls);
     }
@@ -74,6 +79,15 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         stop.wait().await;
         drain(running, Duration::from_secs(options.drain)).await
     })
+}
+
+fn config(options: &Options) -> ServerConfig {
+    let mut config = ServerConfig::default();
+    config.limits.requests_per_connection_max = match options.requests_per_connection {
+        0 => u64::MAX,
+        requests => requests,
+    };
+    config
 }
 
 async fn drain(running: Running, deadline: Duration) -> Result<(), Failure> {

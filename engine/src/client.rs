@@ -19,17 +19,20 @@ mod builder;
 mod compose;
 mod connection;
 mod deadlines;
+mod direct;
 mod dispatch;
 mod exchange;
 mod request;
 
 pub use crate::tls::ClientTls;
 pub use builder::{ClientBuilder, ClientTimeouts};
+pub use direct::{Direct, Next, Turn};
 pub use exchange::ResponseFuture;
 pub use request::RequestBuilder;
 pub use trunkline_core::pool::{OriginStats, Protocols, Totals, WaitReason};
 
 use crate::body::Body;
+use crate::error::Error;
 use dispatch::Dispatch;
 use http::{Method, Request};
 use std::error;
@@ -90,6 +93,14 @@ impl Client {
             false => Body::wrap(body),
         };
         request::send(&self.dispatch, parts, body, None)
+    }
+
+    /// Opens a connection that is not the pool's, for a caller that drives it by itself.
+    ///
+    /// # Errors
+    /// As for a request that finds no connection.
+    pub async fn connect(&self, url: impl AsRef<str>) -> Result<Direct, Error> {
+        Direct::connect(&self.dispatch, url.as_ref()).await
     }
 
     /// HTTP/1.1's requests in flight on one connection. Default 1.

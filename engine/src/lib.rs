@@ -22,3 +22,7 @@ pub use tls::Tls;
 
 /// Bounds, deadlines and windows, as the core names them.
 pub use trunkline_core::limits::{Limits, Timeouts, Windows};
+
+/// The machines underneath, for those who drive a connection themselves
+/// ([`client::Direct`]).
+pub use trunkline_core as core;

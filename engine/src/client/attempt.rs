@@ -29,16 +29,7 @@ pub(super) fn run(
     let settings = Arc::clone(&dispatch.settings);
     let mut answer = Answer(Some((Arc::downgrade(dispatch), attempt)));
     async move {
-        let established = match settings.timeouts.connect {
-            None => establish(&settings, &origin).await,
-            Some(limit) => tokio::time::timeout(limit, establish(&settings, &origin))
-                .await
-                .unwrap_or_else(|_| {
-                    let text = format!("no connection to {} within {limit:?}", shown(&origin));
-                    Err(Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe).with_text(text))
-                }),
-        };
-        match established {
+        match establish_in_time(&settings, &origin).await {
             Ok((transport, multiplexing)) => {
                 if let Some(connection) = answer.succeed(transport, multiplexing, settings) {
                     connection.await;
@@ -89,6 +80,22 @@ impl Drop for Answer {
         self.fail(Error::cancelled(
             "the runtime that opened the connection is gone",
         ));
+    }
+}
+
+/// Name, TCP, TLS and ALPN, within the connect timeout.
+pub(super) async fn establish_in_time(
+    settings: &Settings,
+    origin: &Origin,
+) -> Result<(Transport<TcpStream>, Multiplexing), Error> {
+    match settings.timeouts.connect {
+        None => establish(settings, origin).await,
+        Some(limit) => tokio::time::timeout(limit, establish(settings, origin))
+            .await
+            .unwrap_or_else(|_| {
+                let text = format!("no connection to {} within {limit:?}", shown(origin));
+                Err(Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe).with_text(text))
+            }),
     }
 }
 

@@ -145,7 +145,8 @@ pub(super) fn send(
     ResponseFuture::new(Arc::clone(dispatch), exchange)
 }
 
-fn origin_of(parts: &Parts, protocols: Protocols) -> Result<Origin, Error> {
+/// What the pool keys a request by.
+pub(super) fn origin_of(parts: &Parts, protocols: Protocols) -> Result<Origin, Error> {
     let uri = &parts.uri;
     if parts.method == Method::CONNECT {
         return Err(Error::config(

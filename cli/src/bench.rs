@@ -1,0 +1,139 @@
+//! `trunkline bench URL`: so many requests over so many connections, then what they cost.
+
+mod load;
+mod report;
+mod tally;
+
+use crate::failure::Failure;
+use crate::target::Target;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Connections at most: each needs a socket and a TLS session.
+const CONNECTIONS_MAX: u32 = 10_000;
+/// Concurrent requests per connection at most.
+const STREAMS_MAX: u32 = 10_000;
+
+/// Flags of `bench`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// What to request: http:// or https://
+    url: String,
+    /// Requests in all.
+    #[arg(short = 'n', long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    requests: u64,
+    /// Connections.
+    #[arg(short = 'c', long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(CONNECTIONS_MAX)))]
+    connections: u32,
+    /// Concurrent requests per connection (on HTTP/1.1: pipelined).
+    #[arg(short = 'm', long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(STREAMS_MAX)))]
+    streams: u32,
+    /// Only HTTP/1.1.
+    #[arg(long = "http1.1", conflicts_with = "http2")]
+    http1: bool,
+    /// Only HTTP/2 (on http:// by prior knowledge).
+    #[arg(long)]
+    http2: bool,
+    /// Open loop: so many requests per second in all, however slow the answers; latencies count
+    /// from when a request was due, not from when it could be sent.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    rate: Option<u64>,
+    /// Request body; the method becomes POST.
+    #[arg(short = 'd', long)]
+    data: Option<String>,
+    /// A request field, `name: value`; may be repeated.
+    #[arg(short = 'H', long = "header")]
+    headers: Vec<String>,
+    /// Do not verify the server's certificate.
+    #[arg(short = 'k', long)]
+    insecure: bool,
+    /// Write the results as JSON to this file, or to standard output for `-`.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Give up after so many seconds; what is unanswered by then counts as failed.
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+}
+
+/// What to do, checked.
+pub(crate) struct Plan {
+    target: Target,
+    requests: u64,
+    connections: u32,
+    streams: u32,
+    protocol: Option<Protocol>,
+    rate: Option<u64>,
+    body: Option<bytes::Bytes>,
+    fields: Vec<(String, String)>,
+    insecure: bool,
+    timeout: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// Runs it and prints the table.
+pub(crate) fn run(options: Options) -> Result<(), Failure> {
+    let json = options.json.clone();
+    let plan = plan(options)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
+    let cpu_before = report::cpu_time();
+    let started = Instant::now();
+    let tally = runtime.block_on(load::run(&plan))?;
+    let outcome = report::Outcome {
+        wall: started.elapsed(),
+        cpu: report::cpu_time().saturating_sub(cpu_before),
+        tally,
+    };
+    report::print(&plan, &outcome);
+    if let Some(path) = json {
+        report::write_json(&plan, &outcome, &path)?;
+    }
+    if outcome.tally.answered == 0 {
+        return Err(Failure::remote(format_args!(
+            "no request was answered: {}",
+            outcome
+                .tally
+                .first_failure()
+                .unwrap_or("no reason was recorded")
+        )));
+    }
+    Ok(())
+}
+
+fn plan(options: Options) -> Result<Plan, Failure> {
+    let target = Target::parse(&options.url)?;
+    if u64::from(options.connections) > options.requests {
+        return Err(Failure::usage(format_args!(
+            "-c {} is more than -n {}: each connection sends at least one request",
+            options.connections, options.requests
+        )));
+    }
+    let fields = options
+        .headers
+        .iter()
+        .map(|line| crate::target::field(line))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    Ok(Plan {
+        target,
+        requests: options.requests,
+        connections: options.connections,
+        streams: options.streams,
+        protocol: match (options.http1, options.http2) {
+            (true, _) => Some(Protocol::Http1),
+            (_, true) => Some(Protocol::Http2),
+            _ => None,
+        },
+        rate: options.rate,
+        body: options.data.map(bytes::Bytes::from),
+        fields,
+        insecure: options.insecure,
+        timeout: Duration::from_secs(options.timeout),
+    })
+}

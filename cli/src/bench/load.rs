@@ -1,0 +1,347 @@
+//! The load: connections that each keep `streams` requests in flight, or send when one is due.
+
+use super::tally::Tally;
+use super::{Plan, Protocol};
+use crate::failure::Failure;
+use crate::serve::in_full;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use trunkline::client::{Client, ClientTls, Direct, Next, Protocols, Turn};
+use trunkline::core::error::Misuse;
+use trunkline::core::http::{Event, Fields, RequestHead, StreamId, Token, Version};
+use trunkline::{Limits, Windows};
+
+/// How often the progress bar is drawn.
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+
+/// What all connections share: one thread drives them.
+struct Shared {
+    head: RequestHead,
+    body: Option<bytes::Bytes>,
+    /// Requests not yet started.
+    left: Cell<u64>,
+    tally: RefCell<Tally>,
+    /// When the first request was due, and the time between two (open loop).
+    schedule: Option<Schedule>,
+    started: Cell<u64>,
+    streams: u32,
+}
+
+struct Schedule {
+    from: Instant,
+    every: Duration,
+}
+
+/// Runs the plan on this thread.
+pub(super) async fn run(plan: &Plan) -> Result<Tally, Failure> {
+    let client = client(plan)?;
+    let bar = progress(plan.requests);
+    let mut connections = Vec::new();
+    for _ in 0..plan.connections {
+        let connected = client.connect(plan.target.uri.to_string()).await;
+        connections.push(connected.map_err(|error| Failure::remote(in_full(&error)))?);
+    }
+    let mut tally = Tally::new();
+    tally.connections = connections.len() as u64;
+    tally.protocol = match connections.first().map(Direct::version) {
+        Some(Version::Http2) => "h2",
+        _ => "http/1.1",
+    };
+    let shared = Rc::new(Shared {
+        head: head(plan)?,
+        body: plan.body.clone(),
+        left: Cell::new(plan.requests),
+        tally: RefCell::new(tally),
+        schedule: plan.rate.map(|rate| Schedule {
+            from: Instant::now(),
+            every: Duration::from_secs(1) / rate.min(u64::from(u32::MAX)) as u32,
+        }),
+        started: Cell::new(0),
+        streams: plan.streams,
+    });
+    let local = tokio::task::LocalSet::new();
+    let tasks: Vec<_> = connections
+        .into_iter()
+        .map(|first| {
+            local.spawn_local(keep_going(
+                client.clone(),
+                plan.target.uri.to_string(),
+                first,
+                Rc::clone(&shared),
+            ))
+        })
+        .collect();
+    local.spawn_local(watch(Rc::clone(&shared), bar.clone()));
+    let all = async {
+        for task in tasks {
+            // A task that panicked has said so; its requests stay unanswered.
+            let _ = task.await;
+        }
+    };
+    let in_time = tokio::time::timeout(plan.timeout, local.run_until(all))
+        .await
+        .is_ok();
+    bar.finish_and_clear();
+    drop(local);
+    let mut tally = shared.tally.replace(Tally::new());
+    let missing = plan
+        .requests
+        .saturating_sub(tally.answered + tally.failures());
+    if missing > 0 {
+        let why = if in_time {
+            "never sent: no connection was left"
+        } else {
+            "unanswered at --timeout"
+        };
+        tally.fail(why, missing);
+    }
+    Ok(tally)
+}
+
+/// Runs one connection, and another after it when the server drains it (servers limit requests per
+/// connection), until nothing is left to send.
+async fn keep_going(client: Client, url: String, first: Direct, shared: Rc<Shared>) {
+    let mut connection = first;
+    loop {
+        let answered = shared.tally.borrow().answered;
+        let mut load = Load::new(Rc::clone(&shared));
+        connection.run(move |turn| load.turn(turn)).await;
+        // A connection that brought nothing would be followed by another like it.
+        if shared.left.get() == 0 || shared.tally.borrow().answered == answered {
+            return;
+        }
+        connection = match client.connect(&url).await {
+            Ok(connection) => connection,
+            Err(error) => return shared.tally.borrow_mut().fail(in_full(&error), 1),
+        };
+        shared.tally.borrow_mut().connections += 1;
+    }
+}
+
+async fn watch(shared: Rc<Shared>, bar: ProgressBar) {
+    loop {
+        tokio::time::sleep(PROGRESS_EVERY).await;
+        bar.set_position(shared.tally.borrow().answered);
+    }
+}
+
+fn progress(requests: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {per_sec} {eta}");
+    let bar = ProgressBar::new(requests);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn client(plan: &Plan) -> Result<Client, Failure> {
+    let protocols = match plan.protocol {
+        Some(Protocol::Http1) => Protocols::H1Only,
+        Some(Protocol::Http2) => Protocols::H2Only,
+        None => Protocols::H2AndH1,
+    };
+    let tls = if plan.insecure {
+        ClientTls::new().insecure()
+    } else {
+        ClientTls::new()
+    };
+    let limits = Limits {
+        // The number asked for is the limit; the server's own still holds.
+        concurrent_streams_max: plan.streams,
+        requests_per_connection_max: u64::MAX,
+        ..Limits::default()
+    };
+    // Room for a whole burst of answers: the load is to be the server's work, not ours.
+    let windows = Windows {
+        stream_initial: 1 << 20,
+        connection: 1 << 30,
+        ..Windows::default()
+    };
+    Client::builder()
+        .protocols(protocols)
+        .limits(limits)
+        .windows(windows)
+        .max_concurrent_streams(plan.streams)
+        .pipelining(plan.streams)
+        .tls(tls)
+        .build()
+        .map_err(|error| Failure::usage(in_full(&error)))
+}
+
+fn head(plan: &Plan) -> Result<RequestHead, Failure> {
+    let mut fields = Fields::new();
+    let method: &[u8] = if plan.body.is_some() { b"POST" } else { b"GET" };
+    fields.push(Token::METHOD, method);
+    fields.push(
+        Token::SCHEME,
+        if plan.target.tls { b"https" } else { b"http" },
+    );
+    fields.push(Token::AUTHORITY, plan.target.authority().as_bytes());
+    fields.push(Token::PATH, plan.target.path().as_bytes());
+    fields.push(
+        Token::USER_AGENT,
+        concat!("trunkline/", env!("CARGO_PKG_VERSION")).as_bytes(),
+    );
+    if let Some(body) = &plan.body {
+        fields.push(Token::CONTENT_LENGTH, body.len().to_string().as_bytes());
+    }
+    for (name, value) in &plan.fields {
+        fields.push_named(name.as_bytes(), value.as_bytes());
+    }
+    RequestHead::from_fields(fields, Version::Http2)
+        .map_err(|violation| Failure::usage(format_args!("the request is invalid: {violation}")))
+}
+
+/// One connection's part of the load.
+struct Load {
+    shared: Rc<Shared>,
+    /// In the order of their streams.
+    open: VecDeque<Open>,
+    /// Those of `open` that are not done.
+    in_flight: u32,
+    /// The server takes no more on this connection.
+    drained: bool,
+}
+
+struct Open {
+    stream: StreamId,
+    due: Instant,
+    status: u16,
+    done: bool,
+}
+
+impl Load {
+    fn new(shared: Rc<Shared>) -> Self {
+        Self {
+            shared,
+            open: VecDeque::new(),
+            in_flight: 0,
+            drained: false,
+        }
+    }
+
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        let mut closed = None;
+        while let Some(event) = turn.event() {
+            match event {
+                Event::ResponseReceived { stream, head, end } => {
+                    if let Some(open) = self.find(stream) {
+                        open.status = head.status;
+                    }
+                    turn.recycle(head.into_fields());
+                    if end {
+                        self.answered(stream, turn.now);
+                    }
+                }
+                Event::InterimReceived { head, .. } => turn.recycle(head.into_fields()),
+                Event::BodyReceived { stream, data, end } => {
+                    self.shared.tally.borrow_mut().body_bytes += data.len() as u64;
+                    turn.consume(stream, data.len());
+                    if end {
+                        self.answered(stream, turn.now);
+                    }
+                }
+                Event::TrailersReceived { stream, .. } => self.answered(stream, turn.now),
+                Event::StreamReset { stream, reset } => {
+                    if self.remove(stream).is_none() {
+                    } else if reset.unprocessed {
+                        self.shared.left.set(self.shared.left.get() + 1);
+                    } else {
+                        self.shared
+                            .tally
+                            .borrow_mut()
+                            .fail(format!("reset: {:?}", reset.by), 1);
+                    }
+                }
+                Event::GoingAway { .. } => self.drained = true,
+                Event::Closed(why) => closed = Some(why),
+                _ => {}
+            }
+        }
+        if let Some(why) = closed {
+            if self.in_flight > 0 {
+                let why = format!("connection closed: {why:?}");
+                self.shared
+                    .tally
+                    .borrow_mut()
+                    .fail(why, u64::from(self.in_flight));
+            }
+            return Next::Close;
+        }
+        let next = self.start(turn);
+        if self.open.is_empty() && (self.drained || self.shared.left.get() == 0) {
+            return Next::Close;
+        }
+        next
+    }
+
+    /// Starts what may start now.
+    fn start(&mut self, turn: &mut Turn<'_>) -> Next {
+        let shared = Rc::clone(&self.shared);
+        while shared.left.get() > 0 && turn.capacity() > 0 && self.in_flight < shared.streams {
+            let due = match &shared.schedule {
+                None => turn.now,
+                Some(schedule) => {
+                    let nth = shared.started.get();
+                    let due = schedule.from
+                        + Duration::from_nanos(schedule.every.as_nanos() as u64 * nth);
+                    if due > turn.now {
+                        return Next::Wait(Some(due));
+                    }
+                    due
+                }
+            };
+            match turn.open(&shared.head, shared.body.as_ref()) {
+                Ok(stream) => {
+                    shared.left.set(shared.left.get() - 1);
+                    shared.started.set(shared.started.get() + 1);
+                    self.in_flight += 1;
+                    self.open.push_back(Open {
+                        stream,
+                        due,
+                        status: 0,
+                        done: false,
+                    });
+                }
+                Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => break,
+                Err(misuse) => {
+                    shared.left.set(shared.left.get() - 1);
+                    shared.tally.borrow_mut().fail(misuse.to_string(), 1);
+                }
+            }
+        }
+        Next::Wait(None)
+    }
+
+    fn find(&mut self, stream: StreamId) -> Option<&mut Open> {
+        let at = self
+            .open
+            .binary_search_by_key(&stream, |open| open.stream)
+            .ok()?;
+        self.open.get_mut(at).filter(|open| !open.done)
+    }
+
+    fn answered(&mut self, stream: StreamId, now: Instant) {
+        if let Some((status, due)) = self.remove(stream) {
+            self.shared
+                .tally
+                .borrow_mut()
+                .answer(status, now.saturating_duration_since(due));
+        }
+    }
+
+    /// Streams end out of order: one is only marked, and those at the front that are marked go.
+    fn remove(&mut self, stream: StreamId) -> Option<(u16, Instant)> {
+        let open = self.find(stream)?;
+        open.done = true;
+        let ended = (open.status, open.due);
+        self.in_flight -= 1;
+        while self.open.front().is_some_and(|open| open.done) {
+            self.open.pop_front();
+        }
+        Some(ended)
+    }
+}

@@ -1,0 +1,63 @@
+//! What one worker counted, and how workers add up.
+
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Latencies are kept in microseconds to three digits, up to this.
+const LATENCY_US_MAX: u64 = 3_600_000_000;
+
+/// Counts and latencies.
+pub(crate) struct Tally {
+    pub(crate) answered: u64,
+    pub(crate) by_class: [u64; 6],
+    pub(crate) failed: BTreeMap<String, u64>,
+    pub(crate) body_bytes: u64,
+    pub(crate) connections: u64,
+    pub(crate) protocol: &'static str,
+    pub(crate) latencies: Histogram<u64>,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Self {
+        let latencies = Histogram::new_with_bounds(1, LATENCY_US_MAX, 3)
+            .expect("1 to 3.6e9 at 3 digits is in the range that the library allows");
+        Self {
+            answered: 0,
+            by_class: [0; 6],
+            failed: BTreeMap::new(),
+            body_bytes: 0,
+            connections: 0,
+            protocol: "none",
+            latencies,
+        }
+    }
+
+    /// A complete answer, `after` the request was due.
+    pub(crate) fn answer(&mut self, status: u16, after: Duration) {
+        self.answered += 1;
+        self.by_class[usize::from(status / 100).min(5)] += 1;
+        self.latencies.saturating_record(after.as_micros() as u64);
+    }
+
+    pub(crate) fn fail(&mut self, why: impl Into<String>, count: u64) {
+        *self.failed.entry(why.into()).or_default() += count;
+    }
+
+    pub(crate) fn failures(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    pub(crate) fn first_failure(&self) -> Option<&str> {
+        self.failed.keys().next().map(String::as_str)
+    }
+
+    /// A latency at `percent`, in milliseconds.
+    pub(crate) fn latency_ms(&self, percent: f64) -> f64 {
+        self.latencies.value_at_percentile(percent) as f64 / 1000.0
+    }
+}
+
+#[cfg(test)]
+#[path = "tally_test.rs"]
+mod tally_test;

@@ -1,0 +1,46 @@
+use super::*;
+
+fn refusal(text: &str) -> String {
+    Target::parse(text)
+        .expect_err("must be refused")
+        .to_string()
+}
+
+#[test]
+fn a_url_without_a_port_takes_that_of_its_scheme() {
+    assert_eq!(Target::parse("http://a.test/x").expect("valid").port, 80);
+    assert_eq!(Target::parse("https://a.test").expect("valid").port, 443);
+    assert_eq!(Target::parse("https://a.test").expect("valid").path(), "/");
+}
+
+#[test]
+fn an_ipv6_host_loses_its_brackets_and_keeps_its_port() {
+    let target = Target::parse("https://[::1]:8443/a?b=c").expect("valid");
+    assert_eq!(
+        (target.host.as_str(), target.port, target.path()),
+        ("::1", 8443, "/a?b=c")
+    );
+    assert_eq!(target.authority(), "[::1]:8443");
+    assert_eq!(Target::parse("http://[::1]/").expect("valid").port, 80);
+}
+
+#[test]
+fn a_url_that_cannot_be_requested_is_refused_with_the_reason() {
+    assert!(refusal("ftp://a.test/").contains("http or https"));
+    assert!(refusal("a.test/x").contains("http://"));
+    assert!(refusal("http://u:p@a.test/").contains("credentials"));
+    assert!(refusal("http://a.test:0/").contains("1 to 65535"));
+    assert!(refusal("http://a.test:99999/").contains("99999"));
+    assert!(refusal("").contains("URL"));
+}
+
+#[test]
+fn a_field_needs_a_token_for_a_name_and_a_value_without_controls() {
+    assert_eq!(
+        field("X-A:  b c ").expect("valid"),
+        ("x-a".into(), "b c".into())
+    );
+    assert!(field("nothing").is_err());
+    assert!(field("a b: c").is_err());
+    assert!(field("a: b\r\nc: d").is_err());
+}

@@ -1,0 +1,173 @@
+//! One connection outside of the pool, driven by its caller, without a future per request: what a
+//! load generator needs. It goes over the same transport and the same machines.
+
+use super::attempt;
+use super::dispatch::Dispatch;
+use super::request::origin_of;
+use crate::driver::link::Link;
+use crate::driver::machine::Machine;
+use crate::error::Error;
+use bytes::Bytes;
+use http::{Method, Request, Uri};
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+use trunkline_core::error::Misuse;
+use trunkline_core::http::{Event, Fields, RequestHead, Side, StreamId, Version};
+use trunkline_core::pool::Multiplexing;
+use trunkline_core::{h1, h2};
+
+/// Reads of one turn: what they bring is answered with one write.
+const READS_MAX: usize = 8;
+
+/// A connection whose handshake is done and whose version is known.
+pub struct Direct {
+    link: Link<TcpStream>,
+}
+
+/// What a turn's caller wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Wait for the peer, or until the time if there is one.
+    Wait(Option<Instant>),
+    /// Close: open exchanges are given up.
+    Close,
+}
+
+/// The commands of a turn. Facts come from [`event`](Self::event); take all of them in each turn.
+pub struct Turn<'a> {
+    machine: &'a mut Machine,
+    /// The time of this turn.
+    pub now: Instant,
+}
+
+impl Direct {
+    pub(super) async fn connect(dispatch: &Dispatch, url: &str) -> Result<Self, Error> {
+        let uri: Uri = url.parse().map_err(|error| {
+            Error::config(format!("the URL {url:?} cannot be parsed")).with_source(error)
+        })?;
+        let (mut parts, ()) = Request::new(()).into_parts();
+        parts.method = Method::GET;
+        parts.uri = uri;
+        let settings = &dispatch.settings;
+        let origin = origin_of(&parts, settings.protocols)?;
+        let (transport, multiplexing) = attempt::establish_in_time(settings, &origin).await?;
+        let (config, now) = (dispatch.machine_config(), Instant::now());
+        let machine = match multiplexing {
+            Multiplexing::No => Machine::H1(h1::Conn::new(Side::Client, config, now)),
+            Multiplexing::Yes => Machine::H2(h2::Conn::new(Side::Client, config, now)),
+        };
+        Ok(Self {
+            link: Link::new(transport, machine),
+        })
+    }
+
+    /// The version that the connection speaks.
+    pub fn version(&self) -> Version {
+        self.link.machine.version()
+    }
+
+    /// Runs the connection: `turn` is called at the start, whenever the peer sent something, and
+    /// at the time it asked for. Ends when `turn` says so or when the connection is closed (the
+    /// last event is [`Event::Closed`]).
+    pub fn run(mut self, mut turn: impl FnMut(&mut Turn<'_>) -> Next) -> impl Future<Output = ()> {
+        let mut alarm: Option<Pin<Box<Sleep>>> = None;
+        poll_fn(move |cx| self.poll(cx, &mut turn, &mut alarm))
+    }
+
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        turn: &mut impl FnMut(&mut Turn<'_>) -> Next,
+        alarm: &mut Option<Pin<Box<Sleep>>>,
+    ) -> Poll<()> {
+        let link = &mut self.link;
+        loop {
+            let now = Instant::now();
+            link.poll_alarm(cx);
+            let mut more = false;
+            for _ in 0..READS_MAX {
+                more = matches!(link.poll_read(cx, now), Poll::Ready(true));
+                if !more {
+                    break;
+                }
+            }
+            more |= link.poll_timer(cx, now).is_ready();
+            let next = turn(&mut Turn {
+                machine: &mut link.machine,
+                now,
+            });
+            let _ = link.poll_write(cx, now);
+            if next == Next::Close || link.is_done(now) {
+                return Poll::Ready(());
+            }
+            if !more && !rings(cx, alarm, next) {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+/// Sets the alarm for `next`; true if that time has passed already.
+fn rings(cx: &mut Context<'_>, alarm: &mut Option<Pin<Box<Sleep>>>, next: Next) -> bool {
+    let Next::Wait(Some(at)) = next else {
+        return false;
+    };
+    let at = tokio::time::Instant::from_std(at);
+    let sleep = alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+    if sleep.deadline() != at {
+        sleep.as_mut().reset(at);
+    }
+    sleep.as_mut().poll(cx).is_ready()
+}
+
+impl Turn<'_> {
+    /// The next fact.
+    pub fn event(&mut self) -> Option<Event> {
+        self.machine.poll_event()
+    }
+    /// How many more exchanges may start now.
+    pub fn capacity(&self) -> u32 {
+        self.machine.capacity()
+    }
+    /// Starts an exchange with all of its body.
+    ///
+    /// # Errors
+    /// [`Misuse::NoCapacity`] and [`Misuse::ConnectionClosed`]: nothing was sent.
+    pub fn open(&mut self, head: &RequestHead, body: Option<&Bytes>) -> Result<StreamId, Misuse> {
+        let stream = self.machine.open(self.now, head, body.is_none())?;
+        if let Some(body) = body {
+            self.machine
+                .send_body(self.now, stream, body.clone(), true)?;
+        }
+        Ok(stream)
+    }
+    /// Body bytes were read: the peer may send as many more.
+    pub fn consume(&mut self, stream: StreamId, bytes: usize) {
+        self.machine.consume(self.now, stream, bytes);
+    }
+    /// Gives the memory of a head back for the next one.
+    pub fn recycle(&mut self, fields: Fields) {
+        self.machine.recycle(fields);
+    }
+}
+
+impl fmt::Debug for Direct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Direct")
+            .field("version", &self.version())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Turn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn")
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
