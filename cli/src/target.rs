@@ -3,28 +3,27 @@
 use crate::failure::Failure;
 use http::Uri;
 
-/// An http or https URL, taken apart.
+/// An http or https URL that names a host and a usable port.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) uri: Uri,
     pub(crate) tls: bool,
-    /// Without brackets around an IPv6 address: what is resolved and verified.
-    pub(crate) host: String,
-    pub(crate) port: u16,
 }
 
 impl Target {
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         let refuse =
             |why: &str| Failure::usage(format_args!("{text:?} is not a URL to request: {why}"));
+        if !text.contains("://") {
+            return Err(refuse("it must start with http:// or https://"));
+        }
         let uri: Uri = text
             .parse()
             .map_err(|error: http::uri::InvalidUri| refuse(&error.to_string()))?;
         let tls = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
-            Some(_) => return Err(refuse("the scheme must be http or https")),
-            None => return Err(refuse("it must start with http:// or https://")),
+            _ => return Err(refuse("the scheme must be http or https")),
         };
         let authority = uri.authority().ok_or_else(|| refuse("it names no host"))?;
         if authority.as_str().contains('@') {
@@ -32,12 +31,7 @@ impl Target {
                 "credentials in a URL are not sent; use -H 'authorization: ..'",
             ));
         }
-        let host = authority
-            .host()
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .to_owned();
-        if host.is_empty() {
+        if authority.host().trim_matches(['[', ']']).is_empty() {
             return Err(refuse("it names no host"));
         }
         let has_port = authority
@@ -45,18 +39,10 @@ impl Target {
             .rsplit(']')
             .next()
             .is_some_and(|rest| rest.contains(':'));
-        let port = match (authority.port_u16(), has_port) {
-            (Some(0), _) | (None, true) => return Err(refuse("the port must be 1 to 65535")),
-            (Some(port), _) => port,
-            (None, false) if tls => 443,
-            (None, false) => 80,
-        };
-        Ok(Self {
-            uri,
-            tls,
-            host,
-            port,
-        })
+        if has_port && authority.port_u16().is_none_or(|port| port == 0) {
+            return Err(refuse("the port must be 1 to 65535"));
+        }
+        Ok(Self { uri, tls })
     }
 
     /// What goes into `:authority` and `host`.

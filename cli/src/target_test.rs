@@ -7,21 +7,23 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn a_url_without_a_port_takes_that_of_its_scheme() {
-    assert_eq!(Target::parse("http://a.test/x").expect("valid").port, 80);
-    assert_eq!(Target::parse("https://a.test").expect("valid").port, 443);
-    assert_eq!(Target::parse("https://a.test").expect("valid").path(), "/");
+fn a_url_without_a_path_asks_for_the_root() {
+    let target = Target::parse("https://a.test").expect("valid");
+    assert_eq!(
+        (target.tls, target.authority(), target.path()),
+        (true, "a.test", "/")
+    );
+    assert!(!Target::parse("http://a.test/x").expect("valid").tls);
 }
 
 #[test]
-fn an_ipv6_host_loses_its_brackets_and_keeps_its_port() {
+fn an_ipv6_host_keeps_its_brackets_and_its_port() {
     let target = Target::parse("https://[::1]:8443/a?b=c").expect("valid");
     assert_eq!(
-        (target.host.as_str(), target.port, target.path()),
-        ("::1", 8443, "/a?b=c")
+        (target.authority(), target.path()),
+        ("[::1]:8443", "/a?b=c")
     );
-    assert_eq!(target.authority(), "[::1]:8443");
-    assert_eq!(Target::parse("http://[::1]/").expect("valid").port, 80);
+    assert!(Target::parse("http://[::1]/").is_ok());
 }
 
 #[test]
@@ -29,6 +31,8 @@ fn a_url_that_cannot_be_requested_is_refused_with_the_reason() {
     assert!(refusal("ftp://a.test/").contains("http or https"));
     assert!(refusal("a.test/x").contains("http://"));
     assert!(refusal("http://u:p@a.test/").contains("credentials"));
+    assert!(refusal("http://:80/").contains("host"));
+    assert!(refusal("http://a.test:/").contains("1 to 65535"));
     assert!(refusal("http://a.test:0/").contains("1 to 65535"));
     assert!(refusal("http://a.test:99999/").contains("99999"));
     assert!(refusal("").contains("URL"));
