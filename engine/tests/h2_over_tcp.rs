@@ -1,6 +1,6 @@
 //! HTTP/2 on the same port, spoken to in frames.
 
-#[path = "support/frames.rs"]
+#[path = "support/frame_client.rs"]
 mod frames;
 #[path = "support/peer.rs"]
 mod support;

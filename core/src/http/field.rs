@@ -63,10 +63,12 @@ tokens! {
 
 impl Token {
     /// The name.
+    #[inline]
     pub fn as_str(self) -> &'static str {
         NAMES[usize::from(self.0)]
     }
     /// Whether it is a pseudo-field (RFC 9113 section 8.3).
+    #[inline]
     pub fn is_pseudo(self) -> bool {
         self.0 <= Index::STATUS as u8
     }
@@ -245,12 +247,28 @@ impl Fields {
         result
     }
     /// The field at `index`.
+    #[inline]
     pub fn at(&self, index: usize) -> Option<Field<'_>> {
         self.entries.get(index).map(|entry| self.field(entry))
     }
+    /// The value of the field at `index`, without a look at its name.
+    #[inline]
+    pub fn value_at(&self, index: usize) -> Option<&[u8]> {
+        self.entries.get(index).map(|entry| self.value(entry))
+    }
     /// All fields in order.
+    #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
-        self.entries.iter().map(|entry| self.field(entry))
+        self.iter_from(0)
+    }
+    /// The fields from `index` on; those before it cost nothing.
+    #[inline]
+    pub fn iter_from(
+        &self,
+        index: usize,
+    ) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+        let entries = self.entries.get(index..).unwrap_or_default();
+        entries.iter().map(|entry| self.field(entry))
     }
     /// The value of the first field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
@@ -292,6 +310,7 @@ impl Fields {
     pub(crate) fn is_twin_of(&self, other: &Fields) -> bool {
         self.entries == other.entries && self.bytes == other.bytes
     }
+    #[inline]
     fn field(&self, entry: &Entry) -> Field<'_> {
         let name = match entry.token {
             Some(token) => token.as_str().as_bytes(),
@@ -304,6 +323,7 @@ impl Fields {
             sensitive: entry.sensitive,
         }
     }
+    #[inline]
     fn value(&self, entry: &Entry) -> &[u8] {
         &self.bytes[entry.value_at as usize..(entry.value_at + entry.value_len) as usize]
     }

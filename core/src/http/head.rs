@@ -102,7 +102,7 @@ impl RequestHead {
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
-        self.section().iter().skip(self.marks.pseudo)
+        self.section().iter_from(self.marks.pseudo)
     }
     /// The first regular or pseudo-field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
@@ -133,7 +133,7 @@ impl RequestHead {
         self.marks.host.map(|at| self.value_at(at))
     }
     fn value_at(&self, index: usize) -> &[u8] {
-        self.fields.at(index).map_or(&[], |field| field.value)
+        self.fields.value_at(index).unwrap_or_default()
     }
 
     /// `:method`, `:scheme`, `:path` and `:protocol` (RFC 9113 sections 8.3.1 and 8.5, RFC 8441
@@ -268,7 +268,7 @@ impl ResponseHead {
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
-        self.fields.iter().skip(self.marks.pseudo)
+        self.fields.iter_from(self.marks.pseudo)
     }
     /// The whole section, `:status` included where it came with one.
     pub(crate) fn section(&self) -> &Fields {

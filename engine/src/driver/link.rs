@@ -100,6 +100,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             if outbox.is_empty() && self.transport.is_flushed() {
                 return Poll::Ready(());
             }
+            if !outbox.is_empty() && self.transport.gather(outbox, now).is_ok_and(|more| more) {
+                continue;
+            }
             match self.transport.poll_write(cx, outbox, now) {
                 Poll::Ready(Ok(())) => self.blocked_since = None,
                 Poll::Ready(Err(_)) => {

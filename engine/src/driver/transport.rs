@@ -23,6 +23,9 @@ const SMALL_RECORD_BYTES: usize = 1400;
 const COLD_BYTES: usize = 64 * 1024;
 /// A connection that wrote nothing for this long is cold again: its congestion window decays.
 const COLD_AFTER: Duration = Duration::from_secs(1);
+/// Plaintext sealed for one write: a hundred small answers and then some. More would only wait
+/// in the socket's buffer, behind which a fresh decision on priorities comes too late.
+const BATCH_BYTES_MAX: usize = 128 * 1024;
 /// Slices per write: a batch of 64 KiB has a few large bodies at most.
 const SLICES_MAX: usize = 32;
 
@@ -45,6 +48,8 @@ struct Tls {
     /// Bytes still to go out in small records.
     cold_left: usize,
     wrote_at: Option<Instant>,
+    /// Plaintext in the records that wait.
+    sealed: usize,
     close_sent: bool,
 }
 
@@ -67,6 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             failed: false,
             cold_left: COLD_BYTES,
             wrote_at: None,
+            sealed: 0,
             close_sent: false,
         };
         Self {
@@ -143,6 +149,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             return Poll::Ready(Ok(false));
         }
         Poll::Ready(tls.open(bytes, sink))
+    }
+    /// Seals `outbox` ahead of a write, so that what the machine gives next goes into the same
+    /// system call. False: without TLS, or enough is sealed; [`poll_write`](Self::poll_write) is
+    /// due.
+    pub(crate) fn gather(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<bool> {
+        match &mut self.tls {
+            Some(tls) if tls.sealed < BATCH_BYTES_MAX => tls.seal(outbox, now).map(|()| true),
+            _ => Ok(false),
+        }
     }
     /// Writes `outbox` and what TLS has to say; advances the outbox by what it took. `Ready(Ok)`:
     /// all of it is with the socket.
@@ -280,6 +295,7 @@ impl Tls {
             self.cold_left = COLD_BYTES;
         }
         self.wrote_at = Some(now);
+        self.sealed += outbox.len();
         while !outbox.is_empty() {
             let mut slices = [IoSlice::new(&[]); SLICES_MAX];
             let filled = outbox.slices(&mut slices);
@@ -311,6 +327,7 @@ impl Tls {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
+        self.sealed = 0;
         Poll::Ready(Ok(()))
     }
 }

@@ -92,8 +92,13 @@ impl<S: HttpService> Exchanges<S> {
             && head
                 .get(Token::EXPECT)
                 .is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
-        let length = head.content_length();
-        let request = self.requests.build(&head, machine.version());
+        let (inlet, body) = if end {
+            (None, Body::empty())
+        } else {
+            let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
+            (Some(inlet), body)
+        };
+        let request = self.requests.build(&head, machine.version(), body);
         machine.recycle(head.into_fields());
         let Ok(request) = request else {
             self.responses
@@ -101,14 +106,8 @@ impl<S: HttpService> Exchanges<S> {
             machine.handler_done(stream);
             return;
         };
-        let (inlet, body) = if end {
-            (None, Body::empty())
-        } else {
-            let (inlet, body) = Body::incoming(&self.signals, stream, length);
-            (Some(inlet), body)
-        };
         let slot = self.take_slot(asked, inlet);
-        let progress = self.call(slot, request.map(|()| body), invite);
+        let progress = self.call(slot, request, invite);
         if progress.is_none() {
             self.advance(machine, now, slot);
         } else {

@@ -1,10 +1,11 @@
-//! From a valid head to an [`http::Request`], with one copy of its bytes: the path and the values
-//! are slices of one block.
+//! From a valid head to an [`http::Request`], with one copy of its bytes: the values are slices of
+//! one block.
 //!
 //! The blocks come from a small arena per connection that is used again as soon as every request
 //! cut from it is gone; a handler that keeps a value keeps at most `ARENA_BYTES` with it.
 
-use bytes::{Bytes, BytesMut};
+use crate::body::Body;
+use bytes::BytesMut;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Uri};
@@ -16,6 +17,8 @@ pub(super) struct Requests {
     arena: BytesMut,
     /// The last authority: a connection mostly has one.
     authority: Option<Authority>,
+    /// The last target: who calls one method or polls one resource names it again and again.
+    last: Option<Uri>,
     secure: bool,
 }
 
@@ -29,56 +32,78 @@ impl Requests {
         Self {
             arena: BytesMut::new(),
             authority: None,
+            last: None,
             secure,
         }
     }
-    /// The request of `head`, without its body.
+    /// The request of `head` with `body`.
     pub(super) fn build(
         &mut self,
         head: &RequestHead,
         version: Version,
-    ) -> Result<Request<()>, Unsupported> {
-        let mut request = Request::new(());
-        *request.method_mut() = Method::from_bytes(head.method()).map_err(|_| Unsupported)?;
+        body: Body,
+    ) -> Result<Request<Body>, Unsupported> {
+        let mut request = Request::new(body);
+        *request.method_mut() = match head.method() {
+            b"GET" => Method::GET,
+            b"POST" => Method::POST,
+            other => Method::from_bytes(other).map_err(|_| Unsupported)?,
+        };
         *request.version_mut() = match version {
             Version::Http10 => http::Version::HTTP_10,
             Version::Http11 => http::Version::HTTP_11,
             Version::Http2 => http::Version::HTTP_2,
             Version::Http3 => http::Version::HTTP_3,
         };
-        let block = self.block(head);
-        let mut at = 0;
-        let path = head.path().map(|path| cut(&block, &mut at, path.len()));
-        *request.uri_mut() = self.uri(head, path, version)?;
-        *request.headers_mut() = headers(head.fields(), &block, at)?;
+        *request.uri_mut() = match &self.last {
+            Some(last) if self.is_target(last, head, version) => last.clone(),
+            _ => {
+                let uri = self.uri(head, version)?;
+                self.last.insert(uri).clone()
+            }
+        };
+        if head.fields().len() > 0 {
+            *request.headers_mut() = self.headers(head)?;
+        }
         Ok(request)
     }
     /// Gives the memory back while the connection idles.
     pub(super) fn release(&mut self) {
         self.arena = BytesMut::new();
+        self.last = None;
     }
-    /// The path and all values of `head`, in order, in one block.
-    fn block(&mut self, head: &RequestHead) -> Bytes {
-        let path = head.path().unwrap_or_default();
-        let length = path.len() + head.fields().map(|field| field.value.len()).sum::<usize>();
+    /// The fields as a map, their values slices of one block.
+    fn headers(&mut self, head: &RequestHead) -> Result<HeaderMap, Unsupported> {
+        let length = head.fields().map(|field| field.value.len()).sum::<usize>();
         if self.arena.capacity() < length {
             // Takes the old arena back when nobody holds a part of it.
             self.arena.reserve(length.max(ARENA_BYTES));
         }
-        self.arena.extend_from_slice(path);
         for field in head.fields() {
             self.arena.extend_from_slice(field.value);
         }
-        self.arena.split().freeze()
+        let mut block = self.arena.split().freeze();
+        let mut headers = HeaderMap::with_capacity(head.fields().len());
+        for field in head.fields() {
+            let bytes = block.split_to(field.value.len());
+            let mut value = HeaderValue::from_maybe_shared(bytes).map_err(|_| Unsupported)?;
+            value.set_sensitive(field.sensitive);
+            headers.append(header_name(&field)?, value);
+        }
+        Ok(headers)
     }
-    fn uri(
-        &mut self,
-        head: &RequestHead,
-        path: Option<Bytes>,
-        version: Version,
-    ) -> Result<Uri, Unsupported> {
-        let path = path
-            .map(PathAndQuery::from_maybe_shared)
+    /// Whether `head` asks for `last` again. Only the form with authority is compared: HTTP/2's.
+    fn is_target(&self, last: &Uri, head: &RequestHead, version: Version) -> bool {
+        let again = |part: Option<&str>, bytes: Option<&[u8]>| part.map(str::as_bytes) == bytes;
+        matches!(version, Version::Http2 | Version::Http3)
+            && again(last.path_and_query().map(PathAndQuery::as_str), head.path())
+            && again(last.authority().map(Authority::as_str), head.authority())
+            && again(last.scheme_str(), head.scheme())
+    }
+    fn uri(&mut self, head: &RequestHead, version: Version) -> Result<Uri, Unsupported> {
+        let path = head
+            .path()
+            .map(PathAndQuery::try_from)
             .transpose()
             .map_err(|_| Unsupported)?;
         let mut parts = http::uri::Parts::default();
@@ -124,22 +149,6 @@ pub(crate) fn trailer_map(trailers: &Fields) -> HeaderMap {
     map
 }
 
-/// The fields as a map; `block` has their values from `at` on.
-fn headers<'a>(
-    fields: impl ExactSizeIterator<Item = Field<'a>>,
-    block: &Bytes,
-    mut at: usize,
-) -> Result<HeaderMap, Unsupported> {
-    let mut headers = HeaderMap::with_capacity(fields.len());
-    for field in fields {
-        let bytes = cut(block, &mut at, field.value.len());
-        let mut value = HeaderValue::from_maybe_shared(bytes).map_err(|_| Unsupported)?;
-        value.set_sensitive(field.sensitive);
-        headers.append(header_name(&field)?, value);
-    }
-    Ok(headers)
-}
-
 fn header_name(field: &Field<'_>) -> Result<HeaderName, Unsupported> {
     match field.token {
         Some(token) if !token.is_pseudo() => Ok(token_name(token)),
@@ -159,13 +168,6 @@ fn token_name(token: Token) -> HeaderName {
             .collect();
     }
     NAMES.with(|names| names[token.index()].clone())
-}
-
-/// The next `length` bytes of `block`.
-fn cut(block: &Bytes, at: &mut usize, length: usize) -> Bytes {
-    let from = *at;
-    *at += length;
-    block.slice(from..*at)
 }
 
 /// Bytes of a fresh arena: several ordinary heads.

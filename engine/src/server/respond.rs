@@ -7,7 +7,6 @@ use bytes::{Buf, Bytes};
 use http::header::HeaderMap;
 use http::{Response, StatusCode};
 use http_body::Body as _;
-use std::io::Write;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -145,10 +144,8 @@ impl Responses {
     }
     fn push_length(&mut self, length: u64) {
         let name = FieldName::Token(Token::CONTENT_LENGTH);
-        self.fields.push_with(name, false, |bytes| {
-            // Writing to a Vec cannot fail.
-            let _ = write!(bytes, "{length}");
-        });
+        self.fields
+            .push_with(name, false, |bytes| push_decimal(bytes, length));
     }
     fn send(
         &mut self,
@@ -165,6 +162,22 @@ impl Responses {
         self.fields = head.into_fields();
         result
     }
+}
+
+/// Appends `number` in decimal, without the formatter's detours.
+fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
+    // u64::MAX has 20 digits.
+    let mut digits = [0; 20];
+    let mut from = digits.len();
+    loop {
+        from -= 1;
+        digits[from] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    bytes.extend_from_slice(&digits[from..]);
 }
 
 /// Sends as much of `body` as the machine has room for and the body has ready.
