@@ -1,17 +1,16 @@
-//! `make bench` and its parts: programs under `bench/`, one per name.
+//! `make bench` and its parts: measurements of the crate `trunkline-bench`, one per name.
 
-use crate::tools::run;
-use crate::{Outcome, root};
-use std::process::Command;
+use crate::Outcome;
+use crate::tools::{cargo, run};
 
 /// What can be measured; `make bench` measures all of it.
 const NAMES: &[&str] = &["server"];
 
-/// Runs the measurement called `names[0]`, or all.
+/// Runs the measurement called `names[0]` with the flags behind it, or all.
 pub(crate) fn bench(names: &[String]) -> Outcome {
-    let chosen: Vec<&str> = match names {
-        [] => NAMES.to_vec(),
-        [name, ..] => vec![name.as_str()],
+    let (chosen, flags) = match names {
+        [] => (NAMES.to_vec(), &[][..]),
+        [name, flags @ ..] => (vec![name.as_str()], flags),
     };
     for name in chosen {
         if !NAMES.contains(&name) {
@@ -20,11 +19,8 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
                 NAMES.join(", ")
             ));
         }
-        let script = root().join("bench").join(name).join("run");
-        if !script.is_file() {
-            return Err(format!("bench/{name}/run is missing"));
-        }
-        run(&mut Command::new(script))?;
+        let program = ["run", "--release", "--quiet", "-p", "trunkline-bench", "--"];
+        run(cargo(&program).arg(name).args(flags))?;
     }
     Ok(())
 }

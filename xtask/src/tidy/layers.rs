@@ -87,6 +87,16 @@ const CRATES: &[CrateRule] = &[
         foreign: None,
     },
     CrateRule {
+        manifest: "interop/Cargo.toml",
+        ours: &["trunkline"],
+        foreign: None,
+    },
+    CrateRule {
+        manifest: "bench/Cargo.toml",
+        ours: &["trunkline", "trunkline-interop"],
+        foreign: None,
+    },
+    CrateRule {
         manifest: "xtask/Cargo.toml",
         ours: &[],
         foreign: None,
@@ -95,8 +105,10 @@ const CRATES: &[CrateRule] = &[
 
 const OURS: &[&str] = &[
     "trunkline",
+    "trunkline-bench",
     "trunkline-cli",
     "trunkline-core",
+    "trunkline-interop",
     "trunkline-testkit",
     "xtask",
 ];

@@ -1,0 +1,3 @@
+module trunkline.invalid/bench
+
+go 1.24

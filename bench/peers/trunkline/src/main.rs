@@ -1,0 +1,51 @@
+//! Trunkline as measured: a tower handler that answers every request with 1 KiB, one worker.
+//! Arguments: address [certificate key].
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, header};
+use http_body_util::Full;
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+use tower_service::Service;
+use trunkline::{Body, Server, ServerConfig, Tls};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const TEXT: &[u8] = &[b'x'; 1024];
+
+#[derive(Clone)]
+struct Answer;
+
+impl Service<Request<Body>> for Answer {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, _: Request<Body>) -> Self::Future {
+        let mut response = Response::new(Full::new(Bytes::from_static(TEXT)));
+        let text = HeaderValue::from_static("text/plain");
+        response.headers_mut().insert(header::CONTENT_TYPE, text);
+        ready(Ok(response))
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let address = arguments
+        .first()
+        .ok_or("usage: ADDRESS [CERTIFICATE KEY]")?;
+    let mut config = ServerConfig::default();
+    // A load generator takes a drained connection for a failure.
+    config.limits.requests_per_connection_max = u64::MAX;
+    let mut server = Server::bind(address.as_str()).config(config);
+    if let [_, certificate, key] = arguments.as_slice() {
+        server = server.tls(Tls::from_pem_files(certificate, key)?);
+    }
+    server.serve(Answer)?.join();
+    Ok(())
+}

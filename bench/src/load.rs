@@ -1,0 +1,108 @@
+//! One round of `h2load` against a server, and what it cost both.
+
+use crate::scenario::Scenario;
+use crate::usage::cpu_ns;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use trunkline_interop::{Cores, find_program, output_of};
+
+/// What is asked for: 1 KiB.
+pub(crate) const PATH: &str = "/bytes/1024";
+
+/// Where the load goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) scenario: Scenario,
+    pub(crate) port: u16,
+    /// The server's processes.
+    pub(crate) family: Vec<u32>,
+    /// A server that ends connections after so many requests gets its load in parts: h2load
+    /// counts requests behind a GOAWAY as failed.
+    pub(crate) requests_per_connection_max: Option<u64>,
+}
+
+/// One round's figures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// Microseconds of the server's CPU per request.
+    pub(crate) server_us: f64,
+    /// Microseconds of h2load's CPU per request.
+    pub(crate) load_us: f64,
+    pub(crate) requests_per_second: f64,
+}
+
+/// Sends `requests` and waits for every answer.
+///
+/// # Errors
+/// When h2load is missing, fails, or not every answer was a 2xx.
+pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Round, String> {
+    let (connections, _) = target.scenario.shape();
+    let part_max = target
+        .requests_per_connection_max
+        .map_or(requests, |max| max * connections);
+    let (cpu_before, load_before) = (cpu_ns(&target.family), children_us()?);
+    let (mut left, mut seconds) = (requests, 0.0);
+    while left > 0 {
+        // h2load wants at least one request per connection.
+        let part = left.min(part_max).max(connections);
+        seconds += part as f64 / send(target, part, cores)?;
+        left = left.saturating_sub(part);
+    }
+    let each = |total: f64| total / requests as f64;
+    Ok(Round {
+        server_us: each((cpu_ns(&target.family) - cpu_before) as f64 / 1000.0),
+        load_us: each((children_us()? - load_before) as f64),
+        requests_per_second: requests as f64 / seconds,
+    })
+}
+
+/// Runs h2load once; requests per second.
+fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
+    let scenario = target.scenario;
+    let mut command = cores.command(&find_program("h2load", "nghttp2-client")?);
+    if scenario.is_h1() {
+        command.arg("--h1");
+    }
+    let (connections, streams) = scenario.shape();
+    for (flag, value) in [("-c", connections), ("-m", streams), ("-n", requests)] {
+        command.args([flag, &value.to_string()]);
+    }
+    let scheme = if scenario.is_tls() { "https" } else { "http" };
+    command.arg(format!("{scheme}://127.0.0.1:{}{PATH}", target.port));
+    let said = output_of(&mut command)?;
+    parse(&said, requests)
+}
+
+/// Requests per second from h2load's words, if all of `requests` were answered with 2xx.
+fn parse(said: &str, requests: u64) -> Result<f64, String> {
+    let word_before = |mark: &str| -> Option<&str> {
+        let before = said.split_once(mark)?.0;
+        before.rsplit([' ', '\n']).next()
+    };
+    let answered = word_before(" 2xx").and_then(|word| word.parse::<u64>().ok());
+    if answered != Some(requests) {
+        let lines: Vec<&str> = said
+            .lines()
+            .filter(|line| line.starts_with("requests:") || line.starts_with("status codes:"))
+            .collect();
+        return Err(format!(
+            "not all of {requests} requests were answered: {}",
+            lines.join("; ")
+        ));
+    }
+    word_before(" req/s")
+        .and_then(|word| word.parse().ok())
+        .filter(|rate| *rate > 0.0)
+        .ok_or_else(|| format!("h2load's answer has no rate: {said}"))
+}
+
+/// Microseconds of CPU of all children that have ended. Between two calls only h2load ends.
+fn children_us() -> Result<i64, String> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)
+        .map_err(|error| format!("the CPU time of children cannot be read: {error}"))?;
+    Ok(usage.user_time().num_microseconds() + usage.system_time().num_microseconds())
+}
+
+#[cfg(test)]
+#[path = "load_test.rs"]
+mod load_test;

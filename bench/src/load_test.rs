@@ -1,0 +1,19 @@
+use super::parse;
+
+const SAID: &str = "\
+finished in 40.23ms, 497130.90 req/s, 506.87MB/s
+requests: 20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored, 0 timeout
+status codes: 20000 2xx, 0 3xx, 0 4xx, 0 5xx
+";
+
+#[test]
+fn the_rate_counts_when_every_request_was_answered() {
+    assert_eq!(parse(SAID, 20_000), Ok(497_130.90));
+}
+
+#[test]
+fn a_missing_answer_is_an_error_that_quotes_the_generator() {
+    let error = parse(SAID, 20_001).unwrap_err();
+    assert!(error.contains("20000 2xx"), "{error}");
+    assert!(parse("nothing", 1).is_err());
+}

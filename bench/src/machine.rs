@@ -1,0 +1,57 @@
+//! Where a run took place: what a figure means nothing without.
+
+use std::fs;
+use std::process::Command;
+use trunkline_interop::output_of;
+
+/// Numbers of the processors this process may use, lowest first.
+pub(crate) fn cores() -> Vec<usize> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap_or("0");
+    let mut cores = Vec::new();
+    for range in list.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        if let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) {
+            cores.extend(first..=last);
+        }
+    }
+    cores
+}
+
+/// Processor, kernel, memory, compiler, how busy it was: one line each.
+pub(crate) fn describe() -> Vec<String> {
+    let first_value = |file: &str, key: &str| {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(key))
+            .unwrap_or_default();
+        line.split_once(':')
+            .map_or(String::new(), |(_, value)| value.trim().to_owned())
+    };
+    let said = |program: &str, flags: &[&str]| {
+        let said = output_of(Command::new(program).args(flags)).unwrap_or_default();
+        said.trim().to_owned()
+    };
+    vec![
+        format!(
+            "Processor: {}, {} of them usable",
+            first_value("/proc/cpuinfo", "model name"),
+            cores().len()
+        ),
+        format!("Memory: {}", first_value("/proc/meminfo", "MemTotal")),
+        format!("Kernel: {}", said("uname", &["-sr"])),
+        format!("Compiler: {}", said("rustc", &["--version"])),
+        format!("Date: {}", said("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
+        format!("Load average at the end: {}", load_average()),
+    ]
+}
+
+/// The system's load over one minute; above 0.5 foreign work disturbs the figures.
+pub(crate) fn load_average() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("?").to_owned()
+}

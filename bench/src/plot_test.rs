@@ -1,0 +1,13 @@
+use super::server_cpu;
+use crate::figures::{Figures, Metric};
+
+#[test]
+fn every_subject_has_a_bar_and_ours_stands_out() {
+    let mut figures = Figures::default();
+    figures.add("h2c same core", "trunkline", Metric::ServerCpu, [1.0]);
+    figures.add("h2c same core", "a<b", Metric::ServerCpu, [2.0]);
+    let svg = server_cpu(&figures);
+    assert_eq!(svg.matches("<rect x=").count(), 2);
+    assert_eq!(svg.matches(super::OURS).count(), 1);
+    assert!(svg.contains("a&lt;b"), "names are escaped");
+}

@@ -1,0 +1,27 @@
+use super::tables;
+use crate::figures::{Figures, Metric};
+use crate::server::Run;
+use std::collections::BTreeSet;
+
+fn run_with(ours: f64) -> Run {
+    let mut figures = Figures::default();
+    figures.add("h2 TLS same core", "trunkline", Metric::ServerCpu, [ours]);
+    figures.add("h2 TLS same core", "h2o 2.2.5", Metric::ServerCpu, [1.0]);
+    Run {
+        figures,
+        absent: BTreeSet::new(),
+    }
+}
+
+#[test]
+fn a_goal_is_judged_against_the_peer_of_the_same_run() {
+    let met = tables(&run_with(0.44));
+    assert!(met.contains("0.45 x h2o = 0.45"), "{met}");
+    assert!(met.contains("reached") && !met.contains("missed"), "{met}");
+    assert!(tables(&run_with(0.46)).contains("missed"));
+}
+
+#[test]
+fn a_goal_without_its_peer_is_left_out() {
+    assert!(!tables(&run_with(0.4)).contains("Bun"));
+}

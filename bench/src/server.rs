@@ -1,0 +1,286 @@
+//! The measurement of servers: every subject runs, rounds go round all of them in turn, so that
+//! what disturbs the machine disturbs all alike.
+
+use crate::figures::{Figures, Metric};
+use crate::load::{Round, round};
+use crate::scenario::{Placement, Scenario};
+use crate::subject::{Ground, Running, Subject, build, install_bun, root};
+use crate::usage::resident_kib;
+use crate::{idle, machine, plot, report, writes};
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+use trunkline_interop::{Certificate, Cores, Workplace, find_program, output_of};
+
+/// Connections held at rest.
+const IDLE_COUNTS: [usize; 2] = [1_000, 10_000];
+/// Files beside those connections.
+const OTHER_FILES: u64 = 1_000;
+/// Requests of the round that strace counts.
+const COUNTED_REQUESTS: u64 = 5_000;
+
+/// Flags of `server`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Few and short rounds: what the figures are about, not what they are.
+    #[arg(long)]
+    quick: bool,
+    /// Rounds of each subject; default 7, or 3 with --quick.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// Subjects to measure, by a comma: trunkline, serve, bun, h2o, nghttpd, hyper, nginx, go.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Leave out the idle connections.
+    #[arg(long)]
+    no_memory: bool,
+    /// Only the idle connections.
+    #[arg(long)]
+    no_load: bool,
+}
+
+/// Figures, and sentences about what is not in them.
+pub(crate) struct Run {
+    pub(crate) figures: Figures,
+    pub(crate) absent: BTreeSet<String>,
+}
+
+/// Measures, prints the tables and writes them to `bench/out/`.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    install_packages();
+    let subjects = chosen(&options.only)?;
+    let mut run = Run {
+        figures: Figures::default(),
+        absent: BTreeSet::new(),
+    };
+    if subjects.contains(&Subject::Bun)
+        && let Err(why) = install_bun()
+    {
+        run.say(&format!("Bun is not measured: {why}"));
+    }
+    let cores = machine::cores();
+    if cores.len() < 2 {
+        run.say("There is one processor: \"two cores\" is the same core here.");
+    }
+    let most = IDLE_COUNTS.iter().max().copied().unwrap_or(0) as u64;
+    idle::allow_open_files(most + OTHER_FILES)?;
+    let programs = build()?;
+    let place = Workplace::new()?;
+    let certificate = Certificate::write(place.path())?;
+    let server_cores = cores.first().map_or(Cores::Any, |&core| Cores::One(core));
+    let ground = Ground {
+        place,
+        certificate,
+        cores: server_cores,
+        programs,
+    };
+    for scenario in Scenario::ALL {
+        if !options.no_load {
+            run.measure_load(options, &subjects, &ground, scenario, &cores);
+        }
+        if !options.no_memory && !scenario.is_h1() {
+            run.measure_memory(&subjects, &ground, scenario);
+        }
+    }
+    write_out(&run)
+}
+
+impl Run {
+    /// One sentence, shown at once and kept for the report.
+    fn say(&mut self, sentence: &str) {
+        if self.absent.insert(sentence.to_owned()) {
+            eprintln!("{sentence}");
+        }
+    }
+
+    fn start(&mut self, subject: Subject, ground: &Ground, scenario: Scenario) -> Option<Running> {
+        match subject.start(ground, scenario) {
+            Ok(running) => running,
+            Err(why) => {
+                self.say(&format!("{} is not measured: {why}", subject.word()));
+                None
+            }
+        }
+    }
+
+    fn measure_load(
+        &mut self,
+        options: &Options,
+        subjects: &[Subject],
+        ground: &Ground,
+        scenario: Scenario,
+        cores: &[usize],
+    ) {
+        let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 7 });
+        let (warm_up, requests) = match (options.quick, scenario.is_h1()) {
+            (true, _) => (2_000, 10_000),
+            (false, true) => (10_000, 50_000),
+            (false, false) => (20_000, 100_000),
+        };
+        let mut running = Vec::new();
+        for &subject in subjects {
+            let Some(started) = self.start(subject, ground, scenario) else {
+                continue;
+            };
+            match round(&started.target, warm_up, &Cores::Any) {
+                Ok(_) => running.push(started),
+                Err(why) => {
+                    let name = &started.name;
+                    self.say(&format!(
+                        "{name} is not measured on {}: {why}",
+                        scenario.name()
+                    ));
+                }
+            }
+        }
+        for placement in [Placement::SameCore, Placement::TwoCores] {
+            eprintln!("{}, {}: {rounds} rounds", scenario.name(), placement.name());
+            let load_cores = placement.load_cores(cores);
+            let mut heard: Vec<Vec<Round>> = running.iter().map(|_| Vec::new()).collect();
+            for _ in 0..rounds {
+                for (running, heard) in running.iter().zip(&mut heard) {
+                    match round(&running.target, requests, &load_cores) {
+                        Ok(figures) => heard.push(figures),
+                        Err(why) => self.say(&format!(
+                            "{} lost a round of {}: {why}",
+                            running.name,
+                            scenario.name()
+                        )),
+                    }
+                }
+            }
+            let place = format!("{} {}", scenario.name(), placement.name());
+            for (running, heard) in running.iter().zip(&heard) {
+                self.add_rounds(&place, &running.name, heard);
+                let kib = resident_kib(&running.target.family) as f64;
+                self.figures
+                    .add(&place, &running.name, Metric::Resident, [kib / 1024.0]);
+                let folder = ground.place.path();
+                match writes::per_response(&running.target, COUNTED_REQUESTS, &load_cores, folder) {
+                    Ok(calls) => {
+                        self.figures
+                            .add(&place, &running.name, Metric::Writes, [calls]);
+                    }
+                    Err(why) => self.say(&format!(
+                        "{} has no count of write calls on {}: {why}",
+                        running.name,
+                        scenario.name()
+                    )),
+                }
+            }
+        }
+    }
+
+    fn add_rounds(&mut self, place: &str, name: &str, rounds: &[Round]) {
+        let server = rounds.iter().map(|round| round.server_us);
+        self.figures.add(place, name, Metric::ServerCpu, server);
+        let load = rounds.iter().map(|round| round.load_us);
+        self.figures.add(place, name, Metric::LoadCpu, load);
+        let rate = rounds.iter().map(|round| round.requests_per_second);
+        self.figures.add(place, name, Metric::Rate, rate);
+    }
+
+    /// Each subject by itself, fresh: memory that a load left behind is not a connection's.
+    fn measure_memory(&mut self, subjects: &[Subject], ground: &Ground, scenario: Scenario) {
+        eprintln!("{}: idle connections", scenario.name());
+        for &subject in subjects {
+            let Some(running) = self.start(subject, ground, scenario) else {
+                continue;
+            };
+            match idle::growth_kib(&running.target, &ground.certificate.der, &IDLE_COUNTS) {
+                Ok(growth) => {
+                    for (count, kib) in IDLE_COUNTS.iter().zip(growth) {
+                        let place = idle_scenario(scenario, *count);
+                        self.figures
+                            .add(&place, &running.name, Metric::IdleMemory, [kib]);
+                    }
+                }
+                Err(why) => {
+                    let name = &running.name;
+                    let scenario = scenario.name();
+                    self.say(&format!("{name} has no idle figure on {scenario}: {why}"));
+                }
+            }
+        }
+    }
+}
+
+/// How the idle figures of `scenario` are called.
+pub(crate) fn idle_scenario(scenario: Scenario, count: usize) -> String {
+    format!("{} {count} idle", scenario.name())
+}
+
+/// Every idle scenario in order.
+pub(crate) fn idle_scenarios() -> Vec<String> {
+    let pair = |scenario| IDLE_COUNTS.map(|count| idle_scenario(scenario, count));
+    [Scenario::H2Tls, Scenario::H2c]
+        .into_iter()
+        .flat_map(pair)
+        .collect()
+}
+
+fn chosen(only: &[String]) -> Result<Vec<Subject>, String> {
+    if only.is_empty() {
+        return Ok(Subject::ALL.to_vec());
+    }
+    let find = |word: &String| {
+        let found = Subject::ALL
+            .into_iter()
+            .find(|subject| subject.word() == word);
+        let words = Subject::ALL.map(Subject::word).join(", ");
+        found.ok_or_else(|| format!("no subject '{word}'; there are: {words}"))
+    };
+    only.iter().map(find).collect()
+}
+
+/// Installs what is missing of the Debian packages, as root; otherwise each absent peer will say
+/// which package has it.
+fn install_packages() {
+    let programs = [
+        ("h2load", "nghttp2-client"),
+        ("nghttpd", "nghttp2-server"),
+        ("nginx", "nginx-light"),
+        ("h2o", "h2o"),
+        ("strace", "strace"),
+    ];
+    let missing: Vec<&str> = programs
+        .into_iter()
+        .filter(|(program, package)| find_program(program, package).is_err())
+        .map(|(_, package)| package)
+        .collect();
+    let is_root = output_of(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    if missing.is_empty() || !is_root {
+        return;
+    }
+    eprintln!("installing {}", missing.join(", "));
+    let mut update = Command::new("apt-get");
+    let mut install = Command::new("apt-get");
+    install
+        .args(["install", "-y", "-q", "--no-install-recommends"])
+        .args(missing);
+    install.env("DEBIAN_FRONTEND", "noninteractive");
+    let done = output_of(update.args(["update", "-q"])).and_then(|_| output_of(&mut install));
+    if let Err(why) = done {
+        eprintln!("going on without them: {why}");
+    }
+}
+
+fn write_out(run: &Run) -> Result<(), String> {
+    let folder = root().join("bench/out");
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+    let tables = report::tables(run);
+    println!("{tables}");
+    let files = [
+        ("bench-server.csv", run.figures.csv()),
+        ("bench-server.md", report::page(run, &tables)),
+        ("bench-server.svg", plot::server_cpu(&run.figures)),
+    ];
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::write(&path, text)
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        println!("bench/out/{name}");
+    }
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! Who is measured, and how each is started.
+
+use crate::load::Target;
+use crate::scenario::Scenario;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use trunkline_interop::{
+    Certificate, Cores, Endpoints, Peer, Process, Workplace, find_program, free_port, go_program,
+    h2o, nghttpd, nginx, output_of,
+};
+
+/// A server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Ours: a tower handler.
+    Trunkline,
+    /// Ours: `trunkline serve --test-endpoints`.
+    TrunklineServe,
+    Bun,
+    H2o,
+    Nghttpd,
+    Hyper,
+    Nginx,
+    Go,
+}
+
+/// A subject that runs.
+pub(crate) struct Running {
+    /// `trunkline`, or the peer's name and version.
+    pub(crate) name: String,
+    pub(crate) target: Target,
+    _processes: Vec<Process>,
+}
+
+/// What every start needs.
+pub(crate) struct Ground {
+    pub(crate) place: Workplace,
+    pub(crate) certificate: Certificate,
+    /// Where servers run.
+    pub(crate) cores: Cores,
+    /// Where our own programs and the peers in Rust were built.
+    pub(crate) programs: PathBuf,
+}
+
+impl Subject {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Trunkline,
+        Self::TrunklineServe,
+        Self::Bun,
+        Self::H2o,
+        Self::Nghttpd,
+        Self::Hyper,
+        Self::Nginx,
+        Self::Go,
+    ];
+
+    /// The word that `--only` takes.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Trunkline => "trunkline",
+            Self::TrunklineServe => "serve",
+            Self::Bun => "bun",
+            Self::H2o => "h2o",
+            Self::Nghttpd => "nghttpd",
+            Self::Hyper => "hyper",
+            Self::Nginx => "nginx",
+            Self::Go => "go",
+        }
+    }
+
+    /// Starts it for `scenario`; `None` if it does not speak that.
+    ///
+    /// # Errors
+    /// When it is absent or does not start, in one sentence.
+    pub(crate) fn start(
+        self,
+        ground: &Ground,
+        scenario: Scenario,
+    ) -> Result<Option<Running>, String> {
+        let Ground {
+            place,
+            certificate,
+            cores,
+            ..
+        } = ground;
+        let keep = "  keepalive_requests 1000000000;";
+        let peer = match self {
+            Self::Trunkline => {
+                let program = ground.programs.join("bench-trunkline");
+                one_port(ground, scenario, "trunkline", cores.command(&program))?
+            }
+            Self::TrunklineServe => serve(ground, scenario)?,
+            Self::Bun => {
+                let mut command = cores.command(&folder().join("bun/node_modules/.bin/bun"));
+                command.arg(folder().join("bun/server.js"));
+                one_port(
+                    ground,
+                    scenario,
+                    &format!("Bun {}", bun_version()?),
+                    command,
+                )?
+            }
+            Self::H2o => h2o(place, certificate, cores)?,
+            Self::Nghttpd => nghttpd(place, certificate, cores, &[])?,
+            Self::Hyper => {
+                let program = ground.programs.join("bench-hyper");
+                let name = format!("hyper {}", locked_version("hyper"));
+                one_port(ground, scenario, &name, cores.command(&program))?
+            }
+            Self::Nginx => nginx(place, certificate, cores, keep)?,
+            Self::Go => go_program(place, certificate, cores, &folder().join("go"))?,
+        };
+        Ok(self.running(peer, scenario))
+    }
+
+    fn running(self, peer: Peer, scenario: Scenario) -> Option<Running> {
+        let port = scenario.port(peer.endpoints, self != Self::Nghttpd)?;
+        let serving = match scenario.is_tls() {
+            true => peer.processes.last(),
+            false => peer.processes.first(),
+        };
+        Some(Running {
+            name: peer.name,
+            target: Target {
+                scenario,
+                port,
+                family: serving.map(Process::family).unwrap_or_default(),
+                // The default of our limits is 10,000, and the command has no flag for it.
+                requests_per_connection_max: (self == Self::TrunklineServe).then_some(9_000),
+            },
+            _processes: peer.processes,
+        })
+    }
+}
+
+/// A program with the arguments `ADDRESS|PORT [CERTIFICATE KEY]`.
+fn one_port(
+    ground: &Ground,
+    scenario: Scenario,
+    name: &str,
+    mut command: Command,
+) -> Result<Peer, String> {
+    let port = free_port()?;
+    match name.starts_with("Bun") {
+        true => command.arg(port.to_string()),
+        false => command.arg(format!("127.0.0.1:{port}")),
+    };
+    if scenario.is_tls() {
+        command
+            .arg(&ground.certificate.chain)
+            .arg(&ground.certificate.key);
+    }
+    started(ground, name, command, port)
+}
+
+fn serve(ground: &Ground, scenario: Scenario) -> Result<Peer, String> {
+    let port = free_port()?;
+    let mut command = ground.cores.command(&ground.programs.join("trunkline"));
+    command.args([
+        "serve",
+        "--test-endpoints",
+        "--listen",
+        &format!("127.0.0.1:{port}"),
+    ]);
+    if scenario.is_tls() {
+        command.arg("--tls-cert").arg(&ground.certificate.chain);
+        command.arg("--tls-key").arg(&ground.certificate.key);
+    }
+    started(ground, "trunkline serve", command, port)
+}
+
+fn started(ground: &Ground, name: &str, mut command: Command, port: u16) -> Result<Peer, String> {
+    let log = ground
+        .place
+        .path()
+        .join(format!("{}.log", name.replace(' ', "-")));
+    Ok(Peer {
+        name: name.to_owned(),
+        endpoints: Endpoints {
+            h1: Some(port),
+            h2c: port,
+            tls: port,
+        },
+        processes: vec![Process::start(&mut command, &[port], log)?],
+    })
+}
+
+/// Builds our programs and the peers in Rust; where they are.
+///
+/// # Errors
+/// When cargo fails.
+pub(crate) fn build() -> Result<PathBuf, String> {
+    let here = std::env::current_exe().map_err(|error| format!("no path of our own: {error}"))?;
+    let target = here.parent().and_then(Path::parent);
+    let target = target.ok_or_else(|| format!("{} is not in a target folder", here.display()))?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    eprintln!("building trunkline and the peers in Rust");
+    let mut command = Command::new(cargo);
+    command.args([
+        "build",
+        "--release",
+        "--quiet",
+        "-p",
+        "trunkline-bench",
+        "-p",
+        "trunkline-cli",
+    ]);
+    command
+        .arg("--bins")
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(root());
+    output_of(&mut command)?;
+    Ok(target.join("release"))
+}
+
+/// Installs Bun into its folder here, if it is not there.
+///
+/// # Errors
+/// When npm is absent or fails.
+pub(crate) fn install_bun() -> Result<(), String> {
+    let folder = folder().join("bun");
+    if folder.join("node_modules/.bin/bun").exists() {
+        return Ok(());
+    }
+    let mut command = Command::new(find_program("npm", "npm")?);
+    command
+        .args(["install", "--no-audit", "--no-fund", "--no-package-lock"])
+        .current_dir(folder);
+    output_of(&mut command).map(|_| ())
+}
+
+fn bun_version() -> Result<String, String> {
+    let bun = folder().join("bun/node_modules/.bin/bun");
+    output_of(Command::new(bun).arg("--version")).map(|said| said.trim().to_owned())
+}
+
+/// A crate's version in the workspace's lock file.
+fn locked_version(name: &str) -> &'static str {
+    let lock = include_str!("../../Cargo.lock");
+    let entry = lock.split_once(&format!("name = \"{name}\"\nversion = \""));
+    entry
+        .and_then(|(_, rest)| rest.split('"').next())
+        .unwrap_or("of unknown version")
+}
+
+/// The project's root.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn folder() -> PathBuf {
+    root().join("bench/peers")
+}

@@ -1,0 +1,3 @@
+module trunkline.invalid/interop
+
+go 1.24

@@ -1,0 +1,154 @@
+//! A foreign program that runs while its guard lives.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a program may take until it listens.
+const START_MAX: Duration = Duration::from_secs(20);
+/// Between two looks at a program that is starting.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Where `name` lies in PATH or in the folders of Debian's servers.
+///
+/// # Errors
+/// One sentence that says it is missing and which Debian package has it.
+pub fn find_program(name: &str, package: &str) -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/usr/local/go/bin"].map(PathBuf::from))
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+        .ok_or_else(|| format!("{name} is not installed (Debian package {package})"))
+}
+
+/// Standard output and error of a program that runs to its end.
+///
+/// # Errors
+/// When it cannot be started or fails; with what it said.
+pub fn output_of(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{name} cannot be started: {error}"))?;
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    if output.status.success() {
+        Ok(said)
+    } else {
+        Err(format!("{name} failed ({}): {said}", output.status))
+    }
+}
+
+/// The processors a program may run on.
+#[derive(Clone, Debug, Default)]
+pub enum Cores {
+    /// All.
+    #[default]
+    Any,
+    /// The processor with this number (`taskset`).
+    One(usize),
+}
+
+impl Cores {
+    /// A command for `program` that runs there. `taskset` becomes the program, so the child's id
+    /// is the program's.
+    pub fn command(&self, program: &Path) -> Command {
+        match self {
+            Self::Any => Command::new(program),
+            Self::One(core) => {
+                let mut command = Command::new("taskset");
+                command.args(["--cpu-list", &core.to_string()]).arg(program);
+                command
+            }
+        }
+    }
+}
+
+/// A program that listens. Dropping the guard kills it, by its id.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `command` and waits until all of `ports` answer on 127.0.0.1. What the program says
+    /// goes to `log`.
+    ///
+    /// # Errors
+    /// When it cannot be started, ends, or does not listen in time; with the end of its log.
+    pub fn start(command: &mut Command, ports: &[u16], log: PathBuf) -> Result<Self, String> {
+        let name = format!("{command:?}").replace('"', "");
+        let file = File::create(&log)
+            .and_then(|file| Ok((file.try_clone()?, file)))
+            .map_err(|error| format!("{} cannot be made: {error}", log.display()))?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file.0)
+            .stderr(file.1)
+            .spawn()
+            .map_err(|error| format!("`{name}` cannot be started: {error}"))?;
+        let mut process = Self { child, log };
+        let deadline = Instant::now() + START_MAX;
+        for &port in ports {
+            while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+                if let Some(status) = process.ended() {
+                    let said = process.said();
+                    return Err(format!("`{name}` ended ({status}): {said}"));
+                }
+                if Instant::now() > deadline {
+                    let said = process.said();
+                    return Err(format!("`{name}` does not listen on port {port}: {said}"));
+                }
+                thread::sleep(LOOK_AGAIN);
+            }
+        }
+        Ok(process)
+    }
+    /// The program's process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+    /// How the program ended, if it did.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+    /// What the program has said so far.
+    pub fn said(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+    /// The program and what it started, by id.
+    pub fn family(&self) -> Vec<u32> {
+        let mut family = vec![self.id()];
+        let mut next = 0;
+        while let Some(&id) = family.get(next) {
+            next += 1;
+            let tasks = fs::read_dir(format!("/proc/{id}/task"))
+                .into_iter()
+                .flatten();
+            for task in tasks.flatten() {
+                let children = fs::read_to_string(task.path().join("children"));
+                let children = children.unwrap_or_default();
+                family.extend(
+                    children
+                        .split_whitespace()
+                        .filter_map(|id| id.parse::<u32>().ok()),
+                );
+            }
+        }
+        family
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
