@@ -13,6 +13,7 @@ mod server;
 mod tls;
 
 pub mod client;
+pub mod upgrade;
 
 pub use body::{Body, BodySender};
 pub use config::{ClientConfig, ServerConfig};

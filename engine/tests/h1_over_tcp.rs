@@ -247,3 +247,33 @@ fn several_workers_share_a_port() {
     }
     assert_eq!(running.metrics().connections_accepted, 16);
 }
+
+#[test]
+fn a_handler_that_answers_101_gets_the_bytes_of_the_connection() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |mut request: Request<Body>| {
+            let upgrade = trunkline::upgrade::on(&mut request);
+            tokio::task::spawn_local(async move {
+                let mut tunnel = upgrade.await.unwrap();
+                let mut heard = [0; 5];
+                tunnel.read_exact(&mut heard).await.unwrap();
+                heard.reverse();
+                tunnel.write_all(&heard).await.unwrap();
+                tunnel.shutdown().await.unwrap();
+            });
+            Response::builder()
+                .status(StatusCode::SWITCHING_PROTOCOLS)
+                .header("connection", "upgrade")
+                .header("upgrade", "backwards")
+                .body(Body::empty())
+                .unwrap()
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: backwards\r\n\r\nab");
+    let answer = peer.hears_until("\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
+    peer.says("cde");
+    assert_eq!(peer.hears_to_the_end(), "edcba");
+}

@@ -232,10 +232,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         }
         std::mem::take(&mut self.released)
     }
-    /// The transport: what TLS agreed on.
-    pub(crate) fn transport(&self) -> &Transport<S> {
-        &self.transport
-    }
     /// Takes the transport out, for an upgrade.
     pub(crate) fn into_transport(self) -> Transport<S> {
         self.transport

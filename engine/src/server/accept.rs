@@ -45,7 +45,7 @@ pub(super) async fn serve_socket<S, T>(
     open: Rc<Cell<u64>>,
 ) where
     S: HttpService,
-    T: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let started = start(socket, &ground).await;
     let Ok((transport, machine)) = started else {
@@ -56,7 +56,9 @@ pub(super) async fn serve_socket<S, T>(
     let stall = ground.config.timeouts.write_stall;
     let link = Link::new(transport, machine).with_write_stall(stall);
     let exchanges = Exchanges::new(ground.service, Arc::clone(&signals), secure, ground.date);
-    Connection::new(link, exchanges, signals, ground.counters, open).await;
+    Connection::new(link, exchanges, signals, ground.counters, open)
+        .run()
+        .await;
 }
 
 async fn start<S, T>(socket: T, ground: &Ground<S>) -> io::Result<(Transport<T>, Machine)>

@@ -7,6 +7,8 @@ use super::service::HttpService;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
+use crate::upgrade::Upgraded;
+use bytes::Bytes;
 use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -15,13 +17,15 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::H2Code;
-use trunkline_core::http::Event;
+use trunkline_core::http::{Event, StreamId};
 
 /// Reads of one connection in one turn, before others on the thread get theirs.
 const READS_PER_TURN_MAX: u32 = 8;
 /// How long a closed connection waits for the peer to close too: long enough for our last words
 /// to arrive, short enough to hold nothing.
 const LINGER: Duration = Duration::from_secs(2);
+/// The same while the server drains and someone waits for it.
+const LINGER_DRAINING: Duration = Duration::from_millis(250);
 
 /// A connection from after its handshake to its end.
 pub(super) struct Connection<S: HttpService, T> {
@@ -33,6 +37,9 @@ pub(super) struct Connection<S: HttpService, T> {
     /// Exchanges open, for whoever drains the server.
     open: Rc<Cell<u64>>,
     stage: Stage,
+    /// The connection left HTTP with this exchange; the bytes came behind it.
+    left: Option<(StreamId, Bytes)>,
+    draining: bool,
 }
 
 enum Stage {
@@ -60,6 +67,21 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
             counters,
             open,
             stage: Stage::Serving,
+            left: None,
+            draining: false,
+        }
+    }
+    /// Serves to the end; what leaves HTTP goes to its handler.
+    pub(super) async fn run(mut self)
+    where
+        T: Send + 'static,
+    {
+        (&mut self).await;
+        if let Some((stream, rest)) = self.left
+            && let Some(taker) = self.exchanges.take_upgrade(stream)
+        {
+            // A handler that did not wait for it lets the connection close.
+            let _ = taker.send(Upgraded::new(self.link.into_transport(), &rest));
         }
     }
     /// One turn. `Ready`: the machine is done and all is written.
@@ -74,7 +96,7 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
             let written = self.link.poll_write(cx, now);
             // Writing may have made room for bodies that waited.
             let answered = self.handle_events(now);
-            if self.link.is_done(now) {
+            if self.link.is_done(now) || (self.left.is_some() && written.is_ready()) {
                 return Poll::Ready(());
             }
             if matches!(read, Poll::Ready(true)) || expired || (answered && written.is_ready()) {
@@ -98,11 +120,13 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         for (stream, bytes) in self.notes.taken.drain(..) {
             machine.consume(now, stream, bytes);
         }
-        match self.notes.stop.take() {
+        let stop = self.notes.stop.take();
+        match stop {
             None => {}
             Some(Stop::Drain) => machine.shut_down(now),
             Some(Stop::Abort) => machine.abort(now, H2Code::CANCEL),
         }
+        self.draining |= stop.is_some();
         for slot in self.notes.ready.drain(..) {
             self.exchanges.resume(machine, now, slot);
         }
@@ -131,13 +155,13 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
                     resets += 1;
                     exchanges.cancel(machine, stream, reset);
                 }
+                Event::Upgraded { stream, rest } => self.left = Some((stream, rest)),
                 Event::Closed(closed) => self.counters.closed(closed),
                 // A client's facts, or of no consequence here.
                 Event::InterimReceived { .. }
                 | Event::ResponseReceived { .. }
                 | Event::CapacityChanged
                 | Event::GoingAway { .. }
-                | Event::Upgraded { .. }
                 | Event::PongReceived => {}
             }
         }
@@ -177,6 +201,9 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S,
             match &mut connection.stage {
                 Stage::Serving => {
                     std::task::ready!(connection.serve(cx));
+                    if connection.left.is_some() {
+                        return Poll::Ready(());
+                    }
                     connection.stage = Stage::Closing;
                 }
                 Stage::Closing => {
@@ -185,7 +212,12 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S,
                     if connection.link.is_read_closed() {
                         return Poll::Ready(());
                     }
-                    connection.stage = Stage::Lingering(Box::pin(tokio::time::sleep(LINGER)));
+                    let linger = if connection.draining {
+                        LINGER_DRAINING
+                    } else {
+                        LINGER
+                    };
+                    connection.stage = Stage::Lingering(Box::pin(tokio::time::sleep(linger)));
                 }
                 Stage::Lingering(until) => {
                     if until.as_mut().poll(cx).is_ready() {

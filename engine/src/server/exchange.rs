@@ -11,6 +11,7 @@ use crate::body::{Body, Inlet};
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
 use crate::error::Error;
+use crate::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +19,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
+use tokio::sync::oneshot;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token};
 
 /// The exchanges of one connection.
@@ -32,6 +34,8 @@ pub(super) struct Exchanges<S: HttpService> {
     free: Vec<u32>,
     /// The slots in use, by stream. Handlers that are ready at once never enter it.
     waiting: Vec<(StreamId, u32)>,
+    /// HTTP/1.1 requests that may leave HTTP: only the last one on a connection can.
+    upgrade: Option<(StreamId, oneshot::Sender<Upgraded>)>,
 }
 
 struct Slot<S: HttpService> {
@@ -68,6 +72,7 @@ impl<S: HttpService> Exchanges<S> {
             wakers: Vec::new(),
             free: Vec::new(),
             waiting: Vec::new(),
+            upgrade: None,
         }
     }
     /// How many wait for their handler or for room.
@@ -99,13 +104,20 @@ impl<S: HttpService> Exchanges<S> {
             (Some(inlet), body)
         };
         let request = self.requests.build(&head, machine.version(), body);
+        let offers = matches!(machine, Machine::H1(_))
+            && (asked.connect || head.get(Token::UPGRADE).is_some());
         machine.recycle(head.into_fields());
-        let Ok(request) = request else {
+        let Ok(mut request) = request else {
             self.responses
                 .status(machine, now, stream, StatusCode::BAD_REQUEST);
             machine.handler_done(stream);
             return;
         };
+        if offers {
+            let (sender, offer) = Offer::new();
+            request.extensions_mut().insert(offer);
+            self.upgrade = Some((stream, sender));
+        }
         let slot = self.take_slot(asked, inlet);
         let progress = self.call(slot, request, invite);
         if progress.is_none() {
@@ -171,6 +183,12 @@ impl<S: HttpService> Exchanges<S> {
             self.give_back(machine, slot);
             self.forget(stream);
         }
+    }
+    /// Where the connection goes that left HTTP with `stream`.
+    pub(super) fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>> {
+        self.upgrade
+            .take_if(|(offered, _)| *offered == stream)
+            .map(|(_, sender)| sender)
     }
     /// Gives memory back while the connection idles.
     pub(super) fn release(&mut self) {

@@ -1,0 +1,186 @@
+//! Leaving HTTP on a connection: a handler answers 101 (or 2xx to CONNECT) on HTTP/1.1 and gets
+//! the connection's bytes. On HTTP/2 a tunnel is one stream: there the request's and the
+//! response's bodies are the tunnel, and nothing needs to be handed over.
+
+use crate::driver::transport::Transport;
+use crate::error::Error;
+use bytes::{Buf, Bytes, BytesMut};
+use http::Request;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::oneshot;
+use trunkline_core::wire::Outbox;
+
+/// Asks for the connection behind `request`. Await the result after the handler has returned its
+/// 101 or 2xx: in a task of its own.
+pub fn on<B>(request: &mut Request<B>) -> OnUpgrade {
+    let offer = request.extensions_mut().remove::<Offer>();
+    let receiver = offer.and_then(|offer| {
+        offer
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    });
+    OnUpgrade(receiver)
+}
+
+/// The connection to come.
+#[derive(Debug)]
+pub struct OnUpgrade(Option<oneshot::Receiver<Upgraded>>);
+
+impl Future for OnUpgrade {
+    type Output = Result<Upgraded, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(receiver) = &mut self.0 else {
+            return Poll::Ready(Err(Error::cancelled(
+                "this request offers no upgrade, or it was asked for already",
+            )));
+        };
+        Pin::new(receiver)
+            .poll(cx)
+            .map_err(|_| Error::cancelled("the exchange ended without an upgrade"))
+    }
+}
+
+/// What a request that may be upgraded carries.
+#[derive(Clone)]
+pub(crate) struct Offer(Arc<Mutex<Option<oneshot::Receiver<Upgraded>>>>);
+
+impl Offer {
+    /// An offer and where to fulfil it.
+    pub(crate) fn new() -> (oneshot::Sender<Upgraded>, Self) {
+        let (sender, receiver) = oneshot::channel();
+        (sender, Self(Arc::new(Mutex::new(Some(receiver)))))
+    }
+}
+
+/// The bytes of a connection that is HTTP no longer, TLS taken off. Give it to whoever speaks the
+/// protocol.
+pub struct Upgraded(Pin<Box<dyn Stream + Send>>);
+
+impl Upgraded {
+    /// `rest` came behind the last HTTP message.
+    pub(crate) fn new<S>(transport: Transport<S>, rest: &Bytes) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        Self(Box::pin(Tunnel {
+            transport,
+            unread: BytesMut::from(&rest[..]),
+            ended: false,
+            outbox: Outbox::new(),
+        }))
+    }
+}
+
+impl fmt::Debug for Upgraded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upgraded").finish_non_exhaustive()
+    }
+}
+
+impl AsyncRead for Upgraded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.0.as_mut().poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Upgraded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.0.as_mut().poll_write(cx, bytes)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.as_mut().poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.as_mut().poll_shutdown(cx)
+    }
+}
+
+/// Both directions.
+trait Stream: AsyncRead + AsyncWrite {}
+impl<S: AsyncRead + AsyncWrite> Stream for S {}
+
+/// A transport read and written as a stream.
+struct Tunnel<S> {
+    transport: Transport<S>,
+    /// Read, but not yet taken.
+    unread: BytesMut,
+    ended: bool,
+    outbox: Outbox,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Tunnel<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        while this.unread.is_empty() && !this.ended {
+            let Self {
+                transport, unread, ..
+            } = this;
+            let more = ready!(crate::driver::read_buffer::with_read_buffer(|scratch| {
+                transport.poll_read(cx, scratch, &mut |bytes| unread.extend_from_slice(bytes))
+            }))?;
+            this.ended = !more;
+        }
+        let length = this.unread.len().min(buffer.remaining());
+        buffer.put_slice(&this.unread[..length]);
+        this.unread.advance(length);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tunnel<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        // What was taken before goes first: at most one piece waits.
+        ready!(
+            this.transport
+                .poll_write(cx, &mut this.outbox, Instant::now())
+        )?;
+        let length = bytes.len().min(PIECE_BYTES_MAX);
+        this.outbox.buffer().extend_from_slice(&bytes[..length]);
+        match this
+            .transport
+            .poll_write(cx, &mut this.outbox, Instant::now())
+        {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            // Taken, and written when the socket is ready.
+            Poll::Ready(Ok(())) | Poll::Pending => Poll::Ready(Ok(length)),
+        }
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        this.transport
+            .poll_write(cx, &mut this.outbox, Instant::now())
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.as_mut().poll_flush(cx))?;
+        self.transport.poll_shutdown(cx)
+    }
+}
+
+/// Bytes of one write.
+const PIECE_BYTES_MAX: usize = 64 * 1024;
