@@ -184,6 +184,14 @@ impl Fields {
     pub fn new() -> Self {
         Self::default()
     }
+    /// An empty block with room for `fields` fields and `bytes` bytes of names and values.
+    pub fn with_capacity(fields: usize, bytes: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            entries: Vec::with_capacity(fields),
+            ..Self::default()
+        }
+    }
     /// Forgets the fields, keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -258,7 +266,7 @@ impl Fields {
     }
     /// All fields in order.
     #[inline]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
         self.iter_from(0)
     }
     /// The fields from `index` on; those before it cost nothing.
@@ -266,7 +274,7 @@ impl Fields {
     pub fn iter_from(
         &self,
         index: usize,
-    ) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+    ) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
         let entries = self.entries.get(index..).unwrap_or_default();
         entries.iter().map(|entry| self.field(entry))
     }

@@ -101,7 +101,7 @@ impl RequestHead {
         Some(cookie)
     }
     /// The regular fields in order.
-    pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+    pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
         self.section().iter_from(self.marks.pseudo)
     }
     /// The first regular or pseudo-field with this token.
@@ -267,7 +267,7 @@ impl ResponseHead {
         })
     }
     /// The regular fields in order.
-    pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator {
+    pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
         self.fields.iter_from(self.marks.pseudo)
     }
     /// The whole section, `:status` included where it came with one.

@@ -3,18 +3,23 @@
 
 use crate::body::Body;
 use crate::error::Error;
+use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode, Version as HttpVersion};
 use http_body::Body as _;
 use std::io::Write;
+use std::sync::LazyLock;
 use trunkline_core::error::Misuse;
-use trunkline_core::http::{Fields, RequestHead, ResponseHead, Token, Version};
+use trunkline_core::http::{Field, Fields, RequestHead, ResponseHead, Token, Version};
 
 /// The head of a request.
 pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
-    let mut fields = Fields::new();
     let uri = &parts.uri;
+    let mut fields = Fields::with_capacity(
+        parts.headers.len() + EXTRA_FIELDS,
+        (parts.headers.len() + EXTRA_FIELDS) * FIELD_BYTES_USUAL,
+    );
     fields.push(Token::METHOD, parts.method.as_str().as_bytes());
     fields.push(
         Token::SCHEME,
@@ -88,20 +93,14 @@ pub(super) fn response<B>(head: ResponseHead, version: Version, body: B) -> (Res
         Version::Http2 => HttpVersion::HTTP_2,
         Version::Http3 => HttpVersion::HTTP_3,
     };
-    let headers = response.headers_mut();
-    headers.reserve(head.fields().len());
-    for field in head.fields() {
-        append(headers, field.name, field.value);
-    }
+    append_all(response.headers_mut(), head.fields());
     (response, head.into_fields())
 }
 
 /// A trailer section for the user.
 pub(super) fn trailers(fields: &Fields) -> HeaderMap {
-    let mut map = HeaderMap::with_capacity(fields.len());
-    for field in fields.iter() {
-        append(&mut map, field.name, field.value);
-    }
+    let mut map = HeaderMap::new();
+    append_all(&mut map, fields.iter());
     map
 }
 
@@ -114,8 +113,38 @@ pub(super) fn trailer_fields(map: &HeaderMap) -> Fields {
     fields
 }
 
-fn append(headers: &mut HeaderMap, name: &[u8], value: &[u8]) {
-    if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
-        headers.append(name, value);
+/// All values share one allocation; names with a token are made once for the process.
+fn append_all<'a>(
+    headers: &mut HeaderMap,
+    fields: impl ExactSizeIterator<Item = Field<'a>> + Clone,
+) {
+    headers.reserve(fields.len());
+    let len = fields.clone().map(|field| field.value.len()).sum();
+    let mut values = Vec::with_capacity(len);
+    for field in fields.clone() {
+        values.extend_from_slice(field.value);
+    }
+    let mut values = Bytes::from(values);
+    for field in fields {
+        let value = values.split_to(field.value.len());
+        let name = match field.token {
+            Some(token) => NAMES[token.index()].clone(),
+            None => HeaderName::from_bytes(field.name).ok(),
+        };
+        // The head is valid: its names and values are those of fields.
+        if let (Some(name), Ok(value)) = (name, HeaderValue::from_maybe_shared(value)) {
+            headers.append(name, value);
+        }
     }
 }
+
+/// The `http` crate's name of every token; pseudo-fields have none.
+static NAMES: LazyLock<Vec<Option<HeaderName>>> = LazyLock::new(|| {
+    let name = |token: Token| HeaderName::from_bytes(token.as_str().as_bytes()).ok();
+    Token::all().map(name).collect()
+});
+
+/// Pseudo-fields, a length, and one to spare.
+const EXTRA_FIELDS: usize = 6;
+/// What a field's value usually takes.
+const FIELD_BYTES_USUAL: usize = 24;

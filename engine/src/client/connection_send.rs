@@ -20,6 +20,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Moves a streaming body on until the machine has no room or the body has no bytes.
     pub(super) fn pump(&mut self, now: Instant, slot: u32) {
+        if self
+            .slots
+            .get(slot)
+            .is_none_or(|e| e.upload == Upload::Done)
+        {
+            return;
+        }
+        let waker: Waker = SlotWaker::waker(&self.door.signals, slot);
+        let mut cx = Context::from_waker(&waker);
         loop {
             let Some(entry) = self.slots.get_mut(slot) else {
                 return;
@@ -28,8 +37,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return;
             }
             entry.upload = Upload::Streaming;
-            let waker: Waker = SlotWaker::waker(&self.door.signals, slot);
-            let mut cx = Context::from_waker(&waker);
             let Poll::Ready(frame) = Pin::new(&mut entry.request.body).poll_frame(&mut cx) else {
                 return;
             };

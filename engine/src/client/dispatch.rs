@@ -4,6 +4,7 @@
 use super::attempt;
 use super::builder::ClientTimeouts;
 use super::exchange::Outgoing;
+use super::request::RecentOrigins;
 use crate::config::ClientConfig;
 use crate::driver::signals::{Signals, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
@@ -53,6 +54,7 @@ impl Door {
 /// One client's pool, its settings, and the ways to its connections.
 pub(super) struct Dispatch {
     pub(super) settings: Arc<Settings>,
+    pub(super) recent_origins: RecentOrigins,
     state: Mutex<State>,
     /// Wakes the task that watches the pool's deadlines.
     alarm: Arc<Notify>,
@@ -87,6 +89,7 @@ impl Dispatch {
         let machine_config = machine_config(&settings, pool.pipelining);
         Self {
             settings: Arc::new(settings),
+            recent_origins: RecentOrigins::default(),
             state: Mutex::new(State {
                 pool: Pool::new(pool),
                 doors: BTreeMap::new(),

@@ -8,9 +8,11 @@ use crate::body::Body;
 use crate::error::Error;
 use http::header::{HeaderName, HeaderValue};
 use http::request::Parts;
+use http::uri::{Authority, Scheme as SchemeText};
 use http::{Method, Request, Response, Uri};
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_core::pool::{Origin, Protocols, Scheme};
 
@@ -120,8 +122,9 @@ pub(super) fn send(
     body: Body,
     extra: Option<Extra>,
 ) -> ResponseFuture {
-    let protocols = dispatch.settings.protocols;
-    let made = origin_of(&parts, protocols)
+    let made = dispatch
+        .recent_origins
+        .find(&parts, dispatch.settings.protocols)
         .and_then(|origin| Ok((origin, compose::request_head(&parts, &body)?)));
     let (origin, head) = match made {
         Ok(made) => made,
@@ -133,7 +136,7 @@ pub(super) fn send(
     let now = Instant::now();
     let request = Outgoing {
         exchange: Arc::clone(&exchange),
-        origin: Arc::new(origin),
+        origin,
         head,
         body,
         on_interim,
@@ -144,6 +147,37 @@ pub(super) fn send(
     dispatch.submit(now, Box::new(request));
     ResponseFuture::new(Arc::clone(dispatch), exchange)
 }
+
+/// The origins of the last few requests by the text of their URLs: nearly every request goes where
+/// one has just gone, and making an origin allocates.
+#[derive(Debug, Default)]
+pub(super) struct RecentOrigins {
+    entries: Mutex<VecDeque<(SchemeText, Authority, Arc<Origin>)>>,
+}
+
+impl RecentOrigins {
+    fn find(&self, parts: &Parts, protocols: Protocols) -> Result<Arc<Origin>, Error> {
+        let of_uri = parts.uri.scheme().zip(parts.uri.authority());
+        let Some((scheme, authority)) = of_uri.filter(|_| parts.method != Method::CONNECT) else {
+            return origin_of(parts, protocols).map(Arc::new);
+        };
+        // No code panics while it holds the lock.
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let is = |entry: &&(SchemeText, Authority, _)| entry.0 == *scheme && entry.1 == *authority;
+        if let Some((_, _, origin)) = entries.iter().find(is) {
+            return Ok(Arc::clone(origin));
+        }
+        let origin = Arc::new(origin_of(parts, protocols)?);
+        if entries.len() == RECENT_ORIGINS_MAX {
+            entries.pop_front();
+        }
+        entries.push_back((scheme.clone(), authority.clone(), Arc::clone(&origin)));
+        Ok(origin)
+    }
+}
+
+/// Few enough to compare with all of them.
+const RECENT_ORIGINS_MAX: usize = 8;
 
 /// What the pool keys a request by.
 pub(super) fn origin_of(parts: &Parts, protocols: Protocols) -> Result<Origin, Error> {
