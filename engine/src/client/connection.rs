@@ -39,6 +39,10 @@ pub(super) struct Connection<S> {
     dispatch: Weak<Dispatch>,
     settings: Arc<Settings>,
     notes: Notes,
+    #[allow(
+        clippy::vec_box,
+        reason = "requests move by pointer from line to inbox to slot"
+    )]
     arrivals: Vec<Box<Outgoing>>,
     slots: Slots,
     /// Slots whose response head waits for the end of the turn: a body that comes with it is

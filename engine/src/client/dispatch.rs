@@ -40,11 +40,19 @@ pub(super) const INBOX: u32 = u32::MAX;
 pub(super) struct Door {
     pub(super) signals: Arc<Signals>,
     /// Requests dispatched to it and not yet taken.
+    #[allow(
+        clippy::vec_box,
+        reason = "requests move by pointer from line to inbox to slot"
+    )]
     pub(super) inbox: Mutex<Vec<Box<Outgoing>>>,
 }
 
 impl Door {
     /// Takes what was dispatched into `requests`, which is empty.
+    #[allow(
+        clippy::vec_box,
+        reason = "requests move by pointer from line to inbox to slot"
+    )]
     pub(super) fn take(&self, requests: &mut Vec<Box<Outgoing>>) {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *inbox, requests);

@@ -1,5 +1,6 @@
 //! An origin that counts what reaches it.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a peer that fails fails its test")]
 
 use super::support::service;
 use http::{Request, Response};
