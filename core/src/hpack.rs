@@ -1,6 +1,6 @@
 //! Header compression of HTTP/2 (RFC 7541): straight into and out of [`Fields`](crate::http::Fields).
 //!
-//! One dynamic [`table`] serves both directions; [`decode`] and [`encode`] are the two machines
+//! One dynamic `table` serves both directions; [`decode`] and [`encode`] are the two machines
 //! over it. Nothing here judges a field: names and values are bytes until the validator of
 //! `http/head.rs` has seen them.
 

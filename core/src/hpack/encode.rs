@@ -1,8 +1,8 @@
 //! Encoding of header blocks (RFC 7541 section 6).
 //!
 //! A field is one or two bytes when a table has it; what enters our table is decided in
-//! [`policy`](super::policy). A head that came before under the same table is copied from
-//! [`EncodeCache`](super::encode_cache::EncodeCache).
+//! `policy`. A head that came before under the same table is copied from
+//! `EncodeCache`.
 
 use super::encode_cache::EncodeCache;
 use super::policy::{self, Indexing, Sightings};
