@@ -4,6 +4,7 @@
 //! line or the configuration was wrong (nothing was sent).
 mod bench;
 mod failure;
+mod get;
 mod serve;
 mod target;
 
@@ -25,6 +26,8 @@ struct Arguments {
 enum Command {
     /// Serve a directory over HTTP/1.1 and HTTP/2 on one port.
     Serve(serve::Options),
+    /// Fetch a URL.
+    Get(get::Options),
     /// Measure a server: requests per second and latencies.
     Bench(bench::Options),
 }
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Serve(options) => serve::run(options),
+        Command::Get(options) => get::run(options),
         Command::Bench(options) => bench::run(options),
     };
     match outcome {

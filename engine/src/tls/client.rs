@@ -2,6 +2,7 @@
 //! offer, made when the first https connection needs it: reading the platform's roots costs
 //! milliseconds.
 
+use super::server::certificates;
 use crate::error::Error;
 use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -10,6 +11,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_core::pool::Protocols;
 
@@ -40,6 +42,14 @@ impl ClientTls {
     pub fn root(mut self, root: CertificateDer<'static>) -> Self {
         self.extra_roots.push(root);
         self
+    }
+    /// Believes every certificate in this PEM file too.
+    ///
+    /// # Errors
+    /// Names the file and what is wrong with it: unreadable, or without a certificate.
+    pub fn roots_from_pem_file(mut self, path: impl AsRef<Path>) -> Result<Self, Error> {
+        self.extra_roots.extend(certificates(path.as_ref())?);
+        Ok(self)
     }
     /// Believes the roots given by [`root`](Self::root) and no other.
     #[must_use]

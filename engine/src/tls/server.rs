@@ -25,15 +25,7 @@ impl Tls {
         key: impl AsRef<Path>,
     ) -> Result<Self, Error> {
         let (certificate, key) = (certificate.as_ref(), key.as_ref());
-        let chain = CertificateDer::pem_file_iter(certificate)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| pem_error("the certificate file", certificate, error))?;
-        if chain.is_empty() {
-            return Err(Error::config(format!(
-                "the certificate file {} has no CERTIFICATE section",
-                certificate.display()
-            )));
-        }
+        let chain = certificates(certificate)?;
         let key_der = PrivateKeyDer::from_pem_file(key)
             .map_err(|error| pem_error("the key file", key, error))?;
         Self::from_der(chain, key_der)
@@ -88,6 +80,20 @@ impl Tls {
             .map_err(|error| Error::config(format!("the generated key is unusable: {error}")))?;
         Ok((Self::from_der(vec![root.clone()], key)?, root))
     }
+}
+
+/// The certificates of a PEM file, at least one.
+pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let certificates = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| pem_error("the certificate file", path, error))?;
+    if certificates.is_empty() {
+        return Err(Error::config(format!(
+            "the certificate file {} has no CERTIFICATE section",
+            path.display()
+        )));
+    }
+    Ok(certificates)
 }
 
 fn pem_error(what: &str, path: &Path, error: pem::Error) -> Error {

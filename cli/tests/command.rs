@@ -1,0 +1,276 @@
+//! The binary as its users run it: exit codes, one-line errors, and the whole way over a socket.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(BINARY)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A running `serve`, ended with the value.
+struct Served {
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(BINARY)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let stdout = child.stdout.take().expect("it is piped");
+        let mut line = String::new();
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("it says where it listens");
+        let url = line
+            .trim()
+            .strip_prefix("listening on ")
+            .expect("the first line")
+            .to_owned();
+        Self { child, url }
+    }
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+    /// SIGTERM, then the exit code.
+    fn terminate(mut self) -> Option<i32> {
+        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("it runs");
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("trunkline-cli-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        Self(path)
+    }
+    fn file(&self, name: &str, content: &[u8]) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("written");
+        path.display().to_string()
+    }
+    fn path(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Bad input: exit code 2 and one line that has `expected`.
+#[track_caller]
+fn refused(arguments: &[&str], expected: &str) {
+    let output = run(arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(said.contains(expected), "{arguments:?}: {said}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+}
+
+#[test]
+fn wrong_flags_urls_files_and_ports_exit_with_2_and_say_what_is_wrong() {
+    let folder = Folder::new("wrong");
+    let junk = folder.file("junk.pem", b"not a certificate");
+    let missing = format!("{}/missing", folder.path());
+    refused(&["serve", "--nonsense"], "--nonsense");
+    refused(&["serve", &missing], &missing);
+    refused(&["serve", &folder.path(), "--listen", "nowhere"], "nowhere");
+    refused(&["serve", &folder.path(), "--tls-cert", &junk], "--tls-key");
+    refused(
+        &[
+            "serve",
+            &folder.path(),
+            "--tls-cert",
+            &junk,
+            "--tls-key",
+            &junk,
+        ],
+        &junk,
+    );
+    refused(
+        &[
+            "serve",
+            &folder.path(),
+            "--tls-cert",
+            &missing,
+            "--tls-key",
+            &junk,
+        ],
+        &missing,
+    );
+    refused(&["get", "ftp://localhost/"], "http or https");
+    refused(&["get", "http://localhost:0/"], "1 to 65535");
+    refused(&["get", "http://localhost/", "-H", "a b: c"], "name");
+    refused(
+        &["get", "http://localhost/", "-d", &format!("@{missing}")],
+        &missing,
+    );
+    refused(
+        &["get", "http://localhost/", "--http1.1", "--http2"],
+        "--http2",
+    );
+    refused(&["bench", "http://localhost/", "-n", "0"], "0");
+    refused(
+        &["bench", "http://localhost/", "-n", "1", "-c", "2"],
+        "-c 2",
+    );
+    refused(&["bench", "localhost"], "http://");
+}
+
+#[test]
+fn a_port_in_use_exits_with_2_and_names_it() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound").to_string();
+    refused(
+        &["serve", "--test-endpoints", "--listen", &address],
+        &address,
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_exits_with_1() {
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.local_addr().expect("bound").port()
+    };
+    let output = run(&["get", &format!("http://127.0.0.1:{port}/")]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn a_file_is_fetched_over_both_versions_with_and_without_tls() {
+    let folder = Folder::new("fetch");
+    folder.file("a.txt", b"hello");
+    for (serve, scheme) in [(vec![], "http"), (vec!["--tls-self-signed"], "https")] {
+        let mut arguments = vec![folder.0.to_str().expect("text")];
+        arguments.extend(serve);
+        let served = Served::start(&arguments);
+        assert!(served.url.starts_with(scheme));
+        for version in ["--http1.1", "--http2"] {
+            let output = run(&["get", "-k", "-v", version, &served.url("/a.txt")]);
+            assert_eq!(text(&output.stdout), "hello", "{}", text(&output.stderr));
+            let named = if version == "--http2" {
+                "HTTP/2"
+            } else {
+                "HTTP/1.1"
+            };
+            assert!(
+                text(&output.stderr).contains(named),
+                "{}",
+                text(&output.stderr)
+            );
+        }
+        assert_eq!(served.terminate(), Some(0));
+    }
+}
+
+#[test]
+fn a_certificate_that_is_not_believed_exits_with_1() {
+    let served = Served::start(&["--test-endpoints", "--tls-self-signed"]);
+    let output = run(&["get", &served.url("/bytes/1")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("certificate"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_body_goes_up_and_comes_back_and_fail_turns_a_status_into_an_exit_code() {
+    let folder = Folder::new("echo");
+    let body: Vec<u8> = (0..3_000_000_u32).map(|at| (at % 251) as u8).collect();
+    let sent = folder.file("sent", &body);
+    let served = Served::start(&["--test-endpoints"]);
+    for version in ["--http1.1", "--http2"] {
+        let back = format!("{}/back", folder.path());
+        let output = run(&[
+            "get",
+            version,
+            &served.url("/echo"),
+            "-d",
+            &format!("@{sent}"),
+            "-o",
+            &back,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let mut came = Vec::new();
+        std::fs::File::open(&back)
+            .and_then(|mut file| file.read_to_end(&mut came))
+            .expect("written");
+        assert!(came == body, "{version}: {} bytes came back", came.len());
+    }
+    assert_eq!(
+        run(&["get", &served.url("/status/404")]).status.code(),
+        Some(0)
+    );
+    assert_eq!(
+        run(&["get", "-f", &served.url("/status/404")])
+            .status
+            .code(),
+        Some(1)
+    );
+}
+
+#[test]
+fn bench_counts_every_request_and_writes_json() {
+    let served = Served::start(&["--test-endpoints", "--tls-self-signed"]);
+    for (version, protocol) in [("--http1.1", "http/1.1"), ("--http2", "h2")] {
+        let url = served.url("/bytes/100");
+        let output = run(&[
+            "bench", "-k", version, &url, "-n", "500", "-c", "4", "-m", "5", "--json", "-",
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        let json: serde_json::Value =
+            serde_json::from_str(&said[said.find('{').expect("JSON")..]).expect("JSON");
+        assert_eq!(json["answered"], 500, "{said}");
+        assert_eq!(json["protocol"], protocol);
+        assert_eq!(json["body_bytes"], 50_000);
+        assert_eq!(json["statuses"]["2xx"], 500);
+    }
+}
+
+#[test]
+fn bench_goes_on_over_a_new_connection_when_the_server_drains_one() {
+    let served = Served::start(&["--test-endpoints", "--requests-per-connection", "50"]);
+    let url = served.url("/bytes/1");
+    let output = run(&[
+        "bench", "--http2", &url, "-n", "500", "-m", "10", "--json", "-",
+    ]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("\"answered\": 500"), "{said}");
+}
