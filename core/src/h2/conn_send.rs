@@ -5,8 +5,8 @@
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
 use super::conn::{Conn, Life, Timer};
-use super::frame::data;
 use super::frame::headers::HeaderBlockStart;
+use super::frame::{STREAM_ID_MAX, data};
 use super::stream::{Awaits, Method, SendQueue, Sends};
 use super::stream_state::Input;
 use crate::error::{Misuse, Violation};
@@ -62,6 +62,10 @@ impl Conn {
         self.streams.insert(id, stream);
         self.counts.exchanges += 1;
         self.timers.stop(Timer::Idle as usize);
+        if self.next_id > STREAM_ID_MAX {
+            // RFC 9113 section 5.1.1: ids are never used again; a new connection has fresh ones.
+            self.shut_down(now);
+        }
         self.capacity_told = self.capacity();
         Ok(StreamId(u64::from(id)))
     }
