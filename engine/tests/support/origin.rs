@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use trunkline::client::{Client, ClientBuilder, ClientTls};
 use trunkline::{Body, Limits, Running, Server, ServerConfig, Tls};
+use trunkline_core::budget::Rate;
 
 /// What a handler saw.
 #[derive(Debug, Default)]
@@ -68,6 +69,11 @@ impl Origin {
         });
         let limits = Limits {
             concurrent_streams_max: streams_max,
+            // Some tests give up more requests at once than a server takes from a stranger.
+            resets: Rate {
+                burst: 100_000,
+                per_second: 1,
+            },
             ..Limits::default()
         };
         let config = ServerConfig {
