@@ -1,4 +1,5 @@
 //! One exchange at a time: bodies both ways, trailers, interim responses, errors.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/origin.rs"]
 mod origin;

@@ -1,5 +1,6 @@
 //! Peers that refuse, leave, die or say nothing: every request settles, exactly once, and none is
 //! delivered twice unless it was provably not processed.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/frames.rs"]
 mod frames;

@@ -1,5 +1,6 @@
 //! How many connections a client opens, and how many requests it puts on each: counted at the
 //! server.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/origin.rs"]
 mod origin;

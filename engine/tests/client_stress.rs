@@ -1,5 +1,6 @@
 //! Many requests at once, some of them given up at every stage: whatever is given up, the others
 //! are answered, and nothing is left behind.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/origin.rs"]
 mod origin;
@@ -19,7 +20,7 @@ use trunkline::client::Client;
 #[derive(Clone, Copy, Debug)]
 enum End {
     ReadToTheEnd,
-    /// The future is dropped after so many polls of the runtime.
+    /// The future is dropped after so many turns of the runtime.
     DroppedAfter(u32),
     /// The body is dropped when its first piece has come.
     BodyDropped,
