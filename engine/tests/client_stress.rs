@@ -19,7 +19,7 @@ use trunkline::client::Client;
 /// How a request ends on the user's side.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    ReadToTheEnd,
+    ReadWhole,
     /// The future is dropped after so many turns of the runtime.
     DroppedAfter(u32),
     /// The body is dropped when its first piece has come.
@@ -44,7 +44,7 @@ async fn play(client: &Client, url: String, end: End, upload: bool) -> bool {
     }
     let response = request.send();
     let answered = match end {
-        End::ReadToTheEnd => {
+        End::ReadWhole => {
             let body = response.await.unwrap().into_body().collect().await;
             assert_eq!(body.unwrap().to_bytes().len(), 100_000);
             true
@@ -87,7 +87,7 @@ fn storm(speaks: Speaks, connections: u32) {
             let end = match at % 4 {
                 0 => End::DroppedAfter(at % 97),
                 1 => End::BodyDropped,
-                _ => End::ReadToTheEnd,
+                _ => End::ReadWhole,
             };
             tasks.spawn(async move { play(&client, url, end, at % 3 == 0).await });
         }
