@@ -227,6 +227,7 @@ fn tune(settings: &Settings) -> Result<(), String> {
         ("tcp_no_metrics_save", "1".to_owned()),
     ];
     if let Some(congestion) = &settings.congestion {
+        // The kernel takes those in the machine's `tcp_allowed_congestion_control` only.
         values.push(("tcp_congestion_control", congestion.clone()));
     }
     for (name, value) in values {
