@@ -34,6 +34,60 @@ fn every_violation_is_an_error_in_http_2() {
 }
 
 #[test]
+fn every_violation_is_an_error_in_http_3() {
+    for violation in Violation::ALL {
+        let code = violation.h3_code();
+        let known = (0x101..=0x110).contains(&code.0) || (0x200..=0x202).contains(&code.0);
+        assert!(known, "{violation:?}: {code:?}");
+        assert_ne!(
+            code,
+            H3Code::INTERNAL_ERROR,
+            "{violation:?} is the peer's fault"
+        );
+    }
+}
+
+/// What RFC 9114 and RFC 9204 prescribe; each row names its section.
+#[test]
+fn codes_of_http_3_are_those_of_the_rfcs() {
+    use H3Code as C;
+    use Violation::*;
+    let rows = [
+        (FieldNameInvalid, C::MESSAGE_ERROR, "9114 4.2"),
+        (PseudoFieldMissing, C::MESSAGE_ERROR, "9114 4.3"),
+        (ConnectionFieldForbidden, C::MESSAGE_ERROR, "9114 4.2"),
+        (ContentLengthMismatch, C::MESSAGE_ERROR, "9114 4.1.2"),
+        (TrailersWithoutEnd, C::FRAME_UNEXPECTED, "9114 4.1"),
+        (DataBeforeHead, C::FRAME_UNEXPECTED, "9114 4.1"),
+        (BodyTruncated, C::REQUEST_INCOMPLETE, "9114 4.1.2"),
+        (StreamsTooMany, C::REQUEST_REJECTED, "9114 4.1.1"),
+        (FrameSizeInvalid, C::FRAME_ERROR, "9114 7.1"),
+        (FrameOnWrongStream, C::FRAME_UNEXPECTED, "9114 7.2"),
+        (SettingInvalid, C::SETTINGS_ERROR, "9114 7.2.4"),
+        (GoawayIdIncreased, C::ID_ERROR, "9114 5.2"),
+        (GlitchesTooMany, C::EXCESSIVE_LOAD, "9114 10.5"),
+        (
+            QpackDecompressionFailed,
+            C::QPACK_DECOMPRESSION_FAILED,
+            "9204 6",
+        ),
+        (
+            QpackEncoderStreamInvalid,
+            C::QPACK_ENCODER_STREAM_ERROR,
+            "9204 6",
+        ),
+        (
+            QpackDecoderStreamInvalid,
+            C::QPACK_DECODER_STREAM_ERROR,
+            "9204 6",
+        ),
+    ];
+    for (violation, code, section) in rows {
+        assert_eq!(violation.h3_code(), code, "{violation:?}, RFC {section}");
+    }
+}
+
+#[test]
 fn every_answer_is_an_error_of_the_client_or_a_refusal() {
     for violation in Violation::ALL {
         let status = violation.h1_status();

@@ -1,17 +1,12 @@
 //! Header compression of HTTP/2 (RFC 7541): straight into and out of [`Fields`](crate::http::Fields).
 //!
-//! One dynamic `table` serves both directions; [`decode`] and [`encode`] are the two machines
+//! One dynamic table (`compress/table.rs`) serves both directions; [`decode`] and [`encode`] are the two machines
 //! over it. Nothing here judges a field: names and values are bytes until the validator of
 //! `http/head.rs` has seen them.
 
 pub mod decode;
 pub mod encode;
-mod encode_cache;
-pub(crate) mod huffman;
-pub(crate) mod integer;
-mod policy;
 mod static_table;
-mod table;
 
 pub use decode::{Decoded, Decoder};
 pub use encode::Encoder;

@@ -9,10 +9,11 @@
 //! `send_body`, `reset`, `shut_down`).
 //!
 //! Imports go down only: `pool` over `h1 | h2` (which never import each other) over
-//! `http | hpack` over the leaves `budget, credit, error, limits, time, wire`.
+//! `hpack | qpack` over `compress` over `http` over the leaves `budget, credit, error, limits, time, wire`.
 #![forbid(unsafe_code)]
 
 pub mod budget;
+mod compress;
 pub mod credit;
 pub mod error;
 pub mod h1;

@@ -18,6 +18,15 @@ pub const CONTINUATIONS_MAX: u32 = 8;
 /// Our decoder's HPACK table, and the cap of our encoder's whatever the peer offers
 /// (CVE-2016-6581).
 pub const HPACK_TABLE_BYTES_MAX: usize = 4096;
+/// Our decoder's QPACK table (advertised as SETTINGS_QPACK_MAX_TABLE_CAPACITY), and the cap of our
+/// encoder's whatever the peer offers.
+pub const QPACK_TABLE_BYTES_MAX: usize = 4096;
+/// Streams that may wait for the QPACK table at once (advertised as SETTINGS_QPACK_BLOCKED_STREAMS,
+/// RFC 9204 section 2.1.2), and the most that our encoder risks whatever the peer offers.
+pub const QPACK_BLOCKED_STREAMS_MAX: usize = 16;
+/// Bytes of the sections that such streams hold, all together: without it they would be the
+/// streams times [`HEADER_BLOCK_BYTES_MAX`].
+pub const QPACK_BLOCKED_BYTES_MAX: usize = 256 * 1024;
 /// Streams a client may have open at once (advertised).
 pub const CONCURRENT_STREAMS_MAX: u32 = 100;
 /// Handlers that may run at once per connection, those of reset streams included: a reset frees

@@ -5,7 +5,8 @@
 //! there on nothing is kept but the table, so that a small block never becomes much memory
 //! (CVE-2016-6581, CVE-2026-49975).
 
-use super::{TABLE_BYTES_INITIAL, huffman, integer, static_table, table::Table};
+use super::{TABLE_BYTES_INITIAL, static_table};
+use crate::compress::{integer, table::Table, text::Text};
 use crate::error::Violation;
 use crate::http::{FieldName, Fields, Token};
 use crate::limits::Limits;
@@ -116,12 +117,12 @@ impl Decoder {
         let kind = Literal::of(first)?;
         let name_index = integer::take(input, kind.prefix_bits())?;
         let name = if name_index == 0 {
-            let name = Text::take(input)?;
+            let name = Text::take(input, 7)?;
             FieldName::of(name.bytes(&mut self.name)?)
         } else {
             entry(&self.table, name_index)?.0
         };
-        let value = Text::take(input)?;
+        let value = Text::take(input, 7)?;
         fields.push_with(name, kind == Literal::NeverIndexed, |bytes| {
             value.write(bytes)
         })?;
@@ -167,11 +168,11 @@ impl Decoder {
     fn skip_literal(&mut self, input: &mut &[u8]) -> Result<(), Violation> {
         let name_index = integer::take(input, 4)?;
         if name_index == 0 {
-            Text::take(input)?.bytes(&mut self.name)?;
+            Text::take(input, 7)?.bytes(&mut self.name)?;
         } else {
             self.entry(name_index)?;
         }
-        Text::take(input)?.bytes(&mut self.name)?;
+        Text::take(input, 7)?.bytes(&mut self.name)?;
         Ok(())
     }
 
@@ -219,57 +220,7 @@ impl Literal {
     }
 }
 
-/// A string literal as it stands in the block (RFC 7541 section 5.2).
-#[derive(Clone, Copy)]
-enum Text<'a> {
-    Plain(&'a [u8]),
-    Huffman(&'a [u8]),
-}
-
-impl<'a> Text<'a> {
-    #[inline]
-    fn take(input: &mut &'a [u8]) -> Result<Self, Violation> {
-        let first = *input.first().ok_or(Violation::CompressionInvalid)?;
-        let len = integer::take(input, 7)?;
-        let (text, rest) = input
-            .split_at_checked(len)
-            .ok_or(Violation::CompressionInvalid)?;
-        *input = rest;
-        Ok(if first & HUFFMAN == 0 {
-            Self::Plain(text)
-        } else {
-            Self::Huffman(text)
-        })
-    }
-    /// Appends the text.
-    #[inline]
-    fn write(self, out: &mut Vec<u8>) -> Result<(), Violation> {
-        match self {
-            Self::Plain(text) => {
-                out.extend_from_slice(text);
-                Ok(())
-            }
-            Self::Huffman(code) => huffman::decode(code, out),
-        }
-    }
-    /// The text, in `space` where it must be decoded.
-    fn bytes<'b>(self, space: &'b mut Vec<u8>) -> Result<&'b [u8], Violation>
-    where
-        'a: 'b,
-    {
-        match self {
-            Self::Plain(text) => Ok(text),
-            Self::Huffman(code) => {
-                space.clear();
-                huffman::decode(code, space)?;
-                Ok(space)
-            }
-        }
-    }
-}
-
 const INDEXED: u8 = 0x80;
-const HUFFMAN: u8 = 0x80;
 const SIZE_UPDATE_MASK: u8 = 0xe0;
 const SIZE_UPDATE: u8 = 0x20;
 

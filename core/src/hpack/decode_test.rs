@@ -1,6 +1,6 @@
 use super::{Decoded, Decoder};
+use crate::compress::huffman;
 use crate::error::Violation;
-use crate::hpack::huffman;
 use crate::http::{Fields, Token};
 use crate::limits::Limits;
 
@@ -324,7 +324,7 @@ fn a_refused_block_that_does_not_decode_is_still_a_connection_error() {
 fn the_hpack_bomb_is_refused_in_bounded_memory() {
     let mut peer = Receiver::new(4096);
     let mut block = vec![0x40, 1, b'x'];
-    crate::hpack::integer::put(4000, 7, 0, &mut block);
+    crate::compress::integer::put(4000, 7, 0, &mut block);
     block.extend_from_slice(&[b'v'; 4000]);
     block.extend_from_slice(&[0xbe; 50_000]);
     assert_eq!(
@@ -346,7 +346,7 @@ fn the_hpack_bomb_is_refused_in_bounded_memory() {
 fn fields_of_two_bytes_that_name_a_large_entry_are_refused_too() {
     let mut peer = Receiver::new(4096);
     let mut block = vec![0x40];
-    crate::hpack::integer::put(4000, 7, 0, &mut block);
+    crate::compress::integer::put(4000, 7, 0, &mut block);
     block.extend_from_slice(&[b'n'; 4000]);
     block.push(0);
     for _ in 0..20_000 {
@@ -372,7 +372,7 @@ fn a_block_clears_the_fields_of_the_one_before() {
 fn a_huffman_coded_name_finds_its_token() {
     let mut block = vec![0x40];
     for text in [&b"content-type"[..], b"text/html"] {
-        crate::hpack::integer::put(huffman::encoded_len(text), 7, 0x80, &mut block);
+        crate::compress::integer::put(huffman::encoded_len(text), 7, 0x80, &mut block);
         huffman::encode(text, &mut block);
     }
     let mut peer = Receiver::new(4096);
@@ -425,7 +425,7 @@ fn the_rest_of_a_refused_block_passes_through_the_arena_one_field_at_a_time() {
     let mut block = Vec::new();
     for _ in 0..60 {
         block.extend_from_slice(&[0x40, 1, b'x']);
-        crate::hpack::integer::put(1000, 7, 0, &mut block);
+        crate::compress::integer::put(1000, 7, 0, &mut block);
         block.extend_from_slice(&[b'v'; 1000]);
     }
     assert_eq!(

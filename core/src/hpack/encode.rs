@@ -4,10 +4,11 @@
 //! `policy`. A head that came before under the same table is copied from
 //! `EncodeCache`.
 
-use super::encode_cache::EncodeCache;
-use super::policy::{self, Indexing, Sightings};
-use super::table::{Table, entry_size};
-use super::{TABLE_BYTES_INITIAL, huffman, integer, static_table};
+use super::{TABLE_BYTES_INITIAL, static_table};
+use crate::compress::encode_cache::EncodeCache;
+use crate::compress::policy::{self, Indexing, Sightings};
+use crate::compress::table::{Table, entry_size};
+use crate::compress::{integer, text};
 use crate::http::{Field, FieldName, Fields, RequestHead, ResponseHead, Token};
 use crate::limits::HPACK_TABLE_BYTES_MAX;
 
@@ -70,7 +71,7 @@ impl Encoder {
     fn put_section(&mut self, status: u16, section: &Fields, out: &mut Vec<u8>) {
         self.put_size_updates(out);
         let generation = self.table.generation();
-        if let Some(block) = self.cache.find(status, section, generation) {
+        if let Some((block, ())) = self.cache.find(status, section, generation) {
             out.extend_from_slice(block);
             return;
         }
@@ -85,7 +86,8 @@ impl Encoder {
             }
         }
         if settled && self.table.generation() == generation {
-            self.cache.keep(status, section, generation, &out[start..]);
+            self.cache
+                .keep(status, section, generation, &out[start..], ());
         }
     }
 
@@ -150,10 +152,10 @@ impl Encoder {
             Some(index) => integer::put(index, prefix_bits, flags, out),
             None => {
                 out.push(flags);
-                put_text(name.as_bytes(), out);
+                text::put(name.as_bytes(), 7, 0, out);
             }
         }
-        put_text(value, out);
+        text::put(value, 7, 0, out);
     }
 
     fn name_index(&self, name: FieldName<'_>) -> Option<usize> {
@@ -165,18 +167,6 @@ impl Encoder {
         }
         let index = self.table.find_name(name)?;
         Some(static_table::LEN + 1 + index)
-    }
-}
-
-/// A string literal (RFC 7541 section 5.2), Huffman-coded where that is shorter.
-fn put_text(text: &[u8], out: &mut Vec<u8>) {
-    let huffman_len = huffman::encoded_len(text);
-    if huffman_len < text.len() {
-        integer::put(huffman_len, 7, HUFFMAN, out);
-        huffman::encode(text, out);
-    } else {
-        integer::put(text.len(), 7, 0, out);
-        out.extend_from_slice(text);
     }
 }
 
@@ -198,7 +188,6 @@ const INDEXED_LITERAL: u8 = 0x40;
 const SIZE_UPDATE: u8 = 0x20;
 const NEVER_INDEXED: u8 = 0x10;
 const NOT_INDEXED: u8 = 0x00;
-const HUFFMAN: u8 = 0x80;
 
 #[cfg(test)]
 #[path = "encode_test.rs"]

@@ -17,16 +17,18 @@ const CORE: &[(&str, &[&str])] = &[
         "http",
         &["budget", "credit", "error", "limits", "time", "wire"],
     ),
+    // What both header compressions stand on.
+    ("compress", &["error", "http", "limits"]),
     (
         "hpack",
         &[
-            "budget", "credit", "error", "limits", "time", "wire", "http",
+            "budget", "credit", "error", "limits", "time", "wire", "http", "compress",
         ],
     ),
     (
         "qpack",
         &[
-            "budget", "credit", "error", "limits", "time", "wire", "http",
+            "budget", "credit", "error", "limits", "time", "wire", "http", "compress",
         ],
     ),
     (

@@ -24,7 +24,7 @@ struct Slot {
 
 /// A dynamic table. Index 0 is the newest entry.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The oldest in front.
     slots: VecDeque<Slot>,
     bytes: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Table {
 
 impl Table {
     /// An empty table of at most `bytes_max` by the count of RFC 7541 section 4.1.
-    pub(super) fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             slots: VecDeque::new(),
             bytes: Vec::new(),
@@ -51,33 +51,33 @@ impl Table {
             generation: 0,
         }
     }
-    pub(super) fn bytes_max(&self) -> usize {
+    pub(crate) fn bytes_max(&self) -> usize {
         self.bytes_max
     }
-    pub(super) fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
     #[cfg(test)]
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.size
     }
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
     /// Bytes that the arena holds, dead ones included.
     #[cfg(test)]
-    pub(super) fn arena_len(&self) -> usize {
+    pub(crate) fn arena_len(&self) -> usize {
         self.bytes.len()
     }
     /// Sets the maximum and evicts what does not fit (RFC 7541 section 4.3).
-    pub(super) fn resize(&mut self, bytes_max: usize) {
+    pub(crate) fn resize(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
         self.make_room(0);
     }
     /// The name and value at `index`, 0 the newest.
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<(FieldName<'_>, &[u8])> {
+    pub(crate) fn get(&self, index: usize) -> Option<(FieldName<'_>, &[u8])> {
         let last = self.slots.len().checked_sub(1)?;
         let slot = self.slots.get(last.checked_sub(index)?)?;
         Some((self.name(slot), self.value(slot)))
@@ -85,7 +85,7 @@ impl Table {
     /// Adds an entry and evicts what it pushes out; one larger than the table empties it and is
     /// not stored, which is no error (RFC 7541 section 4.4). `name` is empty where there is a
     /// `token`.
-    pub(super) fn insert(&mut self, name: FieldName<'_>, value: &[u8], print: u32) {
+    pub(crate) fn insert(&mut self, name: FieldName<'_>, value: &[u8], print: u32) {
         let (token, name_bytes) = match name {
             FieldName::Token(token) => (Some(token), &[][..]),
             FieldName::Bytes(bytes) => (None, bytes),
@@ -111,13 +111,13 @@ impl Table {
         self.generation += 1;
     }
     /// The newest entry that equals this field.
-    pub(super) fn find(&self, name: FieldName<'_>, value: &[u8], print: u32) -> Option<usize> {
+    pub(crate) fn find(&self, name: FieldName<'_>, value: &[u8], print: u32) -> Option<usize> {
         self.slots.iter().rev().position(|slot| {
             slot.print == print && self.value(slot) == value && self.is_named(slot, name)
         })
     }
     /// The newest entry with this name.
-    pub(super) fn find_name(&self, name: FieldName<'_>) -> Option<usize> {
+    pub(crate) fn find_name(&self, name: FieldName<'_>) -> Option<usize> {
         self.slots
             .iter()
             .rev()
@@ -163,7 +163,7 @@ impl Table {
 }
 
 /// RFC 7541 section 4.1: 32 bytes beside the name and value.
-pub(super) fn entry_size(name: FieldName<'_>, value: &[u8]) -> usize {
+pub(crate) fn entry_size(name: FieldName<'_>, value: &[u8]) -> usize {
     name.as_bytes().len() + value.len() + FIELD_OVERHEAD_BYTES
 }
 

@@ -5,7 +5,7 @@ use crate::http::{Field, Token};
 
 /// How a field is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Indexing {
+pub(crate) enum Indexing {
     /// Into the table at once: its value is the same on most messages of a connection.
     Always,
     /// Into the table when it is worth an entry: see [`Sightings::is_worth_an_entry`].
@@ -23,7 +23,7 @@ const COOKIE_BYTES_MIN: usize = 20;
 /// `date` is among the repeated ones: on a busy connection one insertion a second makes it one
 /// byte on all other responses of that second, on a quiet one it never comes twice and does not
 /// push out what does. Names without a token are too: `x-request-id` must not fill the table.
-pub(super) fn indexing(field: &Field<'_>) -> Indexing {
+pub(crate) fn indexing(field: &Field<'_>) -> Indexing {
     if field.sensitive {
         return Indexing::Never;
     }
@@ -59,7 +59,7 @@ pub(super) fn indexing(field: &Field<'_>) -> Indexing {
 
 /// What was sent before: a guess that costs some bytes when it is wrong, never an error.
 #[derive(Debug)]
-pub(super) struct Sightings {
+pub(crate) struct Sightings {
     /// One bit per name, by its print. Two names that share one count as known together.
     names: [u64; NAME_BITS / 64],
     /// The fields seen lately, one print per place; the last one stands.
@@ -70,7 +70,7 @@ const NAME_BITS: usize = 256;
 const FIELD_PLACES: usize = 128;
 
 impl Sightings {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             names: [0; NAME_BITS / 64],
             fields: [0; FIELD_PLACES],
@@ -79,7 +79,7 @@ impl Sightings {
     /// Notes a [`Repeated`](Indexing::Repeated) field and says whether it should enter the table:
     /// when it came before, or when its name never did. So a name whose value stays the same
     /// enters with its first field, and one whose value always changes enters once.
-    pub(super) fn is_worth_an_entry(&mut self, field: &Field<'_>, print: u32) -> bool {
+    pub(crate) fn is_worth_an_entry(&mut self, field: &Field<'_>, print: u32) -> bool {
         let is_name_known = self.note_name(print_of_name(field));
         let is_field_known = self.note_field(print);
         !is_name_known || is_field_known
@@ -99,7 +99,7 @@ impl Sightings {
 
 /// A number that equal fields share and others seldom do; never 0. Not keyed: a peer that makes
 /// two fields meet costs a comparison.
-pub(super) fn print(field: &Field<'_>) -> u32 {
+pub(crate) fn print(field: &Field<'_>) -> u32 {
     fold(mix_bytes(mix_name(field), field.value))
 }
 

@@ -8,27 +8,33 @@ const HEADS: usize = 4;
 /// Larger sections are not remembered, bytes: bounds the cache at 4 times some 6 KiB.
 const SECTION_BYTES_MAX: usize = 2048;
 
-/// Remembered blocks. Allocates with the first.
+/// Remembered blocks, each with a `Note` of its encoder. Allocates with the first.
 #[derive(Debug, Default)]
-pub(super) struct EncodeCache {
-    heads: Vec<Encoded>,
+pub(crate) struct EncodeCache<Note = ()> {
+    heads: Vec<Encoded<Note>>,
     /// The one to overwrite next.
     next: usize,
 }
 
 #[derive(Debug, Default)]
-struct Encoded {
+struct Encoded<Note> {
     /// 0 for a section without a status of its own.
     status: u16,
     section: Fields,
     block: Vec<u8>,
     /// The table that the block stands on.
     generation: u64,
+    note: Note,
 }
 
-impl EncodeCache {
+impl<Note: Copy + Default> EncodeCache<Note> {
     /// The block of this head under the table of `generation`.
-    pub(super) fn find(&self, status: u16, section: &Fields, generation: u64) -> Option<&[u8]> {
+    pub(crate) fn find(
+        &self,
+        status: u16,
+        section: &Fields,
+        generation: u64,
+    ) -> Option<(&[u8], Note)> {
         self.heads
             .iter()
             .find(|head| {
@@ -36,10 +42,17 @@ impl EncodeCache {
                     && head.status == status
                     && head.section.is_twin_of(section)
             })
-            .map(|head| head.block.as_slice())
+            .map(|head| (head.block.as_slice(), head.note))
     }
     /// Remembers a block whose encoding left the table as it was.
-    pub(super) fn keep(&mut self, status: u16, section: &Fields, generation: u64, block: &[u8]) {
+    pub(crate) fn keep(
+        &mut self,
+        status: u16,
+        section: &Fields,
+        generation: u64,
+        block: &[u8],
+        note: Note,
+    ) {
         if section.size() > SECTION_BYTES_MAX {
             return;
         }
@@ -53,6 +66,7 @@ impl EncodeCache {
         head.block.clear();
         head.block.extend_from_slice(block);
         head.generation = generation;
+        head.note = note;
         self.next = (self.next + 1) % HEADS;
     }
 }
