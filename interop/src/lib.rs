@@ -10,7 +10,7 @@ mod workplace;
 
 pub use certificate::Certificate;
 pub use peers::{Endpoints, Peer, go_program, h2o, nghttpd, nginx};
-pub use process::{Cores, Process, find_program, output_of};
+pub use process::{Cores, Process, find_program, is_go_installed, is_installed, output_of};
 pub use workplace::Workplace;
 
 use std::net::TcpListener;

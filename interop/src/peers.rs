@@ -1,6 +1,6 @@
 //! The foreign servers: their configuration and how they are started.
 
-use crate::process::{Cores, Process, find_program, output_of};
+use crate::process::{Cores, Process, find_go, find_program, output_of};
 use crate::{Certificate, Workplace, free_port};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -174,8 +174,7 @@ pub fn go_program(
     cores: &Cores,
     source: &Path,
 ) -> Result<Peer, String> {
-    let go = find_program("go", "golang-go, 1.24 or newer")?;
-    let said = output_of(Command::new(&go).arg("version"))?;
+    let (go, version) = find_go()?;
     let program: PathBuf = place.path().join("go-server");
     let mut build = Command::new(&go);
     build
@@ -201,7 +200,7 @@ pub fn go_program(
         .arg(&certificate.key);
     let process = Process::start(&mut command, &[clear, tls], place.path().join("go.log"))?;
     Ok(Peer {
-        name: format!("Go {}", version_after(&said, "version go")),
+        name: format!("Go {version}"),
         endpoints: Endpoints {
             h1: Some(clear),
             h2c: clear,

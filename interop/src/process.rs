@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// How long a program may take until it listens.
 const START_MAX: Duration = Duration::from_secs(20);
+/// The second part of the oldest Go's version.
+const GO_MINOR_MIN: u32 = 24;
 /// Between two looks at a program that is starting.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
@@ -23,6 +25,44 @@ pub fn find_program(name: &str, package: &str) -> Result<PathBuf, String> {
         .map(|folder| folder.join(name))
         .find(|file| file.is_file())
         .ok_or_else(|| format!("{name} is not installed (Debian package {package})"))
+}
+
+/// Whether a foreign program is there; if not, says in one sentence that a test is skipped.
+pub fn is_installed(name: &str, package: &str) -> bool {
+    say_if_absent(find_program(name, package).map(|_| ()))
+}
+
+/// Whether a Go that can build our programs is there; if not, says so in one sentence.
+pub fn is_go_installed() -> bool {
+    say_if_absent(find_go().map(|_| ()))
+}
+
+fn say_if_absent(found: Result<(), String>) -> bool {
+    if let Err(why) = &found {
+        eprintln!("skipped: {why}");
+    }
+    found.is_ok()
+}
+
+/// Go from 1.24 on: the first whose `net/http` speaks HTTP/2 in the clear.
+pub(crate) fn find_go() -> Result<(PathBuf, String), String> {
+    let go = find_program("go", "golang-go, 1.24 or newer")?;
+    let said = output_of(Command::new(&go).arg("version"))?;
+    let version = said
+        .split_whitespace()
+        .nth(2)
+        .unwrap_or_default()
+        .trim_start_matches("go");
+    let minor = version
+        .split('.')
+        .nth(1)
+        .and_then(|minor| minor.parse::<u32>().ok());
+    if minor.is_none_or(|minor| minor < GO_MINOR_MIN) {
+        return Err(format!(
+            "Go is {version}; it must be 1.{GO_MINOR_MIN} or newer"
+        ));
+    }
+    Ok((go, version.to_owned()))
 }
 
 /// Standard output and error of a program that runs to its end.

@@ -1,0 +1,95 @@
+//! The four ways from a client to a server, our client on each, and what goes over them.
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use std::future::Future;
+use std::time::Duration;
+use trunkline::Body;
+use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline_interop::{Certificate, Endpoints};
+
+/// A version and whether it is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    H1,
+    H1Tls,
+    H2c,
+    H2Tls,
+}
+
+impl Way {
+    pub(crate) const ALL: [Self; 4] = [Self::H1, Self::H1Tls, Self::H2c, Self::H2Tls];
+    pub(crate) const H2: [Self; 2] = [Self::H2c, Self::H2Tls];
+
+    pub(crate) fn is_h2(self) -> bool {
+        matches!(self, Self::H2c | Self::H2Tls)
+    }
+    pub(crate) fn is_tls(self) -> bool {
+        matches!(self, Self::H1Tls | Self::H2Tls)
+    }
+    pub(crate) fn version(self) -> http::Version {
+        match self.is_h2() {
+            true => http::Version::HTTP_2,
+            false => http::Version::HTTP_11,
+        }
+    }
+    /// Where a peer serves `path` this way.
+    pub(crate) fn url(self, endpoints: Endpoints, path: &str) -> String {
+        let port = match self {
+            Self::H1 => endpoints
+                .h1
+                .expect("a peer without HTTP/1.1 is not asked for it"),
+            Self::H2c => endpoints.h2c,
+            Self::H1Tls | Self::H2Tls => endpoints.tls,
+        };
+        self.url_at(port, path)
+    }
+    pub(crate) fn url_at(self, port: u16, path: &str) -> String {
+        let scheme = if self.is_tls() { "https" } else { "http" };
+        format!("{scheme}://localhost:{port}{path}")
+    }
+    /// Our client, held to this way, on at most two connections.
+    pub(crate) fn client(self, certificate: &Certificate) -> Client {
+        let root = certificate.der.clone().into();
+        Client::builder()
+            .protocols(if self.is_h2() {
+                Protocols::H2Only
+            } else {
+                Protocols::H1Only
+            })
+            .tls(ClientTls::new().root(root).only_given_roots())
+            .resolve("localhost", [([127, 0, 0, 1], 0).into()])
+            .connections(2)
+            .build()
+            .expect("the settings are allowed")
+    }
+}
+
+/// Ten mebibytes in which no part is like another: a lost or doubled frame shows.
+pub(crate) fn ten_mebibytes() -> Bytes {
+    (0..10 * 1024 * 1024 / 4_u32)
+        .flat_map(|word| word.wrapping_mul(0x9E37_79B9).to_le_bytes())
+        .collect()
+}
+
+/// Bytes and trailers of a body.
+pub(crate) async fn read(body: Body) -> (Bytes, http::HeaderMap) {
+    let collected = body.collect().await.expect("the body comes whole");
+    let trailers = collected.trailers().cloned().unwrap_or_default();
+    (collected.to_bytes(), trailers)
+}
+
+/// Runs a test of the client; one that hangs fails.
+pub(crate) fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    let patience = Duration::from_secs(120);
+    runtime.block_on(async {
+        tokio::time::timeout(patience, test)
+            .await
+            .expect("the test ends in two minutes");
+    });
+}
