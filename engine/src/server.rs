@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use trunkline_core::credit::Lender;
 use worker::Command;
 
 /// A server to be: an address and settings.
@@ -129,6 +130,7 @@ impl Server {
             .ok_or_else(|| Error::config("workers is 0; it must be at least 1"))?
             .local_addr()
             .map_err(|error| Error::config("the socket has no address").with_source(error))?;
+        let lender = Arc::new(Lender::new(config.windows.memory_budget));
         let mut workers = Vec::with_capacity(listeners.len());
         let mut counters = Vec::with_capacity(listeners.len());
         for (number, listener) in listeners.into_iter().enumerate() {
@@ -137,6 +139,7 @@ impl Server {
                 tls: self.tls.clone(),
                 config: Arc::clone(&config),
                 counters: Arc::new(Counters::default()),
+                lender: Arc::clone(&lender),
                 date: self.config.date,
             };
             counters.push(Arc::clone(&ground.counters));

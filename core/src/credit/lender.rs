@@ -1,40 +1,78 @@
 //! The one budget that windows borrow from.
 
-/// Bytes that windows may borrow beyond their minimum, shared by the connections of one client
-/// or server (`Windows::memory_budget`). Invariant: what is lent never exceeds the budget.
-#[derive(Clone, Debug)]
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One connection's access to the bytes that windows may borrow beyond their minimum
+/// (`Windows::memory_budget`). The budget belongs to all connections of a client or server;
+/// [`share`](Self::share) makes another access to it.
+///
+/// Invariant: what all of them have lent never exceeds the budget. An access that is dropped gives
+/// back what it lent: a connection that dies keeps nothing.
+#[derive(Debug)]
 pub struct Lender {
+    budget: Arc<Budget>,
+    /// What this connection has borrowed.
+    lent: u64,
+}
+
+#[derive(Debug)]
+struct Budget {
     total: u64,
-    left: u64,
+    /// Relaxed: the sum is all that matters, nothing is ordered by it.
+    left: AtomicU64,
 }
 
 impl Lender {
     /// A budget of `bytes`.
     pub fn new(bytes: u64) -> Self {
+        let left = AtomicU64::new(bytes);
         Self {
-            total: bytes,
-            left: bytes,
+            budget: Arc::new(Budget { total: bytes, left }),
+            lent: 0,
+        }
+    }
+    /// Another access to the same budget, with nothing lent through it.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self {
+            budget: Arc::clone(&self.budget),
+            lent: 0,
         }
     }
     /// The budget.
     pub fn total(&self) -> u64 {
-        self.total
+        self.budget.total
     }
-    /// What is lent now.
+    /// What is lent now, through every access.
     pub fn lent(&self) -> u64 {
-        self.total - self.left
+        self.budget.total - self.budget.left.load(Ordering::Relaxed)
     }
     /// Takes up to `bytes`; returns what it got, maybe 0.
     #[must_use]
     pub fn lease(&mut self, bytes: u32) -> u32 {
-        let lent = u64::from(bytes).min(self.left) as u32;
-        self.left -= u64::from(lent);
-        lent
+        let mut lent = 0;
+        let left = &self.budget.left;
+        // The closure always gives a value, so the update does not fail.
+        let _ = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            lent = u64::from(bytes).min(left);
+            Some(left - lent)
+        });
+        self.lent += lent;
+        lent as u32
     }
-    /// Gives `bytes` back.
+    /// Gives `bytes` back, at most what was lent through this access.
     pub fn give_back(&mut self, bytes: u32) {
-        debug_assert!(u64::from(bytes) <= self.lent());
-        self.left = self.left.saturating_add(u64::from(bytes)).min(self.total);
+        debug_assert!(u64::from(bytes) <= self.lent);
+        let back = u64::from(bytes).min(self.lent);
+        self.lent -= back;
+        self.budget.left.fetch_add(back, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Lender {
+    fn drop(&mut self) {
+        self.budget.left.fetch_add(self.lent, Ordering::Relaxed);
     }
 }
 

@@ -202,6 +202,14 @@ impl Conn {
         conn
     }
 
+    /// Lets the windows borrow from a budget that other connections share, in place of one of
+    /// `memory_budget` bytes for this connection alone. Call it before the first byte comes.
+    #[must_use]
+    pub fn borrowing_from(mut self, lender: &Lender) -> Self {
+        self.lender = lender.share();
+        self
+    }
+
     // Bytes and time in.
 
     /// Takes all of `bytes`; keeps an unparsed tail itself.

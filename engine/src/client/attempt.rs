@@ -4,7 +4,6 @@
 use super::connection::Connection;
 use super::dispatch::{Dispatch, Door, Settings};
 use crate::driver::link::Link;
-use crate::driver::machine::Machine;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use rustls::ClientConnection;
@@ -15,9 +14,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 use tokio::net::TcpStream;
-use trunkline_core::http::Side;
 use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
-use trunkline_core::{h1, h2};
 
 /// Opens a connection and runs it to its end. Holds the client only at the moments it tells it
 /// something: a client that is gone keeps no connection.
@@ -53,11 +50,7 @@ impl Answer {
         let (dispatch, attempt) = self.0.take()?;
         let client = dispatch.upgrade()?;
         let now = Instant::now();
-        let config = client.machine_config();
-        let machine = match multiplexing {
-            Multiplexing::No => Machine::H1(h1::Conn::new(Side::Client, config, now)),
-            Multiplexing::Yes => Machine::H2(h2::Conn::new(Side::Client, config, now)),
-        };
+        let machine = client.machine(multiplexing, now);
         let capacity = Capacity::fresh(machine.capacity(), machine.is_settled());
         let door = Arc::new(Door::default());
         let id = client.connected(attempt, multiplexing, capacity, &door)?;

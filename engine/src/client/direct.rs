@@ -17,9 +17,7 @@ use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 use trunkline_core::error::Misuse;
-use trunkline_core::http::{Event, Fields, RequestHead, Side, StreamId, Version};
-use trunkline_core::pool::Multiplexing;
-use trunkline_core::{h1, h2};
+use trunkline_core::http::{Event, Fields, RequestHead, StreamId, Version};
 
 /// Reads of one turn: what they bring is answered with one write.
 const READS_MAX: usize = 8;
@@ -56,11 +54,7 @@ impl Direct {
         let settings = &dispatch.settings;
         let origin = origin_of(&parts, settings.protocols)?;
         let (transport, multiplexing) = attempt::establish_in_time(settings, &origin).await?;
-        let (config, now) = (dispatch.machine_config(), Instant::now());
-        let machine = match multiplexing {
-            Multiplexing::No => Machine::H1(h1::Conn::new(Side::Client, config, now)),
-            Multiplexing::Yes => Machine::H2(h2::Conn::new(Side::Client, config, now)),
-        };
+        let machine = dispatch.machine(multiplexing, Instant::now());
         Ok(Self {
             link: Link::new(transport, machine),
         })

@@ -6,6 +6,7 @@ use super::builder::ClientTimeouts;
 use super::exchange::Outgoing;
 use super::request::RecentOrigins;
 use crate::config::ClientConfig;
+use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use crate::tls::ClientTls;
@@ -16,11 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
+use trunkline_core::credit::Lender;
+use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
     Action, AttemptId, Capacity, ConnectionId, Failure, Multiplexing, Origin, OriginStats, Pool,
     PoolConfig, Protocols, Ticket, Totals,
 };
+use trunkline_core::{h1, h2};
 
 /// What a client was built with.
 #[derive(Debug)]
@@ -63,6 +67,8 @@ impl Door {
 pub(super) struct Dispatch {
     pub(super) settings: Arc<Settings>,
     pub(super) recent_origins: RecentOrigins,
+    /// What the windows of all its connections borrow from.
+    lender: Lender,
     state: Mutex<State>,
     /// Wakes the task that watches the pool's deadlines.
     alarm: Arc<Notify>,
@@ -95,7 +101,9 @@ struct Effects {
 impl Dispatch {
     pub(super) fn new(settings: Settings, pool: PoolConfig) -> Self {
         let machine_config = machine_config(&settings, pool.pipelining);
+        let lender = Lender::new(settings.config.windows.memory_budget);
         Self {
+            lender,
             settings: Arc::new(settings),
             recent_origins: RecentOrigins::default(),
             state: Mutex::new(State {
@@ -225,8 +233,16 @@ impl Dispatch {
         self.settings.config.limits.concurrent_streams_max
     }
 
-    pub(super) fn machine_config(&self) -> Arc<Config> {
-        Arc::clone(&self.lock().machine_config)
+    /// The machine of a new connection.
+    pub(super) fn machine(&self, multiplexing: Multiplexing, now: Instant) -> Machine {
+        let config = Arc::clone(&self.lock().machine_config);
+        match multiplexing {
+            Multiplexing::No => Machine::H1(h1::Conn::new(Side::Client, config, now)),
+            Multiplexing::Yes => {
+                let conn = h2::Conn::new(Side::Client, config, now);
+                Machine::H2(conn.borrowing_from(&self.lender))
+            }
+        }
     }
 
     pub(super) fn stats(&self) -> Vec<OriginStats> {

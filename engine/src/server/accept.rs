@@ -20,6 +20,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
+use trunkline_core::credit::Lender;
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::{h1, h2};
@@ -34,6 +35,8 @@ pub(super) struct Ground<S> {
     pub(super) tls: Option<Tls>,
     pub(super) config: Arc<Config>,
     pub(super) counters: Arc<Counters>,
+    /// What the windows of all connections of the server borrow from.
+    pub(super) lender: Arc<Lender>,
     pub(super) date: bool,
 }
 
@@ -92,7 +95,8 @@ where
 fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
     let config = Arc::clone(&ground.config);
     if http2 {
-        Machine::H2(h2::Conn::new(Side::Server, config, now))
+        let conn = h2::Conn::new(Side::Server, config, now);
+        Machine::H2(conn.borrowing_from(&ground.lender))
     } else {
         Machine::H1(h1::Conn::new(Side::Server, config, now))
     }
