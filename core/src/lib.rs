@@ -18,6 +18,7 @@ pub mod credit;
 pub mod error;
 pub mod h1;
 pub mod h2;
+pub mod h3;
 pub mod hpack;
 pub mod http;
 pub mod limits;

@@ -1,0 +1,101 @@
+//! What the machine asks of the transport, in order. Carry out each before the next is asked for.
+
+use crate::error::H3Code;
+use crate::http::StreamId;
+use bytes::Bytes;
+
+/// What a unidirectional stream of ours is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UniKind {
+    /// RFC 9114 section 6.2.1.
+    Control,
+    /// RFC 9204 section 4.2.
+    QpackEncoder,
+    /// RFC 9204 section 4.2.
+    QpackDecoder,
+}
+
+/// One order to the transport. An order about a stream that the transport has forgotten (the peer
+/// stopped or reset it meanwhile) is carried out by doing nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Open the next unidirectional stream. QUIC counts ids, so it must be `stream` that the
+    /// transport gets (RFC 9000 section 2.1). The stream type is part of what is written to it.
+    /// A peer that grants fewer than three is refused (RFC 9114 section 6.2): answer with
+    /// `handle_close`.
+    OpenUni {
+        /// Its id.
+        stream: StreamId,
+        /// For metrics; the bytes say it too.
+        kind: UniKind,
+    },
+    /// Client: open the next bidirectional stream; it must be `stream` that the transport gets.
+    /// Never asked for beyond what `handle_streams_available` told.
+    OpenBidi {
+        /// Its id.
+        stream: StreamId,
+    },
+    /// Write both pieces in order (either may be empty), then finish the sending side if `fin`.
+    /// What the transport does not take goes back at once with
+    /// [`handle_stream_blocked`](super::Conn::handle_stream_blocked); the machine then asks for
+    /// nothing more on this stream before `handle_stream_room`.
+    Write {
+        /// Where.
+        stream: StreamId,
+        /// Frame headers, heads and small bodies in the first, a large body by reference in the
+        /// second.
+        pieces: [Bytes; 2],
+        /// Nothing follows.
+        fin: bool,
+    },
+    /// RESET_STREAM: our sending side ends, what was written may be lost.
+    Reset {
+        /// Which.
+        stream: StreamId,
+        /// Why.
+        code: H3Code,
+    },
+    /// STOP_SENDING, and forget what was received and not read: the peer's sending side ends.
+    StopSending {
+        /// Which.
+        stream: StreamId,
+        /// Why.
+        code: H3Code,
+    },
+    /// [`read_room`](super::Conn::read_room) was 0 and is not any more: read what the transport
+    /// holds for this stream. A transport that gives flow-control credit for what is read needs
+    /// no other sign that bytes were consumed.
+    Read {
+        /// Which.
+        stream: StreamId,
+    },
+    /// The order of sending among streams (RFC 9218): higher first, equals take turns. A stream
+    /// without it has 0.
+    SetPriority {
+        /// Which.
+        stream: StreamId,
+        /// From -2^30 to 2^30.
+        order: i32,
+    },
+    /// Server: the peer may have opened so many request streams since the start (MAX_STREAMS,
+    /// RFC 9000 section 19.11). Nothing to do for a transport that counts itself, as quinn-proto
+    /// does: see `stream_credit`.
+    GrantStreams {
+        /// Counted from the start; never falls.
+        limit: u64,
+    },
+    /// Send one datagram (RFC 9297 section 2.1). It may be dropped.
+    Datagram {
+        /// Quarter stream id and payload.
+        bytes: Bytes,
+    },
+    /// CONNECTION_CLOSE of the application. The last action. When the code is
+    /// [`H3Code::NO_ERROR`] everything written was acknowledged before, as far as the machine was
+    /// told by `handle_finished`.
+    Close {
+        /// Why.
+        code: H3Code,
+        /// The same in words, for the peer's log.
+        reason: &'static str,
+    },
+}
