@@ -48,7 +48,7 @@ pub(crate) struct Run {
 /// Measures, prints the tables and writes them to `bench/out/`.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     install_packages();
-    let subjects = chosen(&options.only)?;
+    let mut subjects = chosen(&options.only)?;
     let mut run = Run {
         figures: Figures::default(),
         absent: BTreeSet::new(),
@@ -57,6 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         && let Err(why) = install_bun()
     {
         run.say(&format!("Bun is not measured: {why}"));
+        subjects.retain(|subject| *subject != Subject::Bun);
     }
     let cores = machine::cores();
     if cores.len() < 2 {

@@ -53,7 +53,7 @@ pub fn nginx(
         "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nerror_log stderr warn;\n\
          events {{ worker_connections {CONNECTIONS_MAX}; }}\n\
          http {{\n{temporary}{settings}\n\
-         access_log off;\n  sendfile on;\n  tcp_nopush on;\n  default_type text/plain;\n\
+         access_log off;\n  default_type text/plain;\n\
          keepalive_timeout 600s;\n  http2_max_concurrent_streams 1000;\n\
          server {{\n    listen 127.0.0.1:{h1};\n    listen 127.0.0.1:{h2c} http2;\n\
          listen 127.0.0.1:{tls} ssl http2;\n    ssl_certificate {chain};\n\
