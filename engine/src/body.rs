@@ -405,3 +405,7 @@ where
         self.0.size_hint()
     }
 }
+
+#[cfg(test)]
+#[path = "body_test.rs"]
+mod body_test;

@@ -153,3 +153,7 @@ impl Wake for SlotWaker {
         self.signals.ready(self.slot);
     }
 }
+
+#[cfg(test)]
+#[path = "signals_test.rs"]
+mod signals_test;

@@ -366,3 +366,7 @@ fn poll_socket_read<'a, S: AsyncRead + Unpin>(
     let filled = read.filled().len();
     Poll::Ready(Ok(&buffer[..filled]))
 }
+
+#[cfg(test)]
+#[path = "transport_test.rs"]
+mod transport_test;

@@ -1,0 +1,85 @@
+use super::*;
+use crate::driver::signals::Notes;
+use http_body_util::BodyExt;
+
+fn taken(signals: &Signals) -> Vec<(StreamId, usize)> {
+    let mut notes = Notes::default();
+    signals.begin_turn(&mut notes);
+    notes.taken
+}
+
+#[tokio::test]
+async fn what_the_reader_takes_is_told_to_the_connection() {
+    let signals = Arc::default();
+    let (inlet, mut body) = Body::incoming(&signals, StreamId(1), Some(5));
+    assert!(inlet.push(Bytes::from_static(b"hello"), true));
+    assert_eq!(taken(&signals), [], "nothing before it is read");
+    assert_eq!(http_body::Body::size_hint(&body).exact(), Some(5));
+    let data = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert_eq!(data, "hello");
+    assert_eq!(taken(&signals), [(StreamId(1), 5)]);
+    assert!(http_body::Body::is_end_stream(&body));
+}
+
+#[tokio::test]
+async fn a_dropped_body_gives_back_what_it_held_and_refuses_more() {
+    let signals = Arc::default();
+    let (inlet, body) = Body::incoming(&signals, StreamId(1), None);
+    assert!(inlet.push(Bytes::from_static(b"hello"), false));
+    drop(body);
+    assert_eq!(taken(&signals), [(StreamId(1), 5)]);
+    assert!(!inlet.push(Bytes::from_static(b"more"), false));
+}
+
+#[tokio::test]
+async fn an_inlet_dropped_before_the_end_is_an_error_behind_the_bytes() {
+    let signals = Arc::default();
+    let (inlet, mut body) = Body::incoming(&signals, StreamId(1), None);
+    assert!(inlet.push(Bytes::from_static(b"part"), false));
+    drop(inlet);
+    assert!(body.frame().await.unwrap().is_ok());
+    let error = body.frame().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
+
+#[tokio::test]
+async fn a_sender_dropped_before_finish_is_an_error_too() {
+    let (mut sender, body) = Body::channel();
+    sender.send("part").await.unwrap();
+    drop(sender);
+    assert!(body.collect().await.is_err());
+}
+
+#[tokio::test]
+async fn a_finished_body_has_its_bytes_and_trailers() {
+    let (mut sender, body) = Body::channel();
+    sender.send("one").await.unwrap();
+    sender.send("two").await.unwrap();
+    let mut trailers = HeaderMap::new();
+    trailers.insert("x", http::HeaderValue::from_static("y"));
+    sender.finish_with(trailers);
+    let collected = body.collect().await.unwrap();
+    assert_eq!(collected.trailers().unwrap()["x"], "y");
+    assert_eq!(collected.to_bytes(), "onetwo");
+}
+
+#[tokio::test]
+async fn a_sender_far_ahead_waits_for_the_reader() {
+    let (mut sender, mut body) = Body::channel();
+    sender.send(vec![0; CHANNEL_BYTES_MAX]).await.unwrap();
+    let mut second = Box::pin(sender.send("more"));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(second.as_mut().poll(&mut cx).is_pending());
+    body.frame().await.unwrap().unwrap();
+    assert!(second.as_mut().poll(&mut cx).is_ready());
+}
+
+#[test]
+fn an_empty_body_is_at_its_end_and_a_whole_one_knows_its_size() {
+    assert!(http_body::Body::is_end_stream(&Body::empty()));
+    assert!(http_body::Body::is_end_stream(&Body::full("")));
+    assert_eq!(
+        http_body::Body::size_hint(&Body::full("abc")).exact(),
+        Some(3)
+    );
+}

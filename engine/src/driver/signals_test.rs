@@ -1,0 +1,60 @@
+use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Count(AtomicUsize);
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn asleep() -> (Arc<Signals>, Arc<Count>) {
+    let signals = Arc::new(Signals::default());
+    let count = Arc::new(Count(AtomicUsize::new(0)));
+    signals.begin_turn(&mut Notes::default());
+    assert!(signals.end_turn(&Waker::from(Arc::clone(&count))));
+    (signals, count)
+}
+
+#[test]
+fn a_note_wakes_a_sleeping_owner_once() {
+    let (signals, count) = asleep();
+    signals.ready(3);
+    signals.taken(StreamId(1), 10);
+    assert_eq!(count.0.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_note_during_the_turn_wakes_nobody_but_is_seen_before_sleep() {
+    let (signals, count) = asleep();
+    let mut notes = Notes::default();
+    signals.begin_turn(&mut notes);
+    signals.ready(3);
+    assert_eq!(count.0.load(Ordering::Relaxed), 0);
+    assert!(!signals.end_turn(Waker::noop()), "there is something to do");
+    notes.clear();
+    signals.begin_turn(&mut notes);
+    assert_eq!(notes.ready, [3]);
+    assert!(signals.end_turn(Waker::noop()));
+}
+
+#[test]
+fn bytes_taken_of_one_stream_add_up() {
+    let (signals, _) = asleep();
+    for (stream, bytes) in [(1, 10), (1, 5), (3, 2), (1, 0)] {
+        signals.taken(StreamId(stream), bytes);
+    }
+    let mut notes = Notes::default();
+    signals.begin_turn(&mut notes);
+    assert_eq!(notes.taken, [(StreamId(1), 15), (StreamId(3), 2)]);
+}
+
+#[test]
+fn an_abort_is_not_softened_by_a_later_drain() {
+    let (signals, _) = asleep();
+    signals.stop(Stop::Abort);
+    signals.stop(Stop::Drain);
+    let mut notes = Notes::default();
+    signals.begin_turn(&mut notes);
+    assert_eq!(notes.stop, Some(Stop::Abort));
+}

@@ -1,0 +1,250 @@
+//! A transport of each side joined by a pipe in memory.
+
+use super::*;
+use crate::tls::Tls as TlsSettings;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
+use std::future::poll_fn;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+
+/// A socket that counts writes and hides what is behind it.
+struct Counted {
+    socket: DuplexStream,
+    writes: Arc<std::sync::Mutex<Vec<usize>>>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored_counted(cx, &[IoSlice::new(bytes)])
+    }
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored_counted(cx, slices)
+    }
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}
+
+impl Counted {
+    fn poll_write_vectored_counted(
+        &mut self,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        // A pipe takes one slice at a time; a socket takes all.
+        let bytes: Vec<u8> = slices
+            .iter()
+            .flat_map(|slice| slice.iter().copied())
+            .collect();
+        let written = ready!(Pin::new(&mut self.socket).poll_write(cx, &bytes))?;
+        self.writes.lock().unwrap().push(written);
+        Poll::Ready(Ok(written))
+    }
+}
+
+struct Pair {
+    server: Transport<Counted>,
+    client: Transport<DuplexStream>,
+    writes: Arc<std::sync::Mutex<Vec<usize>>>,
+}
+
+fn tls_pair(pipe_bytes: usize) -> Pair {
+    let (settings, root) = TlsSettings::self_signed_with_root(&["localhost"]).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(root).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let name = ServerName::try_from("localhost").unwrap();
+    let client = ClientConnection::new(Arc::new(config), name).unwrap();
+    let server = ServerConnection::new(Arc::clone(settings.config())).unwrap();
+    let (near, far) = tokio::io::duplex(pipe_bytes);
+    let writes = Arc::default();
+    let counted = Counted {
+        socket: near,
+        writes: Arc::clone(&writes),
+    };
+    Pair {
+        server: Transport::tls(counted, server.into()),
+        client: Transport::tls(far, client.into()),
+        writes,
+    }
+}
+
+async fn shake_hands(pair: &mut Pair) {
+    let Pair { server, client, .. } = pair;
+    let mut nothing = Outbox::new();
+    let server_side = async {
+        poll_fn(|cx| server.poll_handshake(cx)).await.unwrap();
+        poll_fn(|cx| server.poll_write(cx, &mut Outbox::new(), Instant::now()))
+            .await
+            .unwrap();
+    };
+    let client_side = async {
+        poll_fn(|cx| client.poll_handshake(cx)).await.unwrap();
+        poll_fn(|cx| client.poll_write(cx, &mut nothing, Instant::now()))
+            .await
+            .unwrap();
+    };
+    tokio::join!(server_side, client_side);
+}
+
+async fn read_some<S: AsyncRead + AsyncWrite + Unpin>(
+    transport: &mut Transport<S>,
+    heard: &mut Vec<u8>,
+) -> bool {
+    let mut buffer = vec![0; 4096];
+    poll_fn(|cx| transport.poll_read(cx, &mut buffer, &mut |bytes| heard.extend_from_slice(bytes)))
+        .await
+        .unwrap()
+}
+
+fn outbox(bytes: &[u8]) -> Outbox {
+    let mut outbox = Outbox::new();
+    outbox.buffer().extend_from_slice(bytes);
+    outbox
+}
+
+#[tokio::test]
+async fn alpn_tells_both_sides_the_version() {
+    let mut pair = tls_pair(1 << 20);
+    shake_hands(&mut pair).await;
+    assert_eq!(pair.server.alpn(), Some(&b"h2"[..]));
+    assert_eq!(pair.client.alpn(), Some(&b"h2"[..]));
+}
+
+#[tokio::test]
+async fn a_cold_connection_sends_small_records_and_a_warm_one_full_ones() {
+    let mut pair = tls_pair(4 << 20);
+    shake_hands(&mut pair).await;
+    let now = Instant::now();
+    let payload = vec![7; COLD_BYTES];
+    let mut records = Vec::new();
+    for _ in 0..2 {
+        pair.writes.lock().unwrap().clear();
+        let mut outbox = outbox(&payload);
+        poll_fn(|cx| pair.server.poll_write(cx, &mut outbox, now))
+            .await
+            .unwrap();
+        assert!(outbox.is_empty());
+        records.push(pair.writes.lock().unwrap().iter().sum::<usize>() - payload.len());
+    }
+    // TLS 1.3: 22 bytes around each record.
+    assert_eq!(records[0], payload.len().div_ceil(SMALL_RECORD_BYTES) * 22);
+    assert_eq!(records[1], payload.len().div_ceil(16 * 1024) * 22);
+    let mut heard = Vec::new();
+    while heard.len() < 2 * payload.len() {
+        assert!(read_some(&mut pair.client, &mut heard).await);
+    }
+    assert!(heard.iter().all(|byte| *byte == 7));
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_cold_again() {
+    let mut pair = tls_pair(4 << 20);
+    shake_hands(&mut pair).await;
+    let now = Instant::now();
+    for (at, size, per_record) in [
+        (now, COLD_BYTES, SMALL_RECORD_BYTES),
+        (now + COLD_AFTER, 8000, 16 * 1024),
+        (now + 3 * COLD_AFTER, 8000, SMALL_RECORD_BYTES),
+    ] {
+        pair.writes.lock().unwrap().clear();
+        let mut outbox = outbox(&vec![0; size]);
+        poll_fn(|cx| pair.server.poll_write(cx, &mut outbox, at))
+            .await
+            .unwrap();
+        let around = pair.writes.lock().unwrap().iter().sum::<usize>() - size;
+        assert_eq!(around, size.div_ceil(per_record) * 22);
+    }
+}
+
+#[tokio::test]
+async fn what_is_gathered_goes_out_in_one_write() {
+    let mut pair = tls_pair(4 << 20);
+    shake_hands(&mut pair).await;
+    pair.writes.lock().unwrap().clear();
+    let now = Instant::now();
+    assert!(pair.server.gather(&mut outbox(b"one "), now).unwrap());
+    assert!(pair.server.gather(&mut outbox(b"two"), now).unwrap());
+    assert!(!pair.server.is_flushed());
+    poll_fn(|cx| pair.server.poll_write(cx, &mut Outbox::new(), now))
+        .await
+        .unwrap();
+    assert_eq!(pair.writes.lock().unwrap().len(), 1);
+    let mut heard = Vec::new();
+    while heard.len() < 7 {
+        assert!(read_some(&mut pair.client, &mut heard).await);
+    }
+    assert_eq!(heard, b"one two");
+}
+
+#[tokio::test]
+async fn close_notify_ends_the_peers_reading() {
+    let mut pair = tls_pair(1 << 20);
+    shake_hands(&mut pair).await;
+    poll_fn(|cx| pair.server.poll_shutdown(cx)).await.unwrap();
+    let mut heard = Vec::new();
+    while read_some(&mut pair.client, &mut heard).await {}
+    assert_eq!(heard, b"");
+}
+
+#[tokio::test]
+async fn bytes_that_are_not_tls_are_answered_with_an_alert() {
+    let (settings, _) = TlsSettings::self_signed_with_root(&["localhost"]).unwrap();
+    let server = ServerConnection::new(Arc::clone(settings.config())).unwrap();
+    let (near, mut far) = tokio::io::duplex(4096);
+    let mut server = Transport::tls(near, server.into());
+    far.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let failed = poll_fn(|cx| server.poll_handshake(cx)).await;
+    assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::InvalidData);
+    let mut record = [0; 7];
+    far.read_exact(&mut record).await.unwrap();
+    assert_eq!(record[0], 21, "an alert record");
+}
+
+#[tokio::test]
+async fn cleartext_passes_through_a_pipe_of_one_byte() {
+    let (near, far) = tokio::io::duplex(1);
+    let (mut near, mut far) = (Transport::plain(near), Transport::plain(far));
+    let mut outbox = outbox(b"hello");
+    let mut heard = Vec::new();
+    let writing = poll_fn(|cx| near.poll_write(cx, &mut outbox, Instant::now()));
+    let reading = async {
+        while heard.len() < 5 {
+            assert!(read_some(&mut far, &mut heard).await);
+        }
+    };
+    let (written, ()) = tokio::join!(writing, reading);
+    written.unwrap();
+    assert_eq!(heard, b"hello");
+}

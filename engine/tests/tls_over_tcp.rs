@@ -1,0 +1,103 @@
+//! A server under TLS over real sockets: versions by ALPN, and what is wrong with certificates.
+
+#[path = "support/peer.rs"]
+mod support;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+use support::service;
+use trunkline::{Body, Running, Server, Tls};
+
+struct Secure {
+    running: Running,
+    roots: RootCertStore,
+}
+
+fn secure_hello() -> Secure {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(root).unwrap();
+    let running = Server::bind("127.0.0.1:0")
+        .tls(tls)
+        .serve(service(async |_| http::Response::new(Body::full("hi"))))
+        .unwrap();
+    Secure { running, roots }
+}
+
+impl Secure {
+    fn connect(&self, alpn: &[&str]) -> StreamOwned<ClientConnection, TcpStream> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(self.roots.clone())
+            .with_no_client_auth();
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let socket = TcpStream::connect(self.running.local_addr()).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        StreamOwned::new(connection, socket)
+    }
+}
+
+#[test]
+fn a_client_that_offers_http_1_1_alone_gets_it() {
+    let secure = secure_hello();
+    for alpn in [&["http/1.1"][..], &[]] {
+        let mut peer = secure.connect(alpn);
+        peer.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        peer.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nhi"), "{answer}");
+    }
+    assert_eq!(secure.running.metrics().requests_h1, 2);
+}
+
+#[test]
+fn a_client_that_offers_both_gets_http_2() {
+    let secure = secure_hello();
+    let mut peer = secure.connect(&["http/1.1", "h2"]);
+    peer.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .unwrap();
+    let mut frame = [0; 9];
+    peer.read_exact(&mut frame).unwrap();
+    assert_eq!(frame[3], 4, "SETTINGS come first");
+    assert_eq!(peer.conn.alpn_protocol(), Some(&b"h2"[..]));
+}
+
+#[test]
+fn a_peer_that_speaks_no_tls_is_counted_and_the_next_one_served() {
+    let secure = secure_hello();
+    let mut plain = support::Peer::connect(secure.running.local_addr());
+    plain.says("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    plain.hears_to_the_end();
+    let mut peer = secure.connect(&[]);
+    peer.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    peer.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with("hi"), "{answer}");
+    assert_eq!(secure.running.metrics().handshakes_failed, 1);
+}
+
+#[test]
+fn a_missing_certificate_file_is_named() {
+    let error = Tls::from_pem_files("/nowhere/cert.pem", "/nowhere/key.pem").unwrap_err();
+    assert!(error.to_string().contains("/nowhere/cert.pem"), "{error}");
+}
+
+#[test]
+fn a_file_without_a_certificate_is_named_with_what_is_missing() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let error = Tls::from_pem_files(manifest, manifest).unwrap_err();
+    assert!(error.to_string().contains("CERTIFICATE"), "{error}");
+}
