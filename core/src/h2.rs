@@ -1,8 +1,6 @@
 //! HTTP/2 (RFC 9113): the machine of one connection, client or server.
 
-pub mod abuse;
 pub mod conn;
-mod conn_body;
 mod conn_close;
 mod conn_flow;
 mod conn_goaway;
@@ -14,7 +12,6 @@ mod conn_send;
 mod conn_settings;
 mod conn_timers;
 pub mod frame;
-pub mod schedule;
 pub mod settings;
 mod stream;
 pub mod stream_state;

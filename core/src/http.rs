@@ -2,11 +2,13 @@
 //! facts and commands that every machine shares.
 
 pub mod body_length;
+pub(crate) mod body_slab;
 pub mod event;
 pub mod field;
 pub mod head;
 pub mod idempotence;
 pub mod priority;
+pub mod schedule;
 mod structured;
 pub(crate) mod syntax;
 

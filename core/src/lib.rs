@@ -8,10 +8,12 @@
 //! `poll_write`, `poll_event`, `next_deadline`; its commands are bare verbs (`open`, `respond`,
 //! `send_body`, `reset`, `shut_down`).
 //!
-//! Imports go down only: `pool` over `h1 | h2` (which never import each other) over
-//! `hpack | qpack` over `compress` over `http` over the leaves `budget, credit, error, limits, time, wire`.
+//! Imports go down only: `pool` over `h1 | h2 | h3` (which never import each other) over
+//! `hpack | qpack` over `compress` over `http` over the leaves `abuse, budget, credit, error,
+//! limits, time, wire`.
 #![forbid(unsafe_code)]
 
+pub mod abuse;
 pub mod budget;
 mod compress;
 pub mod credit;

@@ -2,26 +2,26 @@
 //!
 //! This file holds the state and the questions; each concern has a file of its own beside it:
 //! `conn_recv` cuts frames, `conn_head` takes header blocks, `conn_flow` keeps the windows,
-//! `conn_body` gathers DATA, `conn_send` writes, `conn_settings`, `conn_ping`, `conn_goaway` and
+//! `conn_send` writes, `conn_settings`, `conn_ping`, `conn_goaway` and
 //! `conn_timers` do what they say, `conn_close` ends streams and the connection.
 //!
 //! Invariants: a closed stream is not in `streams`; a stream is in the scheduler exactly while it
 //! has bytes to send and its own window allows one; after [`Event::Closed`] nothing happens.
 
-use super::abuse::{Abuse, Verdict};
-use super::conn_body::BodySlab;
 use super::conn_goaway::Draining;
 use super::conn_recv::{PREFACE, Reader};
-use super::schedule::Schedule;
 use super::settings::{Settings, initial_window};
 use super::stream::{Awaits, Incoming, Method, SendQueue, Sends, Stream};
 use super::stream_state::State;
 use super::streams::Streams;
+use crate::abuse::{Abuse, Verdict};
 use crate::credit::{Credit, Lender, Quota};
 use crate::error::{Closed, H2Code, Violation};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::body_length::Expected;
+use crate::http::body_slab::BodySlab;
 use crate::http::priority::Priority;
+use crate::http::schedule::Schedule;
 use crate::http::{Event, Fields, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::time::TimerTable;

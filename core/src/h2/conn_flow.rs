@@ -72,7 +72,8 @@ impl Conn {
             return false;
         }
         self.counts.body_bytes_received += u64::from(len);
-        self.body.push(id, body, &mut self.events);
+        self.body
+            .push(StreamId(u64::from(id)), body, &mut self.events);
         true
     }
 
@@ -87,7 +88,7 @@ impl Conn {
             }
             return;
         }
-        self.body.end(id, &mut self.events);
+        self.body.end(StreamId(u64::from(id)), &mut self.events);
         self.peer_ended(now, id, Input::RecvData { end: true });
     }
 

@@ -13,6 +13,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("wire", &[]),
     ("limits", &["budget"]),
+    ("abuse", &["budget", "error", "limits"]),
     (
         "http",
         &["budget", "credit", "error", "limits", "time", "wire"],
@@ -40,13 +41,13 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "h2",
         &[
-            "budget", "credit", "error", "limits", "time", "wire", "http", "hpack",
+            "abuse", "budget", "credit", "error", "limits", "time", "wire", "http", "hpack",
         ],
     ),
     (
         "h3",
         &[
-            "budget", "credit", "error", "limits", "time", "wire", "http", "qpack",
+            "abuse", "budget", "credit", "error", "limits", "time", "wire", "http", "qpack",
         ],
     ),
     // The pool sees capacity and heads, never a version.

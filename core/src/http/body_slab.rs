@@ -2,7 +2,7 @@
 //! frames (RUSTSEC-2026-0258), and so that the read buffer is never pinned. Pieces of one stream
 //! that come in one read become one event.
 
-use crate::http::{Event, StreamId};
+use super::{Event, StreamId};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
@@ -15,15 +15,15 @@ const BULK_FRAME_BYTES_MIN: usize = 8 * 1024;
 
 /// The slab that is being filled, and whose bytes stand in it.
 #[derive(Debug, Default)]
-pub(super) struct BodySlab {
+pub(crate) struct BodySlab {
     slab: BytesMut,
     /// The stream of the bytes in `slab`, which no event tells of yet.
-    open: Option<u32>,
+    open: Option<StreamId>,
 }
 
 impl BodySlab {
     /// Appends body bytes of `stream`.
-    pub(super) fn push(&mut self, stream: u32, body: &[u8], events: &mut VecDeque<Event>) {
+    pub(crate) fn push(&mut self, stream: StreamId, body: &[u8], events: &mut VecDeque<Event>) {
         if self.open != Some(stream) {
             self.close(events);
         }
@@ -37,13 +37,13 @@ impl BodySlab {
         self.open = Some(stream);
     }
     /// Makes an event of the bytes that have none.
-    pub(super) fn close(&mut self, events: &mut VecDeque<Event>) {
+    pub(crate) fn close(&mut self, events: &mut VecDeque<Event>) {
         if let Some(stream) = self.open.take() {
             events.push_back(received(stream, self.slab.split().freeze(), false));
         }
     }
     /// The body of `stream` is complete.
-    pub(super) fn end(&mut self, stream: u32, events: &mut VecDeque<Event>) {
+    pub(crate) fn end(&mut self, stream: StreamId, events: &mut VecDeque<Event>) {
         if self.open != Some(stream) {
             self.close(events);
         }
@@ -54,17 +54,13 @@ impl BodySlab {
         events.push_back(received(stream, data, true));
     }
     /// Gives the memory back.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if self.open.is_none() {
             self.slab = BytesMut::new();
         }
     }
 }
 
-fn received(stream: u32, data: Bytes, end: bool) -> Event {
-    Event::BodyReceived {
-        stream: StreamId(u64::from(stream)),
-        data,
-        end,
-    }
+fn received(stream: StreamId, data: Bytes, end: bool) -> Event {
+    Event::BodyReceived { stream, data, end }
 }

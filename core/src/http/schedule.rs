@@ -3,13 +3,13 @@
 //! one for one turn. So small streams that arrived behind large incremental ones are not starved,
 //! nor the other way round.
 //!
-//! Streams are known by their key in [`Streams`](super::streams::Streams). Every operation is
+//! Streams are known by the key of their slab: small and dense. Every operation is
 //! O(1): one doubly linked list per urgency through an array of links indexed by key, and a bit
 //! per urgency that has a stream. The array grows to the highest key and stays.
 //!
 //! Invariant: a bit of `waiting` is set exactly if the list of its urgency has a stream.
 
-use crate::http::priority::{Priority, URGENCY_MAX};
+use super::priority::{Priority, URGENCY_MAX};
 
 #[cfg(test)]
 #[path = "schedule_test.rs"]
