@@ -96,15 +96,6 @@ impl Error {
     pub(crate) fn cancelled(text: impl Into<String>) -> Self {
         Self::new(ErrorKind::Cancelled, Origin::Us, Retry::Safe).with_text(text)
     }
-    /// A failure of the transport under exchanges that may have been processed.
-    pub(crate) fn transport(source: io::Error) -> Self {
-        Self::new(
-            ErrorKind::TransportClosed,
-            Origin::Network,
-            Retry::OnlyIfIdempotent,
-        )
-        .with_source(source)
-    }
     /// A TLS failure.
     pub(crate) fn tls(source: rustls::Error) -> Self {
         Self::new(ErrorKind::Tls, Origin::Peer, Retry::Safe).with_source(source)

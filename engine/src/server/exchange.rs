@@ -297,6 +297,10 @@ impl<S: HttpService> Exchanges<S> {
     }
 }
 
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives for one match, and a box would cost every request"
+)]
 enum Called<F> {
     Running(F),
     NotReady(Request<Body>),
