@@ -1,7 +1,7 @@
 //! What can go wrong, for people and for programs: the kind, whose fault it is, and whether the
 //! request may be sent again. `Display` prints one level; the cause is `source()`.
 
-use std::{error, fmt, io};
+use std::{error, fmt};
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
 use trunkline_core::http::{Reset, ResetBy};
 use trunkline_core::pool::WaitReason;
