@@ -1,4 +1,5 @@
 //! A server over real sockets, spoken to in plain bytes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/peer.rs"]
 mod support;

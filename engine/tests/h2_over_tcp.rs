@@ -1,4 +1,5 @@
 //! HTTP/2 on the same port, spoken to in frames.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/frame_client.rs"]
 mod frames;

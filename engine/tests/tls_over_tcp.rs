@@ -1,4 +1,5 @@
 //! A server under TLS over real sockets: versions by ALPN, and what is wrong with certificates.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/peer.rs"]
 mod support;

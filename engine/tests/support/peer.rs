@@ -1,4 +1,5 @@
 //! A scripted peer over a blocking socket, and services made from closures.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use http::{Request, Response};
