@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-server fuzz docs
+.PHONY: demo test ready tidy conform bench bench-server windows-real fuzz docs
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -9,5 +9,6 @@ tidy: ; @$(XTASK) tidy
 conform: ; @$(XTASK) conform
 bench: ; @$(XTASK) bench
 bench-server: ; @$(XTASK) bench server
+windows-real: ; @$(XTASK) bench windows-real
 fuzz: ; @$(XTASK) fuzz
 docs: ; @$(XTASK) docs

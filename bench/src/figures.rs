@@ -34,6 +34,16 @@ pub(crate) enum Metric {
     Writes,
     Resident,
     IdleMemory,
+    Throughput,
+    ShareOfBound,
+    ShareOfH1,
+    Sockets,
+    Handshakes,
+    Refused,
+    Twice,
+    Answered,
+    Failed,
+    LastSettled,
 }
 
 impl Metric {
@@ -45,13 +55,33 @@ impl Metric {
             Self::Writes => "write calls per response",
             Self::Resident => "resident memory under load",
             Self::IdleMemory => "resident memory per idle connection",
+            Self::Throughput => "throughput",
+            Self::ShareOfBound => "share of the simulated bound",
+            Self::ShareOfH1 => "share of h1",
+            Self::Sockets => "sockets",
+            Self::Handshakes => "handshakes",
+            Self::Refused => "streams refused",
+            Self::Twice => "requests delivered twice",
+            Self::Answered => "requests answered",
+            Self::Failed => "requests failed",
+            Self::LastSettled => "time to the last request",
         }
     }
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Self::ServerCpu | Self::LoadCpu => "us",
             Self::Rate => "1/s",
-            Self::Writes => "1",
+            Self::Throughput => "MB/s",
+            Self::LastSettled => "s",
+            Self::Writes
+            | Self::ShareOfBound
+            | Self::ShareOfH1
+            | Self::Sockets
+            | Self::Handshakes
+            | Self::Refused
+            | Self::Twice
+            | Self::Answered
+            | Self::Failed => "1",
             Self::Resident => "MiB",
             Self::IdleMemory => "KiB",
         }
@@ -59,10 +89,17 @@ impl Metric {
     /// Digits behind the point.
     pub(crate) fn digits(self) -> usize {
         match self {
-            Self::ServerCpu | Self::LoadCpu => 2,
-            Self::Rate => 0,
+            Self::ServerCpu | Self::LoadCpu | Self::ShareOfBound | Self::ShareOfH1 => 2,
+            Self::Rate
+            | Self::Sockets
+            | Self::Handshakes
+            | Self::Refused
+            | Self::Twice
+            | Self::Answered
+            | Self::Failed => 0,
+            Self::LastSettled => 3,
             Self::Writes => 4,
-            Self::Resident | Self::IdleMemory => 1,
+            Self::Resident | Self::IdleMemory | Self::Throughput => 1,
         }
     }
 }

@@ -11,6 +11,8 @@ mod scenario;
 mod server;
 mod subject;
 mod usage;
+#[cfg(target_os = "linux")]
+mod windows_real;
 mod writes;
 
 use clap::{Parser, Subcommand};
@@ -28,11 +30,18 @@ struct Arguments {
 enum Command {
     /// Servers: CPU and write calls per request, memory per idle connection.
     Server(server::Options),
+    /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
+    #[cfg(target_os = "linux")]
+    WindowsReal(windows_real::Options),
 }
 
 fn main() -> ExitCode {
-    let Command::Server(options) = Arguments::parse().command;
-    match server::run(&options) {
+    let done = match Arguments::parse().command {
+        Command::Server(options) => server::run(&options),
+        #[cfg(target_os = "linux")]
+        Command::WindowsReal(options) => windows_real::run(&options),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             eprintln!("trunkline-bench: {sentence}");

@@ -1,4 +1,4 @@
-//! CPU per request as horizontal bars, one group per scenario on the same core, as SVG.
+//! Figures as horizontal bars, one group per scenario, as SVG.
 
 use crate::figures::{Figure, Figures, Metric};
 use crate::scenario::{Placement, Scenario};
@@ -14,20 +14,33 @@ const TITLE_HEIGHT: f64 = 34.0;
 const OURS: &str = "#1f6feb";
 const PEERS: &str = "#8c959f";
 
-/// Server CPU per request. A group's longest bar fills the width; whiskers run from the smallest
-/// to the largest round.
+/// Server CPU per request, by scenario.
 pub(crate) fn server_cpu(figures: &Figures) -> String {
+    let places: Vec<String> = Scenario::ALL
+        .iter()
+        .map(|scenario| format!("{} {}", scenario.name(), Placement::SameCore.name()))
+        .collect();
+    bars(
+        figures,
+        Metric::ServerCpu,
+        "server CPU per request, us",
+        &places,
+    )
+}
+
+/// One metric as bars, a group per scenario. A group's longest bar fills the width; whiskers run
+/// from the smallest to the largest round.
+pub(crate) fn bars(figures: &Figures, metric: Metric, label: &str, places: &[String]) -> String {
     let mut body = String::new();
     let mut y = 10.0;
-    for scenario in Scenario::ALL {
-        let place = format!("{} {}", scenario.name(), Placement::SameCore.name());
+    for place in places {
         let bars: Vec<&Figure> = figures
             .all
             .iter()
-            .filter(|figure| figure.scenario == place && figure.metric == Metric::ServerCpu)
+            .filter(|figure| figure.scenario == *place && figure.metric == metric)
             .collect();
         if !bars.is_empty() {
-            group(&mut body, &place, &bars, &mut y);
+            group(&mut body, &format!("{place}: {label}"), &bars, &mut y);
         }
     }
     let height = y + 10.0;
@@ -47,7 +60,7 @@ fn group(body: &mut String, title: &str, bars: &[&Figure], y: &mut f64) {
     // Writing to a String does not fail.
     let _ = writeln!(
         body,
-        "<text x=\"10\" y=\"{}\" font-weight=\"bold\">{}: server CPU per request, us</text>",
+        "<text x=\"10\" y=\"{}\" font-weight=\"bold\">{}</text>",
         *y + 20.0,
         escaped(title)
     );

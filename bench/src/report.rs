@@ -185,7 +185,7 @@ fn goals_table(text: &mut String, figures: &Figures) {
 }
 
 /// Who has a figure there, in the order of measuring.
-fn subjects<'a>(figures: &'a Figures, scenario: &str) -> Vec<&'a str> {
+pub(crate) fn subjects<'a>(figures: &'a Figures, scenario: &str) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for figure in figures
         .all
@@ -199,14 +199,15 @@ fn subjects<'a>(figures: &'a Figures, scenario: &str) -> Vec<&'a str> {
     names
 }
 
-fn spread(spread: Option<Spread>, digits: usize) -> String {
+/// `median (min-max)`, or nothing.
+pub(crate) fn spread(spread: Option<Spread>, digits: usize) -> String {
     spread.map_or(String::new(), |Spread { median, min, max }| {
         format!("{median:.digits$} ({min:.digits$}-{max:.digits$})")
     })
 }
 
 /// A table with aligned columns; nothing without rows.
-fn table(text: &mut String, title: &str, head: &[&str], rows: &[Vec<String>]) {
+pub(crate) fn table(text: &mut String, title: &str, head: &[&str], rows: &[Vec<String>]) {
     if rows.is_empty() {
         return;
     }

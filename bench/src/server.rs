@@ -269,16 +269,20 @@ fn install_packages() {
 }
 
 fn write_out(run: &Run) -> Result<(), String> {
-    let folder = root().join("bench/out");
-    fs::create_dir_all(&folder)
-        .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
     let tables = report::tables(run);
     println!("{tables}");
-    let files = [
+    write_files(&[
         ("bench-server.csv", run.figures.csv()),
         ("bench-server.md", report::page(run, &tables)),
         ("bench-server.svg", plot::server_cpu(&run.figures)),
-    ];
+    ])
+}
+
+/// Writes files to `bench/out/` and says where they are.
+pub(crate) fn write_files(files: &[(&str, String)]) -> Result<(), String> {
+    let folder = root().join("bench/out");
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
     for (name, text) in files {
         let path = folder.join(name);
         fs::write(&path, text)

@@ -96,7 +96,7 @@ const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         manifest: "bench/Cargo.toml",
-        ours: &["trunkline", "trunkline-interop"],
+        ours: &["trunkline", "trunkline-interop", "trunkline-testkit"],
         foreign: None,
     },
     CrateRule {

@@ -1,0 +1,3 @@
+module trunkline-bench-client
+
+go 1.24
