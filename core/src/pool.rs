@@ -16,15 +16,20 @@
 //! origin never exceed its bound, draining connections aside; sockets never exceed `sockets_max`.
 
 mod capacity;
+mod config;
 mod connection;
 mod decide;
 mod gate;
+mod health;
 mod origin;
 mod origin_state;
 mod queue;
+mod retry;
+mod returns;
 mod slab;
 mod stats;
 mod turn;
+mod upkeep;
 
 #[cfg(test)]
 #[path = "pool/decide_test.rs"]
@@ -33,65 +38,47 @@ mod decide_test;
 #[path = "pool/gate_test.rs"]
 mod gate_test;
 #[cfg(test)]
+#[path = "pool/health_test.rs"]
+mod health_test;
+#[cfg(test)]
 #[path = "pool/pool_random_test.rs"]
 mod pool_random_test;
 #[cfg(test)]
 #[path = "pool/pool_test.rs"]
 mod pool_test;
+#[cfg(test)]
+#[path = "pool/retry_test.rs"]
+mod retry_test;
+#[cfg(test)]
+#[path = "pool/returns_test.rs"]
+mod returns_test;
+#[cfg(test)]
+#[path = "pool/upkeep_test.rs"]
+mod upkeep_test;
 
 pub use capacity::{Capacity, Standing};
+pub use config::{
+    CONNECTIONS_MAX, CONNECTIONS_MULTIPLEXED_MAX, ORIGINS_MAX, PoolConfig, SOCKETS_MAX, WAITING_MAX,
+};
 pub use decide::{Decision, OriginView, WaitReason, decide};
 pub use gate::{Gate, UNSETTLED_EXCHANGES};
+pub use health::{Checkup, Health, HealthTimes};
 pub use origin::{Multiplexing, Origin, Protocols, Scheme};
-pub use queue::Ticket;
-pub use stats::{OriginStats, Totals};
+pub use queue::{PriorityClass, Rank, Ticket};
+pub use retry::{
+    Cause, Loss, NoRetry, RETRIES_MAX, RETRY_BURST, RETRY_PAUSE, RETRY_PERCENT, Retry, RetryBudget,
+    RetryClass, classify,
+};
+pub use returns::Return;
+pub use stats::{OriginStats, Totals, Wait};
 
-use connection::Connection;
+use connection::{Connection, jitter_per_mille};
 use origin_state::{Bounds, OriginState};
-use queue::{End, Queue};
+use queue::{End, Entrance, Queue};
 use slab::{Key, Slab};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
-
-/// Connections to one origin while nothing says that they multiplex.
-pub const CONNECTIONS_MAX: u32 = 100;
-/// Connections to one origin that multiplexes.
-pub const CONNECTIONS_MULTIPLEXED_MAX: u32 = 16;
-/// Sockets of one client, attempts included: below the usual limit of 1024 file descriptors.
-pub const SOCKETS_MAX: u32 = 900;
-/// Requests that wait at one origin.
-pub const WAITING_MAX: u32 = 100_000;
-/// Origins remembered; the idle ones beyond it are forgotten.
-pub const ORIGINS_MAX: usize = 4096;
-
-/// What a user may set.
-#[derive(Clone, Debug)]
-pub struct PoolConfig {
-    /// Connections and attempts per origin. Default: [`CONNECTIONS_MAX`], or
-    /// [`CONNECTIONS_MULTIPLEXED_MAX`] where they multiplex.
-    pub connections_max: Option<u32>,
-    /// HTTP/1.1's exchanges in flight on one connection, default 1. No other setting moves it.
-    pub pipelining: u32,
-    /// See [`SOCKETS_MAX`].
-    pub sockets_max: u32,
-    /// See [`WAITING_MAX`].
-    pub waiting_max: u32,
-    /// A connection without an exchange is closed after this. Default 60 s.
-    pub idle_timeout: Option<Duration>,
-}
-
-impl Default for PoolConfig {
-    fn default() -> Self {
-        Self {
-            connections_max: None,
-            pipelining: 1,
-            sockets_max: SOCKETS_MAX,
-            waiting_max: WAITING_MAX,
-            idle_timeout: Some(Duration::from_secs(60)),
-        }
-    }
-}
 
 /// Names an origin of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +86,14 @@ pub struct OriginId(Key);
 /// Names a connection of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(Key);
+
+impl ConnectionId {
+    /// A number that no other connection of the pool ever has.
+    pub fn number(self) -> u64 {
+        self.0.number()
+    }
+}
+
 /// Names an attempt of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptId(Key);
@@ -141,6 +136,8 @@ pub enum Failure {
     AttemptFailed,
     /// It waited until its deadline, at the end for this.
     QueueTimeout(WaitReason),
+    /// The peer was connected and allowed no exchange.
+    NoExchanges,
     /// So many wait already.
     QueueFull(u32),
     /// The pool is shut down.
@@ -156,7 +153,9 @@ struct Attempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     BackOff(Key),
+    Probe(Key),
     Request(Ticket),
+    Return(Ticket),
 }
 
 /// All origins of one client. `R` is a request on its way through.
@@ -171,7 +170,8 @@ pub struct Pool<R> {
     actions: VecDeque<Action<R>>,
     /// Entries of requests that have left the line stay until they are due or too many.
     deadlines: BinaryHeap<Reverse<(Instant, Due)>>,
-    idle_check_at: Option<Instant>,
+    /// When the connections are looked through for those whose time is up; sometimes early.
+    upkeep_at: Option<Instant>,
     /// Origins that found the bound on sockets reached.
     starved: VecDeque<Key>,
     shut_down: bool,
@@ -190,7 +190,7 @@ impl<R> Pool<R> {
             queue: Queue::default(),
             actions: VecDeque::new(),
             deadlines: BinaryHeap::new(),
-            idle_check_at: None,
+            upkeep_at: None,
             starved: VecDeque::new(),
             shut_down: false,
             totals: Totals::default(),
@@ -226,6 +226,16 @@ impl<R> Pool<R> {
         self.origins.get(id.0).map(|state| &state.origin)
     }
 
+    /// The origin behind an id, as a connection to it is to be made now.
+    pub fn origin_to_open(&self, now: Instant, id: OriginId) -> Option<Origin> {
+        let state = self.origins.get(id.0)?;
+        let mut origin = state.origin.clone();
+        if state.is_pinned_h1(now) {
+            origin.protocols = Protocols::H1Only;
+        }
+        Some(origin)
+    }
+
     /// Hands a request in. The ticket cancels it while it waits; `None`: it does not wait.
     pub fn submit(
         &mut self,
@@ -234,12 +244,37 @@ impl<R> Pool<R> {
         request: R,
         deadline: Option<Instant>,
     ) -> Option<Ticket> {
-        let OriginId(key) = self.origin_id(origin);
-        self.enter(now, key, End::Back, request, deadline, None)
+        self.submit_ranked(now, origin, request, deadline, Rank::default())
     }
 
-    /// Hands in again what a connection has given back provably unprocessed (RFC 9113 section
-    /// 8.7): it goes to the front of the line and prefers another connection.
+    /// Hands a request in that has its own place in line.
+    pub fn submit_ranked(
+        &mut self,
+        now: Instant,
+        origin: &Origin,
+        request: R,
+        deadline: Option<Instant>,
+        rank: Rank,
+    ) -> Option<Ticket> {
+        let OriginId(key) = self.origin_id(origin);
+        if let Some(state) = self.origins.get_mut(key) {
+            state.retries.earn();
+        }
+        let entrance = Entrance {
+            request,
+            origin: key,
+            rank,
+            since: now,
+            deadline,
+            avoid: None,
+            end: End::Back,
+        };
+        self.enter(now, entrance)
+    }
+
+    /// Hands in again what was never sent on the connection it was dispatched to: it goes to the
+    /// front of the line and prefers another connection. For everything else:
+    /// [`give_back`](Self::give_back).
     pub fn resubmit(
         &mut self,
         now: Instant,
@@ -249,7 +284,16 @@ impl<R> Pool<R> {
         avoid: ConnectionId,
     ) -> Option<Ticket> {
         let OriginId(key) = self.origin_id(origin);
-        self.enter(now, key, End::Front, request, deadline, Some(avoid.0))
+        let entrance = Entrance {
+            request,
+            origin: key,
+            rank: Rank::default(),
+            since: now,
+            deadline,
+            avoid: Some(avoid.0),
+            end: End::Front,
+        };
+        self.enter(now, entrance)
     }
 
     /// Takes a waiting request out of the line. `None`: it does not wait any more.
@@ -257,6 +301,7 @@ impl<R> Pool<R> {
         let key = self.queue.get(ticket)?.origin;
         let state = self.origins.get_mut(key)?;
         let entry = self.queue.leave(&mut state.line, ticket)?;
+        state.parked -= u32::from(entry.is_parked);
         // The one behind may be the first that a connection has room for.
         self.pump(now, key);
         Some(entry.request)
@@ -276,13 +321,22 @@ impl<R> Pool<R> {
         state.connections += 1;
         state.learn(now, multiplexing);
         let gate = Gate::new(capacity, state.limit_hint(now));
+        let is_unwanted = state.is_pinned_h1(now) && multiplexing == Multiplexing::Yes;
         self.totals.connections += 1;
-        let key = self.connections.insert(Connection::new(origin, gate, now));
+        let mut connection = Connection::new(origin, gate, multiplexing, now);
+        connection.jitter_per_mille = jitter_per_mille(self.config.seed, self.totals.connections);
+        let key = self.connections.insert(connection);
         self.file_report(now, key, capacity);
+        if let Some(age) = self.config.age_max {
+            // Sooner than the look that an idle connection asks for, perhaps.
+            self.upkeep_at = self.upkeep_at.into_iter().chain([now + age / 2]).min();
+        }
         if self.shut_down {
             self.actions.push_back(Action::Close {
                 connection: ConnectionId(key),
             });
+        } else if is_unwanted {
+            self.retire(now, key);
         }
         self.pump(now, origin);
         Some(ConnectionId(key))
@@ -291,6 +345,26 @@ impl<R> Pool<R> {
     /// A connection's report after a turn.
     pub fn handle_capacity(&mut self, now: Instant, connection: ConnectionId, capacity: Capacity) {
         if let Some(origin) = self.file_report(now, connection.0, capacity) {
+            self.pump(now, origin);
+        }
+    }
+
+    /// A connection measured its path.
+    pub fn handle_round_trip(&mut self, connection: ConnectionId, round_trip: Duration) {
+        if let Some(connection) = self.connections.get(connection.0)
+            && let Some(state) = self.origins.get_mut(connection.origin)
+        {
+            state.learn_round_trip(round_trip);
+        }
+    }
+
+    /// The network changed: attempts that failed over the old one hold nothing back.
+    pub fn handle_network_change(&mut self, now: Instant) {
+        let origins: Vec<Key> = self.origins.iter().map(|(key, _)| key).collect();
+        for origin in origins {
+            if let Some(state) = self.origins.get_mut(origin) {
+                state.forgive();
+            }
             self.pump(now, origin);
         }
     }
@@ -309,7 +383,15 @@ impl<R> Pool<R> {
         if let Some(at) = state.back_off(now, began) {
             self.deadlines.push(Reverse((at, Due::BackOff(origin))));
         }
-        if state.attempts + state.connections == 0 {
+        let is_asking = state.multiplexing(now).is_none();
+        let lasted = now.saturating_duration_since(began);
+        // A second probe that has been silent for nearly as long says the same as the first.
+        let is_hope = |attempt: &Attempt| {
+            let silent = now.saturating_duration_since(attempt.began);
+            attempt.origin == origin && (!is_asking || silent * 2 <= lasted)
+        };
+        let is_hopeless = !self.attempts.iter().any(|(_, attempt)| is_hope(attempt));
+        if state.connections == 0 && is_hopeless {
             self.fail_line(origin, Failure::AttemptFailed);
         }
         self.pump(now, origin);
@@ -336,19 +418,20 @@ impl<R> Pool<R> {
             }
             self.deadlines.pop();
             match due {
-                Due::BackOff(origin) => self.pump(now, origin),
+                Due::BackOff(origin) | Due::Probe(origin) => self.pump(now, origin),
                 Due::Request(ticket) => self.expire(now, ticket),
+                Due::Return(ticket) => self.resume(now, ticket),
             }
         }
-        if self.idle_check_at.is_some_and(|at| at <= now) {
-            self.close_idle(now);
+        if self.upkeep_at.is_some_and(|at| at <= now) {
+            self.keep_up(now);
         }
     }
 
     /// When `handle_timeout` is due; sometimes early, never late.
     pub fn next_deadline(&self) -> Option<Instant> {
         let line = self.deadlines.peek().map(|Reverse((at, _))| *at);
-        line.into_iter().chain(self.idle_check_at).min()
+        line.into_iter().chain(self.upkeep_at).min()
     }
 
     /// The next thing to do.
@@ -363,6 +446,7 @@ impl<R> Pool<R> {
         for origin in origins {
             self.fail_line(origin, Failure::ShutDown);
         }
+        self.fail_parked();
         let connections = self.connections.iter().map(|(key, _)| key);
         self.actions.extend(connections.map(|key| Action::Close {
             connection: ConnectionId(key),
@@ -371,7 +455,23 @@ impl<R> Pool<R> {
 
     /// Why a request waits; `None`: it does not.
     pub fn wait_reason(&self, now: Instant, ticket: Ticket) -> Option<WaitReason> {
-        self.reason_at(now, self.queue.get(ticket)?.origin)
+        self.reason_of(now, ticket)
+    }
+
+    /// Every request that waits, now, with the reason. Takes time for each of them.
+    pub fn waits(&self, now: Instant) -> Vec<Wait> {
+        let mut waits = Vec::with_capacity(self.queue.len());
+        for (ticket, entry) in self.queue.iter() {
+            if let Some(state) = self.origins.get(entry.origin) {
+                waits.push(Wait {
+                    origin: state.origin.clone(),
+                    rank: entry.rank,
+                    waited: now.saturating_duration_since(entry.since),
+                    reason: self.reason_of(now, ticket),
+                });
+            }
+        }
+        waits
     }
 
     /// Every origin, now.
@@ -383,12 +483,15 @@ impl<R> Pool<R> {
                 origin: state.origin.clone(),
                 multiplexing: state.multiplexing(now),
                 waiting: state.line.len(),
+                paused: state.parked,
                 wait_reason: self.reason_at(now, key),
                 connections: state.connections,
+                suspect: state.suspect,
                 draining: state.draining,
                 attempts: state.attempts,
                 active: own.map(|(_, connection)| connection.gate.active()).sum(),
                 limit: state.limit_hint(now),
+                round_trip: state.round_trip(now),
             });
         }
         stats

@@ -15,7 +15,12 @@ pub struct OriginView {
     pub waiting_max: u32,
     /// The ready connection that should get the next request.
     pub roomiest: Option<ConnectionId>,
-    /// Connections that count against the bound: draining ones do not, they are leaving.
+    /// What is left is kept for more urgent requests than the one in question.
+    pub kept_free: bool,
+    /// The attempt that asks for the version has taken too long.
+    pub probe_is_late: bool,
+    /// Connections that count against the bound: draining ones do not, they are leaving, and
+    /// suspect ones may be dead.
     pub connections: u32,
     /// Attempts under way.
     pub attempts: u32,
@@ -59,16 +64,22 @@ pub enum WaitReason {
     BackOff,
     /// The client's bound on sockets is reached by other origins.
     Sockets,
+    /// What is left is kept for more urgent requests.
+    Reserve,
+    /// The peer refused it; it pauses before it is sent again.
+    Pause,
 }
 
 impl WaitReason {
     /// Every reason, for tables and metrics.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Attempt,
         Self::Settings,
         Self::Capacity,
         Self::BackOff,
         Self::Sockets,
+        Self::Reserve,
+        Self::Pause,
     ];
 
     /// The reason in words.
@@ -79,12 +90,17 @@ impl WaitReason {
             Self::Capacity => "every connection is full and the bound on connections is reached",
             Self::BackOff => "the last attempt failed and the next one waits for its time",
             Self::Sockets => "the client's bound on sockets is reached",
+            Self::Reserve => "the slots that are left are kept for more urgent requests",
+            Self::Pause => "the peer refused it and it pauses before it is sent again",
         }
     }
 }
 
 /// Decides for the request at the head of the line.
 pub fn decide(origin: &OriginView) -> Decision {
+    if origin.kept_free {
+        return Decision::Wait(WaitReason::Reserve);
+    }
     if let Some(connection) = origin.roomiest {
         return Decision::Reuse(connection);
     }
@@ -124,8 +140,9 @@ fn wanted(origin: &OriginView) -> (u32, WaitReason) {
     };
     let Some(per_connection) = origin.per_connection else {
         // One attempt asks for all: until its answer nobody knows what a second would be good for.
-        let alone = origin.attempts == 0 && origin.connections == 0;
-        return (u32::from(alone && origin.waiting > 0), reason);
+        let alone = origin.attempts == 0 || origin.attempts == 1 && origin.probe_is_late;
+        let wants = alone && origin.connections == 0 && origin.waiting > 0;
+        return (u32::from(wants), reason);
     };
     // A peer that allows nothing is answered by waiting, not by more connections to it.
     if per_connection == 0 {

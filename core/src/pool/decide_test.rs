@@ -4,6 +4,8 @@ const COLD: OriginView = OriginView {
     waiting: 1,
     waiting_max: 2000,
     roomiest: None,
+    kept_free: false,
+    probe_is_late: false,
     connections: 0,
     attempts: 0,
     connections_max: 16,
@@ -35,6 +37,33 @@ fn the_table_of_decisions() {
                 ..COLD
             },
             Wait(Attempt),
+        ),
+        (
+            "an attempt that takes too long gets a second one",
+            OriginView {
+                attempts: 1,
+                probe_is_late: true,
+                ..COLD
+            },
+            Open(1),
+        ),
+        (
+            "two attempts are enough to ask",
+            OriginView {
+                attempts: 2,
+                probe_is_late: true,
+                ..COLD
+            },
+            Wait(Attempt),
+        ),
+        (
+            "what is kept for more urgent requests is not taken",
+            OriginView {
+                kept_free: true,
+                per_connection: Some(10),
+                ..COLD
+            },
+            Wait(WaitReason::Reserve),
         ),
         (
             "a connection that has not told its limit is waited for",

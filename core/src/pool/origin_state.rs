@@ -1,10 +1,12 @@
 //! One origin's part of the pool: its line, its connections, and what is remembered of it.
 
 use super::ConnectionId;
+use super::capacity::Standing;
 use super::connection::Connection;
 use super::decide::OriginView;
 use super::origin::{Multiplexing, Origin};
 use super::queue::Line;
+use super::retry::RetryBudget;
 use super::slab::{Key, Slab};
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,7 @@ pub(super) struct Memory {
     pub(super) multiplexing: Multiplexing,
     /// The peer's limit on concurrent exchanges when we last knew it.
     pub(super) limit: Option<u32>,
+    round_trip: Option<Duration>,
     learned_at: Instant,
 }
 
@@ -27,9 +30,20 @@ pub(super) struct OriginState {
     unsettled: Vec<Key>,
     /// Connections that are open or suspect.
     pub(super) connections: u32,
+    /// Those of `connections` that get nothing new until their peer is heard.
+    pub(super) suspect: u32,
     /// Connections that only finish what they have.
     pub(super) draining: u32,
     pub(super) attempts: u32,
+    /// Sums over connections that are open: exchanges that may start, and those that did.
+    pub(super) room: u32,
+    pub(super) active: u32,
+    /// Requests that pause before they join the line.
+    pub(super) parked: u32,
+    pub(super) retries: RetryBudget,
+    /// When the attempt began that asks for the version.
+    pub(super) probe_began: Option<Instant>,
+    pinned_h1_at: Option<Instant>,
     memory: Option<Memory>,
     /// Rounds of attempts that failed in a row.
     failures: u32,
@@ -47,8 +61,15 @@ impl OriginState {
             ready: Vec::new(),
             unsettled: Vec::new(),
             connections: 0,
+            suspect: 0,
             draining: 0,
             attempts: 0,
+            room: 0,
+            active: 0,
+            parked: 0,
+            retries: RetryBudget::default(),
+            probe_began: None,
+            pinned_h1_at: None,
             memory: None,
             failures: 0,
             failed_at: None,
@@ -59,7 +80,7 @@ impl OriginState {
 
     /// Nothing is open, coming or waiting: it may be forgotten.
     pub(super) fn is_idle(&self) -> bool {
-        self.line.len() + self.connections + self.draining + self.attempts == 0
+        self.line.len() + self.parked + self.connections + self.draining + self.attempts == 0
     }
 
     pub(super) fn view(
@@ -74,19 +95,47 @@ impl OriginState {
             Some(Multiplexing::Yes) => self.limit_hint(now),
             None => None,
         };
+        // A suspect may be dead: it must not keep others from being opened.
+        let open = self.connections - self.suspect;
+        let connections_max = bounds.connections_max(multiplexing);
         OriginView {
             waiting: self.line.len(),
             waiting_max: bounds.waiting_max,
             roomiest: self.roomiest(connections, bounds.avoid),
-            connections: self.connections,
+            kept_free: self.is_kept_free(
+                per_connection,
+                connections_max.saturating_sub(open),
+                bounds.reserved,
+            ),
+            connections: open,
             attempts: self.attempts,
-            connections_max: bounds.connections_max(multiplexing),
+            probe_is_late: self.probe_due(now, bounds).is_some_and(|at| at <= now),
+            connections_max,
             sockets_left: bounds.sockets_left,
             per_connection,
             coming: self.coming(connections, per_connection),
             failing: self.failures > 0,
             backing_off: self.not_before.is_some_and(|at| at > now),
         }
+    }
+
+    /// Whether what is left, connections to come included, is kept for more urgent requests. An
+    /// origin that carries nothing serves anybody: a reserve above its capacity stops no line.
+    fn is_kept_free(&self, per_connection: Option<u32>, openable: u32, reserved: u32) -> bool {
+        if reserved == 0 || self.active == 0 {
+            return false;
+        }
+        let coming = openable.saturating_mul(per_connection.unwrap_or(u32::MAX));
+        self.room.saturating_add(coming) <= reserved
+    }
+
+    /// When the attempt that asks for the version has taken so long that a second one begins.
+    pub(super) fn probe_due(&self, now: Instant, bounds: &Bounds) -> Option<Instant> {
+        let asks = self.attempts == 1 && self.connections == 0 && self.multiplexing(now).is_none();
+        let began = self.probe_began.filter(|_| asks)?;
+        let known = self.memory.and_then(|memory| memory.round_trip);
+        let trips = known.unwrap_or(ROUND_TRIP_UNKNOWN) * PROBE_ROUND_TRIPS;
+        Some(began + bounds.probe_patience?.max(trips))
     }
 
     /// The least loaded of the connections that became ready last. An idle one is taken at once:
@@ -125,6 +174,7 @@ impl OriginState {
             .iter()
             .filter_map(|&key| connections.get(key));
         unsettled
+            .filter(|connection| connection.gate.standing() == Standing::Open)
             .map(|connection| expected.saturating_sub(connection.gate.active()))
             .fold(0, u32::saturating_add)
     }
@@ -140,6 +190,13 @@ impl OriginState {
                 remove_last(&mut self.ready, key);
             }
         }
+        let filed = match connection.gate.standing() {
+            Standing::Open => (connection.gate.room(), connection.gate.active()),
+            Standing::Draining | Standing::Suspect => (0, 0),
+        };
+        self.room = self.room - connection.filed.0 + filed.0;
+        self.active = self.active - connection.filed.1 + filed.1;
+        connection.filed = filed;
         let unsettled = !connection.gate.is_settled();
         if unsettled != connection.is_unsettled {
             connection.is_unsettled = unsettled;
@@ -159,6 +216,9 @@ impl OriginState {
         if connection.is_unsettled {
             remove_last(&mut self.unsettled, key);
         }
+        self.room -= connection.filed.0;
+        self.active -= connection.filed.1;
+        self.suspect -= u32::from(connection.is_suspect);
         if connection.is_draining {
             self.draining -= 1;
         } else {
@@ -166,7 +226,20 @@ impl OriginState {
         }
     }
 
+    /// The origin wants HTTP/1.1, whatever its ALPN says.
+    pub(super) fn pin_h1(&mut self, now: Instant) {
+        self.pinned_h1_at = Some(now);
+    }
+
+    pub(super) fn is_pinned_h1(&self, now: Instant) -> bool {
+        self.pinned_h1_at
+            .is_some_and(|at| now.saturating_duration_since(at) < MEMORY_AGE_MAX)
+    }
+
     pub(super) fn multiplexing(&self, now: Instant) -> Option<Multiplexing> {
+        if self.is_pinned_h1(now) {
+            return Some(Multiplexing::No);
+        }
         self.origin
             .foreseen()
             .or_else(|| self.memory(now).map(|memory| memory.multiplexing))
@@ -191,6 +264,7 @@ impl OriginState {
         self.memory = Some(Memory {
             multiplexing,
             limit,
+            round_trip: self.memory.and_then(|memory| memory.round_trip),
             learned_at: now,
         });
     }
@@ -199,6 +273,23 @@ impl OriginState {
         if let Some(memory) = &mut self.memory {
             memory.limit = Some(limit);
         }
+    }
+
+    /// A connection measured a round trip.
+    pub(super) fn learn_round_trip(&mut self, round_trip: Duration) {
+        if let Some(memory) = &mut self.memory {
+            memory.round_trip = Some(round_trip);
+        }
+    }
+
+    pub(super) fn round_trip(&self, now: Instant) -> Option<Duration> {
+        self.memory(now)?.round_trip
+    }
+
+    /// What failed before says nothing any more.
+    pub(super) fn forgive(&mut self) {
+        self.failures = 0;
+        self.not_before = None;
     }
 
     /// An attempt failed: the first costs nothing, then 100 ms, doubling to [`BACK_OFF_MAX`].
@@ -226,10 +317,13 @@ pub(super) struct Bounds {
     pub(super) connections_max: Option<u32>,
     pub(super) sockets_left: u32,
     pub(super) avoid: Option<Key>,
+    /// Slots that the request in question must leave free.
+    pub(super) reserved: u32,
+    pub(super) probe_patience: Option<Duration>,
 }
 
 impl Bounds {
-    fn connections_max(&self, multiplexing: Option<Multiplexing>) -> u32 {
+    pub(super) fn connections_max(&self, multiplexing: Option<Multiplexing>) -> u32 {
         self.connections_max.unwrap_or(match multiplexing {
             Some(Multiplexing::Yes) => super::CONNECTIONS_MULTIPLEXED_MAX,
             Some(Multiplexing::No) | None => super::CONNECTIONS_MAX,
@@ -249,5 +343,9 @@ fn remove_last(list: &mut Vec<Key>, key: Key) {
 const CHOICES_MAX: usize = 16;
 /// Servers change: what was learned is asked again after a day.
 const MEMORY_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
+/// Round trips of an attempt: TCP, TLS, and one that is lost.
+const PROBE_ROUND_TRIPS: u32 = 3;
+/// RFC 9002 section 6.2.2: what to assume of a path that nobody has measured.
+const ROUND_TRIP_UNKNOWN: Duration = Duration::from_millis(333);
 const BACK_OFF_MIN: Duration = Duration::from_millis(100);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);

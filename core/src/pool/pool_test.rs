@@ -1,18 +1,18 @@
 use super::*;
 
 /// A pool whose actions are sorted as they come, and a clock that only the test moves.
-struct Scene {
-    pool: Pool<u32>,
-    now: Instant,
-    origin: Origin,
-    attempts: Vec<AttemptId>,
-    dispatched: Vec<(u32, ConnectionId)>,
-    failed: Vec<(u32, Failure)>,
-    closed: Vec<ConnectionId>,
+pub(super) struct Scene {
+    pub(super) pool: Pool<u32>,
+    pub(super) now: Instant,
+    pub(super) origin: Origin,
+    pub(super) attempts: Vec<AttemptId>,
+    pub(super) dispatched: Vec<(u32, ConnectionId)>,
+    pub(super) failed: Vec<(u32, Failure)>,
+    pub(super) closed: Vec<ConnectionId>,
 }
 
 impl Scene {
-    fn new(config: PoolConfig) -> Self {
+    pub(super) fn new(config: PoolConfig) -> Self {
         Self {
             pool: Pool::new(config),
             now: epoch(),
@@ -23,13 +23,13 @@ impl Scene {
             closed: Vec::new(),
         }
     }
-    fn bounded(connections: u32) -> Self {
+    pub(super) fn bounded(connections: u32) -> Self {
         Self::new(PoolConfig {
             connections_max: Some(connections),
             ..PoolConfig::default()
         })
     }
-    fn carry_out(&mut self) {
+    pub(super) fn carry_out(&mut self) {
         while let Some(action) = self.pool.poll_action() {
             match action {
                 Action::Open { attempt, .. } => self.attempts.push(attempt),
@@ -42,17 +42,21 @@ impl Scene {
             }
         }
     }
-    fn submit(&mut self, request: u32) -> Option<Ticket> {
+    pub(super) fn submit(&mut self, request: u32) -> Option<Ticket> {
         let ticket = self.pool.submit(self.now, &self.origin, request, None);
         self.carry_out();
         ticket
     }
-    fn burst(&mut self, count: u32) -> Vec<Ticket> {
+    pub(super) fn burst(&mut self, count: u32) -> Vec<Ticket> {
         (0..count)
             .filter_map(|request| self.submit(request))
             .collect()
     }
-    fn connect(&mut self, multiplexing: Multiplexing, capacity: Capacity) -> ConnectionId {
+    pub(super) fn connect(
+        &mut self,
+        multiplexing: Multiplexing,
+        capacity: Capacity,
+    ) -> ConnectionId {
         let attempt = self.attempts.remove(0);
         let id = self
             .pool
@@ -61,13 +65,13 @@ impl Scene {
         self.carry_out();
         id
     }
-    fn connect_h1(&mut self) -> ConnectionId {
+    pub(super) fn connect_h1(&mut self) -> ConnectionId {
         self.connect(Multiplexing::No, Capacity::fresh(1, true))
     }
-    fn connect_h2(&mut self) -> ConnectionId {
+    pub(super) fn connect_h2(&mut self) -> ConnectionId {
         self.connect(Multiplexing::Yes, Capacity::fresh(100, false))
     }
-    fn report(&mut self, connection: ConnectionId, free: u32, active: u32, taken: u64) {
+    pub(super) fn report(&mut self, connection: ConnectionId, free: u32, active: u32, taken: u64) {
         let capacity = Capacity {
             free,
             active,
@@ -78,7 +82,7 @@ impl Scene {
         self.pool.handle_capacity(self.now, connection, capacity);
         self.carry_out();
     }
-    fn drain(&mut self, connection: ConnectionId, active: u32, taken: u64) {
+    pub(super) fn drain(&mut self, connection: ConnectionId, active: u32, taken: u64) {
         let capacity = Capacity {
             free: 0,
             active,
@@ -89,17 +93,17 @@ impl Scene {
         self.pool.handle_capacity(self.now, connection, capacity);
         self.carry_out();
     }
-    fn fail_attempt(&mut self) {
+    pub(super) fn fail_attempt(&mut self) {
         let attempt = self.attempts.remove(0);
         self.pool.handle_attempt_failed(self.now, attempt);
         self.carry_out();
     }
-    fn wait(&mut self, millis: u64) {
+    pub(super) fn wait(&mut self, millis: u64) {
         self.now += Duration::from_millis(millis);
         self.pool.handle_timeout(self.now);
         self.carry_out();
     }
-    fn on(&self, connection: ConnectionId) -> usize {
+    pub(super) fn on(&self, connection: ConnectionId) -> usize {
         let to = |(_, id): &&(u32, ConnectionId)| *id == connection;
         self.dispatched.iter().filter(to).count()
     }
@@ -264,7 +268,9 @@ fn pipelining_is_h1s_alone() {
 fn a_dead_host_fails_everybody_at_once() {
     let mut scene = Scene::new(PoolConfig::default());
     scene.burst(1000);
-    scene.wait(10_000);
+    scene.wait(1_000);
+    assert_eq!(scene.attempts.len(), 2, "the second probe");
+    scene.wait(9_000);
     scene.fail_attempt();
     assert_eq!(scene.failed.len(), 1000);
     assert!(
@@ -273,7 +279,44 @@ fn a_dead_host_fails_everybody_at_once() {
             .iter()
             .all(|(_, why)| *why == Failure::AttemptFailed)
     );
+    scene.fail_attempt();
     assert!(scene.attempts.is_empty(), "nobody waits, nothing opens");
+}
+
+#[test]
+fn a_probe_that_takes_too_long_gets_a_second_one_that_is_a_hope_of_its_own() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(100);
+    scene.wait(998);
+    assert_eq!(
+        scene.attempts.len(),
+        1,
+        "three round trips of an unknown path"
+    );
+    scene.wait(1);
+    assert_eq!(scene.attempts.len(), 2);
+    scene.wait(100);
+    scene.fail_attempt();
+    assert!(scene.failed.is_empty(), "the second one is still fresh");
+    let second = scene.connect_h2();
+    scene.report(second, 99, 1, 1);
+    assert_eq!(scene.on(second), 100);
+}
+
+#[test]
+fn a_path_that_was_measured_sets_how_long_a_probe_may_take() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1);
+    let id = scene.connect_h2();
+    scene.pool.handle_round_trip(id, Duration::from_millis(40));
+    scene.pool.handle_closed(scene.now, id);
+    scene.wait(25 * 3600 * 1000);
+    scene.burst(1);
+    assert_eq!(scene.attempts.len(), 1, "the version is asked again");
+    scene.wait(299);
+    assert_eq!(scene.attempts.len(), 1);
+    scene.wait(1);
+    assert_eq!(scene.attempts.len(), 2);
 }
 
 #[test]
@@ -343,7 +386,10 @@ fn a_waiting_request_can_be_taken_out_once() {
 
 #[test]
 fn a_request_waits_no_longer_than_its_deadline() {
-    let mut scene = Scene::new(PoolConfig::default());
+    let mut scene = Scene::new(PoolConfig {
+        probe_patience: None,
+        ..PoolConfig::default()
+    });
     let deadline = scene.now + Duration::from_millis(50);
     scene
         .pool
@@ -477,6 +523,152 @@ fn the_statistics_say_why_the_line_stands() {
     assert_eq!(stats.wait_reason, Some(WaitReason::Capacity));
     assert_eq!(&*stats.origin.host, "example.org");
     assert_eq!(scene.pool.totals().dispatched, 100);
+}
+
+fn ranked(class: PriorityClass, group: u64) -> Rank {
+    Rank { class, group }
+}
+
+fn order(scene: &Scene) -> Vec<u32> {
+    scene
+        .dispatched
+        .iter()
+        .map(|(request, _)| *request)
+        .collect()
+}
+
+#[test]
+fn the_line_is_served_by_class_then_groups_take_turns_then_first_come() {
+    use PriorityClass::{Background, Normal, Urgent};
+    let mut scene = Scene::bounded(1);
+    let ranks = [
+        (0, Background, 1),
+        (1, Normal, 7),
+        (2, Normal, 7),
+        (3, Normal, 7),
+        (4, Normal, 8),
+        (5, Urgent, 7),
+        (6, Normal, 9),
+        (7, Normal, 8),
+    ];
+    let mut tickets = Vec::new();
+    for (request, class, group) in ranks {
+        let rank = ranked(class, group);
+        let origin = scene.origin.clone();
+        tickets.push(
+            scene
+                .pool
+                .submit_ranked(scene.now, &origin, request, None, rank),
+        );
+    }
+    scene.carry_out();
+    scene.pool.cancel(scene.now, tickets[6].unwrap());
+    scene.connect(Multiplexing::Yes, Capacity::fresh(100, true));
+    assert_eq!(order(&scene), [5, 1, 4, 2, 7, 3, 0]);
+}
+
+#[test]
+fn a_group_with_many_waiting_delays_another_by_one_turn() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(1000);
+    let origin = scene.origin.clone();
+    let rank = ranked(PriorityClass::Normal, 1);
+    scene
+        .pool
+        .submit_ranked(scene.now, &origin, 5000, None, rank);
+    scene.connect(Multiplexing::Yes, Capacity::fresh(2, true));
+    assert_eq!(order(&scene), [0, 5000]);
+}
+
+#[test]
+fn less_urgent_requests_leave_the_reserve_to_the_others() {
+    let mut scene = Scene::new(PoolConfig {
+        connections_max: Some(1),
+        reserve: [0, 2, 0],
+        ..PoolConfig::default()
+    });
+    let origin = scene.origin.clone();
+    let background = ranked(PriorityClass::Background, 0);
+    for request in 0..10 {
+        scene
+            .pool
+            .submit_ranked(scene.now, &origin, request, None, background);
+    }
+    scene.carry_out();
+    let id = scene.connect(Multiplexing::Yes, Capacity::fresh(5, true));
+    assert_eq!(scene.on(id), 3, "two of five are kept");
+    let reason = scene.pool.stats(scene.now)[0].wait_reason;
+    assert_eq!(reason, Some(WaitReason::Reserve));
+    scene.burst(1);
+    assert_eq!(scene.on(id), 4, "for those more urgent");
+    scene.report(id, 4, 1, 4);
+    assert_eq!(scene.on(id), 6, "what is free beyond the reserve is used");
+}
+
+#[test]
+fn a_reserve_above_the_capacity_starves_nobody() {
+    let mut scene = Scene::new(PoolConfig {
+        connections_max: Some(1),
+        reserve: [50, 0, 0],
+        ..PoolConfig::default()
+    });
+    scene.burst(2);
+    let id = scene.connect_h1();
+    assert_eq!(scene.on(id), 1);
+    scene.report(id, 1, 0, 1);
+    assert_eq!(scene.on(id), 2);
+}
+
+#[test]
+fn every_wait_has_its_reason_and_they_are_counted() {
+    let mut scene = Scene::bounded(1);
+    let tickets = scene.burst(2);
+    scene.wait(70);
+    let waits = scene.pool.waits(scene.now);
+    assert_eq!(waits.len(), 2);
+    assert!(
+        waits
+            .iter()
+            .all(|wait| wait.waited == Duration::from_millis(70))
+    );
+    assert!(
+        waits
+            .iter()
+            .all(|wait| wait.reason == Some(WaitReason::Attempt))
+    );
+    assert_eq!(
+        scene.pool.totals().waited_for[WaitReason::Attempt as usize],
+        2
+    );
+    scene.pool.cancel(scene.now, tickets[0]);
+    assert_eq!(scene.pool.waits(scene.now).len(), 1);
+}
+
+#[test]
+fn a_suspect_gets_nothing_and_another_is_opened_within_the_same_bound() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(1);
+    let old = scene.connect_h2();
+    scene.report(old, 99, 1, 1);
+    let suspect = Capacity {
+        free: 99,
+        active: 1,
+        taken: 1,
+        settled: true,
+        standing: Standing::Suspect,
+    };
+    scene.pool.handle_capacity(scene.now, old, suspect);
+    scene.burst(1);
+    assert_eq!(scene.attempts.len(), 1);
+    let new = scene.connect_h2();
+    assert_eq!(scene.on(new), 1);
+    assert_eq!(scene.pool.stats(scene.now)[0].suspect, 1);
+    scene.report(old, 99, 1, 1);
+    assert_eq!(
+        scene.closed,
+        [old],
+        "its place is taken: it finishes and goes"
+    );
 }
 
 #[allow(

@@ -1,30 +1,129 @@
 //! Requests that wait: one line per origin, all in one slab, so that an abort takes a request out
 //! in constant time wherever it stands.
+//!
+//! A line is served by class, the most urgent first; within a class those that a connection gave
+//! back come first, then the groups take turns, and within a group whoever came first. A group
+//! that has a thousand waiting delays another group's one request by one turn.
 
 use super::slab::{Key, Slab};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 /// Names a waiting request until it leaves the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(Key);
 
+/// How urgent a request is in its origin's line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PriorityClass {
+    /// Before all others: somebody looks at the screen.
+    Urgent,
+    /// The usual.
+    #[default]
+    Normal,
+    /// After all others: long polls, event streams, prefetching.
+    Background,
+}
+
+impl PriorityClass {
+    /// All classes, the most urgent first.
+    pub const ALL: [Self; 3] = [Self::Urgent, Self::Normal, Self::Background];
+}
+
+/// Where a request stands in its origin's line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rank {
+    /// Its class.
+    pub class: PriorityClass,
+    /// Whose it is (a tenant's number): groups take turns. Default 0.
+    pub group: u64,
+}
+
 /// A request in line.
 #[derive(Debug)]
 pub(super) struct Waiting<R> {
     pub(super) request: R,
     pub(super) origin: Key,
+    pub(super) rank: Rank,
+    pub(super) since: Instant,
     pub(super) deadline: Option<Instant>,
     /// The connection that has just given the request back unprocessed: another one is better.
     pub(super) avoid: Option<Key>,
+    pub(super) end: End,
+    /// It pauses before it joins the line.
+    pub(super) is_parked: bool,
     before: Option<Key>,
     behind: Option<Key>,
 }
 
-/// The ends of one origin's line.
+/// Which end of its class a request joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Front,
+    Back,
+}
+
+/// A request on its way into the line.
+#[derive(Debug)]
+pub(super) struct Entrance<R> {
+    pub(super) request: R,
+    pub(super) origin: Key,
+    pub(super) rank: Rank,
+    pub(super) since: Instant,
+    pub(super) deadline: Option<Instant>,
+    pub(super) avoid: Option<Key>,
+    pub(super) end: End,
+}
+
+/// First come, first served.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Line {
+struct List {
     front: Option<Key>,
     back: Option<Key>,
+}
+
+/// One class of a line. Invariant: `turns` names every key of `groups` once, and the group whose
+/// turn it is is not empty.
+#[derive(Debug, Default)]
+struct Lane {
+    returned: List,
+    groups: BTreeMap<u64, List>,
+    turns: VecDeque<u64>,
+    len: u32,
+}
+
+impl Lane {
+    fn front(&self) -> Option<Key> {
+        self.returned.front.or_else(|| {
+            let group = self.turns.front()?;
+            self.groups.get(group)?.front
+        })
+    }
+    fn list(&mut self, group: u64, end: End) -> &mut List {
+        match end {
+            End::Front => &mut self.returned,
+            End::Back => self.groups.entry(group).or_insert_with(|| {
+                self.turns.push_back(group);
+                List::default()
+            }),
+        }
+    }
+    /// Forgets empty groups in front, all but the last one: nearly every line has just one.
+    fn tidy(&mut self) {
+        while self.turns.len() > 1
+            && let Some(group) = self.turns.front()
+            && self.groups.get(group).is_none_or(|l| l.front.is_none())
+        {
+            self.groups.remove(group);
+            self.turns.pop_front();
+        }
+    }
+}
+
+/// One origin's line.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    lanes: [Lane; PriorityClass::ALL.len()],
     len: u32,
 }
 
@@ -33,15 +132,14 @@ impl Line {
         self.len
     }
     pub(super) fn front(&self) -> Option<Ticket> {
-        self.front.map(Ticket)
+        self.lanes.iter().find_map(Lane::front).map(Ticket)
     }
-}
-
-/// Which end a request joins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Front,
-    Back,
+    /// Whether somebody of this class or a more urgent one waits.
+    pub(super) fn holds_up_to(&self, class: PriorityClass) -> bool {
+        self.lanes[..=class as usize]
+            .iter()
+            .any(|lane| lane.len > 0)
+    }
 }
 
 /// All lines' entries.
@@ -59,59 +157,88 @@ impl<R> Default for Queue<R> {
 }
 
 impl<R> Queue<R> {
-    pub(super) fn join(
-        &mut self,
-        line: &mut Line,
-        end: End,
-        origin: Key,
-        request: R,
-        deadline: Option<Instant>,
-        avoid: Option<Key>,
-    ) -> Ticket {
-        let (before, behind) = match end {
-            End::Front => (None, line.front),
-            End::Back => (line.back, None),
+    /// Keeps a request without a place in any line.
+    pub(super) fn park(&mut self, entrance: Entrance<R>) -> Ticket {
+        Ticket(self.entries.insert(Waiting {
+            request: entrance.request,
+            origin: entrance.origin,
+            rank: entrance.rank,
+            since: entrance.since,
+            deadline: entrance.deadline,
+            avoid: entrance.avoid,
+            end: entrance.end,
+            is_parked: true,
+            before: None,
+            behind: None,
+        }))
+    }
+
+    /// Gives a parked request its place.
+    pub(super) fn unpark(&mut self, line: &mut Line, ticket: Ticket) {
+        let key = ticket.0;
+        let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.is_parked) else {
+            return;
         };
-        let key = self.entries.insert(Waiting {
-            request,
-            origin,
-            deadline,
-            avoid,
-            before,
-            behind,
-        });
-        match before.and_then(|before| self.entries.get_mut(before)) {
-            Some(before) => before.behind = Some(key),
-            None => line.front = Some(key),
+        entry.is_parked = false;
+        let (rank, end) = (entry.rank, entry.end);
+        let lane = &mut line.lanes[rank.class as usize];
+        let list = lane.list(rank.group, end);
+        let last = list.back.replace(key);
+        if list.front.is_none() {
+            list.front = Some(key);
         }
-        match behind.and_then(|behind| self.entries.get_mut(behind)) {
-            Some(behind) => behind.before = Some(key),
-            None => line.back = Some(key),
-        }
+        lane.len += 1;
         line.len += 1;
-        Ticket(key)
+        lane.tidy();
+        entry.before = last;
+        if let Some(last) = last.and_then(|last| self.entries.get_mut(last)) {
+            last.behind = Some(key);
+        }
     }
 
     pub(super) fn get(&self, ticket: Ticket) -> Option<&Waiting<R>> {
         self.entries.get(ticket.0)
     }
 
-    /// Takes a request out of `line`, which must be the line it stands in.
+    /// Takes a request out of `line`, which must be the line it stands in if it stands in one.
     pub(super) fn leave(&mut self, line: &mut Line, ticket: Ticket) -> Option<Waiting<R>> {
         let entry = self.entries.remove(ticket.0)?;
+        if entry.is_parked {
+            return Some(entry);
+        }
+        let lane = &mut line.lanes[entry.rank.class as usize];
+        let list = lane.list(entry.rank.group, entry.end);
         match entry.before.and_then(|before| self.entries.get_mut(before)) {
             Some(before) => before.behind = entry.behind,
-            None => line.front = entry.behind,
+            None => list.front = entry.behind,
         }
         match entry.behind.and_then(|behind| self.entries.get_mut(behind)) {
             Some(behind) => behind.before = entry.before,
-            None => line.back = entry.before,
+            None => list.back = entry.before,
         }
+        lane.len -= 1;
         line.len -= 1;
+        lane.tidy();
         Some(entry)
+    }
+
+    /// Takes the request at the front out to be started: the next turn is another group's.
+    pub(super) fn serve(&mut self, line: &mut Line, ticket: Ticket) -> Option<Waiting<R>> {
+        let entry = self.get(ticket)?;
+        let (class, end, group) = (entry.rank.class, entry.end, entry.rank.group);
+        let lane = &mut line.lanes[class as usize];
+        if end == End::Back && lane.turns.front() == Some(&group) {
+            // Before it leaves: an empty group in front is forgotten with its turn.
+            lane.turns.rotate_left(1);
+        }
+        self.leave(line, ticket)
     }
 
     pub(super) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Ticket, &Waiting<R>)> {
+        self.entries.iter().map(|(key, entry)| (Ticket(key), entry))
     }
 }

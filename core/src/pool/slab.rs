@@ -8,6 +8,12 @@ pub(super) struct Key {
     generation: u32,
 }
 
+impl Key {
+    pub(super) fn number(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+}
+
 #[derive(Debug)]
 struct Slot<T> {
     generation: u32,

@@ -2,6 +2,8 @@
 
 use super::decide::WaitReason;
 use super::origin::{Multiplexing, Origin};
+use super::queue::Rank;
+use std::time::Duration;
 
 /// One origin, now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,10 +14,14 @@ pub struct OriginStats {
     pub multiplexing: Option<Multiplexing>,
     /// Requests in line.
     pub waiting: u32,
+    /// Requests that pause before they are sent again.
+    pub paused: u32,
     /// Why the line does not move; `None` when nobody waits.
     pub wait_reason: Option<WaitReason>,
     /// Connections that may get requests.
     pub connections: u32,
+    /// Those of `connections` whose peer has been silent for too long.
+    pub suspect: u32,
     /// Connections that only finish what they have.
     pub draining: u32,
     /// Connections being opened.
@@ -24,6 +30,21 @@ pub struct OriginStats {
     pub active: u32,
     /// The peer's limit on concurrent exchanges per connection, as last known.
     pub limit: Option<u32>,
+    /// The round trip, as last measured.
+    pub round_trip: Option<Duration>,
+}
+
+/// One request that waits, now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// At which origin.
+    pub origin: Origin,
+    /// Its class and group.
+    pub rank: Rank,
+    /// For how long it has waited.
+    pub waited: Duration,
+    /// For what. `None`: it is about to start.
+    pub reason: Option<WaitReason>,
 }
 
 /// Totals over the pool's life.
@@ -41,4 +62,12 @@ pub struct Totals {
     pub attempts: u64,
     /// Connections opened.
     pub connections: u64,
+    /// Requests sent again that the peer provably had not processed (class A).
+    pub retries_unprocessed: u64,
+    /// Requests sent again that were lost with their connection (class B).
+    pub retries_lost: u64,
+    /// Requests not sent again because their origin's budget was used up.
+    pub retries_over_budget: u64,
+    /// Why requests had to wait when they came, in the order of [`WaitReason::ALL`].
+    pub waited_for: [u64; WaitReason::ALL.len()],
 }

@@ -1,48 +1,51 @@
-//! What the pool does after each fact it is told: lines move, attempts start, requests fail, idle
-//! connections close. Decisions stand in `decide.rs`; here they are carried out.
+//! What the pool does after each fact it is told: lines move, attempts start, requests fail.
+//! Decisions stand in `decide.rs`; here they are carried out.
 
+use super::queue::{End, Entrance};
 use super::{
     Action, Attempt, AttemptId, Bounds, Capacity, ConnectionId, DEADLINES_STALE_MAX, Decision, Due,
-    End, Failure, Key, OriginId, OriginState, Pool, Standing, Ticket, WaitReason, decide,
+    Failure, Key, OriginId, OriginState, Pool, Standing, Ticket, WaitReason, decide,
 };
 use std::cmp::Reverse;
 use std::time::Instant;
 
 impl<R> Pool<R> {
-    pub(super) fn enter(
-        &mut self,
-        now: Instant,
-        key: Key,
-        end: End,
-        request: R,
-        deadline: Option<Instant>,
-        avoid: Option<Key>,
-    ) -> Option<Ticket> {
+    pub(super) fn enter(&mut self, now: Instant, entrance: Entrance<R>) -> Option<Ticket> {
         self.totals.submitted += 1;
+        let (key, class, end) = (entrance.origin, entrance.rank.class, entrance.end);
         if self.shut_down {
-            self.fail(request, Failure::ShutDown);
+            self.fail(entrance.request, Failure::ShutDown);
             return None;
         }
+        let reserved = self.config.reserved_from(class);
         let state = self.origins.get_mut(key)?;
         let waiting = state.line.len();
-        if (waiting == 0 || end == End::Front)
-            && let Some(connection) = state.roomiest(&self.connections, avoid)
+        let is_next = waiting == 0 || end == End::Front || !state.line.holds_up_to(class);
+        if is_next
+            && reserved == 0
+            && let Some(connection) = state.roomiest(&self.connections, entrance.avoid)
         {
-            self.dispatch(key, connection.0, request);
+            self.dispatch(now, key, connection.0, entrance.request);
             return None;
         }
         if waiting >= self.config.waiting_max {
-            self.fail(request, Failure::QueueFull(waiting));
+            self.fail(entrance.request, Failure::QueueFull(waiting));
             return None;
         }
-        self.totals.waited += 1;
-        let ticket = self
-            .queue
-            .join(&mut state.line, end, key, request, deadline, avoid);
+        let deadline = entrance.deadline;
+        let ticket = self.queue.park(entrance);
+        self.queue.unpark(&mut state.line, ticket);
+        self.pump(now, key);
+        if self.queue.get(ticket).is_none() {
+            return None;
+        }
         if let Some(at) = deadline {
             self.push_deadline(at, ticket);
         }
-        self.pump(now, key);
+        self.totals.waited += 1;
+        if let Some(reason) = self.wait_reason(now, ticket) {
+            self.totals.waited_for[reason as usize] += 1;
+        }
         Some(ticket)
     }
 
@@ -55,19 +58,19 @@ impl<R> Pool<R> {
             let Some(ticket) = state.line.front() else {
                 return;
             };
-            let avoid = self.queue.get(ticket).and_then(|entry| entry.avoid);
-            let view = state.view(now, &self.connections, &self.bounds(avoid));
+            let bounds = self.bounds_of(ticket);
+            let view = state.view(now, &self.connections, &bounds);
             match decide(&view) {
                 Decision::Reuse(connection) => {
                     let Some(state) = self.origins.get_mut(key) else {
                         return;
                     };
-                    let Some(entry) = self.queue.leave(&mut state.line, ticket) else {
+                    let Some(entry) = self.queue.serve(&mut state.line, ticket) else {
                         return;
                     };
-                    self.dispatch(key, connection.0, entry.request);
+                    self.dispatch(now, key, connection.0, entry.request);
                 }
-                Decision::Open(count) => self.open(now, key, count),
+                Decision::Open(count) => drop(self.open(now, key, count)),
                 Decision::Wait(WaitReason::Sockets) => return self.starve(key),
                 // The line is never longer than its bound: `enter` has refused before.
                 Decision::Wait(_) | Decision::Refuse => return,
@@ -75,7 +78,7 @@ impl<R> Pool<R> {
         }
     }
 
-    pub(super) fn dispatch(&mut self, origin: Key, key: Key, request: R) {
+    pub(super) fn dispatch(&mut self, now: Instant, origin: Key, key: Key, request: R) {
         let (Some(connection), Some(state)) =
             (self.connections.get_mut(key), self.origins.get_mut(origin))
         else {
@@ -84,26 +87,44 @@ impl<R> Pool<R> {
         };
         connection.gate.pass();
         connection.idle_since = None;
+        connection.requests += 1;
+        let is_worn = self
+            .config
+            .requests_max
+            .is_some_and(|n| connection.requests >= n);
         state.refile(key, connection);
         self.totals.dispatched += 1;
         self.actions.push_back(Action::Dispatch {
             request,
             connection: ConnectionId(key),
         });
+        if is_worn {
+            self.retire(now, key);
+        }
     }
 
-    pub(super) fn open(&mut self, now: Instant, origin: Key, count: u32) {
+    pub(super) fn open(&mut self, now: Instant, origin: Key, count: u32) -> Vec<AttemptId> {
+        let mut begun = Vec::new();
         for _ in 0..count {
             let attempt = AttemptId(self.attempts.insert(Attempt { origin, began: now }));
+            begun.push(attempt);
             self.totals.attempts += 1;
-            if let Some(state) = self.origins.get_mut(origin) {
-                state.attempts += 1;
-            }
             self.actions.push_back(Action::Open {
                 origin: OriginId(origin),
                 attempt,
             });
         }
+        let bounds = self.bounds(None, 0);
+        if let Some(state) = self.origins.get_mut(origin)
+            && count > 0
+        {
+            state.attempts += count;
+            state.probe_began = Some(now);
+            if let Some(at) = state.probe_due(now, &bounds) {
+                self.deadlines.push(Reverse((at, Due::Probe(origin))));
+            }
+        }
+        begun
     }
 
     /// Files a report; returns the origin whose line may move.
@@ -129,54 +150,33 @@ impl<R> Pool<R> {
             state.connections -= 1;
             state.draining += 1;
         }
+        let suspect = capacity.standing == Standing::Suspect;
+        let recovered = connection.is_suspect && !suspect && !draining;
+        if suspect != connection.is_suspect {
+            connection.is_suspect = suspect;
+            match suspect {
+                true => state.suspect += 1,
+                false => state.suspect -= 1,
+            }
+        }
         state.refile(key, connection);
-        if connection.gate.active() > 0 {
-            connection.idle_since = None;
-        } else if connection.idle_since.is_none() {
-            connection.idle_since = Some(now);
+        let origin = connection.origin;
+        self.note_use(now, key, &capacity);
+        if recovered {
+            self.fit(now, origin, key);
         }
-        if let (Some(since), Some(timeout), None) = (
-            connection.idle_since,
-            self.config.idle_timeout,
-            self.idle_check_at,
-        ) {
-            self.idle_check_at = Some(since + timeout);
-        }
-        Some(connection.origin)
+        Some(origin)
     }
 
-    /// Closes connections that have been idle for long enough, and plans the next look.
-    pub(super) fn close_idle(&mut self, now: Instant) {
-        self.idle_check_at = None;
-        let Some(timeout) = self.config.idle_timeout else {
-            return;
-        };
-        let mut expired = Vec::new();
-        for (key, connection) in self.connections.iter() {
-            let Some(since) = connection.idle_since else {
-                continue;
-            };
-            let due = since + timeout;
-            if due <= now {
-                expired.push(key);
-            } else {
-                let earliest = self.idle_check_at.map_or(due, |at| at.min(due));
-                self.idle_check_at = Some(earliest);
-            }
-        }
-        for key in expired {
-            let Some(connection) = self.connections.get(key) else {
-                continue;
-            };
-            // As if it had said so itself: it gets nothing more from here on.
-            let report = connection.gate.draining_report();
-            self.file_report(now, key, report);
-            if let Some(connection) = self.connections.get_mut(key) {
-                connection.idle_since = None;
-            }
-            self.actions.push_back(Action::Close {
-                connection: ConnectionId(key),
-            });
+    /// A suspect lives after all: if others have taken its place, it goes.
+    fn fit(&mut self, now: Instant, origin: Key, key: Key) {
+        let bounds = self.bounds(None, 0);
+        let is_one_too_many = self.origins.get(origin).is_some_and(|state| {
+            let there = state.connections - state.suspect + state.attempts;
+            there > bounds.connections_max(state.multiplexing(now))
+        });
+        if is_one_too_many {
+            self.retire(now, key);
         }
     }
 
@@ -187,8 +187,8 @@ impl<R> Pool<R> {
         if entry.deadline.is_none_or(|at| at > now) {
             return;
         }
-        let key = entry.origin;
-        let reason = self.reason_at(now, key).unwrap_or(WaitReason::Capacity);
+        let reason = self.wait_reason(now, ticket);
+        let reason = reason.unwrap_or(WaitReason::Capacity);
         if let Some(request) = self.cancel(now, ticket) {
             self.fail(request, Failure::QueueTimeout(reason));
         }
@@ -210,28 +210,60 @@ impl<R> Pool<R> {
         }
     }
 
+    /// Requests that pause fail, as the pool is shut down.
+    pub(super) fn fail_parked(&mut self) {
+        let parked = self.queue.iter().filter(|(_, entry)| entry.is_parked);
+        let tickets: Vec<(Ticket, Key)> = parked.map(|(t, entry)| (t, entry.origin)).collect();
+        for (ticket, origin) in tickets {
+            if let Some(state) = self.origins.get_mut(origin)
+                && let Some(entry) = self.queue.leave(&mut state.line, ticket)
+            {
+                state.parked -= 1;
+                self.fail(entry.request, Failure::ShutDown);
+            }
+        }
+    }
+
     pub(super) fn fail(&mut self, request: R, why: Failure) {
         self.totals.failed += 1;
         self.actions.push_back(Action::Fail { request, why });
     }
 
-    pub(super) fn reason_at(&self, now: Instant, key: Key) -> Option<WaitReason> {
-        let state = self.origins.get(key)?;
-        state.line.front()?;
-        let view = state.view(now, &self.connections, &self.bounds(None));
-        match decide(&view) {
+    /// Why the request with this ticket waits.
+    pub(super) fn reason_of(&self, now: Instant, ticket: Ticket) -> Option<WaitReason> {
+        let entry = self.queue.get(ticket)?;
+        if entry.is_parked {
+            return Some(WaitReason::Pause);
+        }
+        let state = self.origins.get(entry.origin)?;
+        let bounds = self.bounds_of(ticket);
+        match decide(&state.view(now, &self.connections, &bounds)) {
             Decision::Wait(reason) => Some(reason),
+            // There is room: somebody before it waits for something else.
             _ => None,
         }
     }
 
-    pub(super) fn bounds(&self, avoid: Option<Key>) -> Bounds {
+    pub(super) fn reason_at(&self, now: Instant, key: Key) -> Option<WaitReason> {
+        self.reason_of(now, self.origins.get(key)?.line.front()?)
+    }
+
+    fn bounds_of(&self, ticket: Ticket) -> Bounds {
+        match self.queue.get(ticket) {
+            Some(entry) => self.bounds(entry.avoid, self.config.reserved_from(entry.rank.class)),
+            None => self.bounds(None, 0),
+        }
+    }
+
+    pub(super) fn bounds(&self, avoid: Option<Key>, reserved: u32) -> Bounds {
         Bounds {
             pipelining: self.config.pipelining,
             waiting_max: self.config.waiting_max,
             connections_max: self.config.connections_max,
             sockets_left: self.config.sockets_max.saturating_sub(self.sockets()),
             avoid,
+            reserved,
+            probe_patience: self.config.probe_patience,
         }
     }
 
@@ -266,8 +298,8 @@ impl<R> Pool<R> {
         if self.deadlines.len() > 2 * self.queue.len() + DEADLINES_STALE_MAX {
             let queue = &self.queue;
             self.deadlines.retain(|Reverse((_, due))| match due {
-                Due::Request(ticket) => queue.get(*ticket).is_some(),
-                Due::BackOff(_) => true,
+                Due::Request(ticket) | Due::Return(ticket) => queue.get(*ticket).is_some(),
+                Due::BackOff(_) | Due::Probe(_) => true,
             });
         }
     }

@@ -268,9 +268,9 @@ impl Dispatch {
                     None => effects.failed.push((request, Failure::AttemptFailed)),
                 },
                 Action::Open { origin, attempt } => {
-                    if let Some(origin) = state.pool.origin(origin) {
-                        effects.opens.push((origin.clone(), attempt));
-                    }
+                    let now = Instant::now();
+                    let origin = state.pool.origin_to_open(now, origin);
+                    effects.opens.extend(origin.map(|origin| (origin, attempt)));
                 }
                 Action::Fail { request, why } => effects.failed.push((request, why)),
                 Action::Close { connection } => {
@@ -444,6 +444,8 @@ fn failure(why: Failure, error: Option<&Arc<Error>>) -> Error {
                 .with_text(format!("waited too long in line: {}", reason.text()))
                 .with_wait_reason(reason)
         }
+        (Failure::NoExchanges, _) => Error::new(ErrorKind::Refused, Fault::Peer, Retry::Safe)
+            .with_text("the peer was connected and allowed no request"),
         (Failure::QueueFull(waiting), _) => Error::new(ErrorKind::Refused, Fault::Us, Retry::Safe)
             .with_text(format!("{waiting} requests wait at this origin already")),
         (Failure::ShutDown, _) => Error::cancelled("the client is shut down"),

@@ -1,0 +1,95 @@
+use super::health::*;
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn times() -> HealthTimes {
+    HealthTimes::default()
+}
+
+#[test]
+fn a_busy_connection_is_never_asked() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    for second in 0..100 {
+        let now = start + SECOND * second;
+        health.handle_bytes(now);
+        let asked = health.handle_start(now + 9 * SECOND, &times());
+        assert_eq!(asked, Checkup::Fine);
+        assert_eq!(health.next_deadline(&times(), None), None);
+    }
+}
+
+#[test]
+fn a_quiet_connection_is_asked_once_with_its_next_request() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let now = start + 10 * SECOND;
+    assert_eq!(health.handle_start(now, &times()), Checkup::Ask);
+    assert_eq!(health.handle_start(now, &times()), Checkup::Fine);
+    assert!(!health.is_suspect(), "it has its time to answer");
+    assert_eq!(health.next_deadline(&times(), None), Some(now + 2 * SECOND));
+}
+
+#[test]
+fn silence_after_a_question_makes_it_suspect_then_dead() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let asked = start + 20 * SECOND;
+    let _ = health.handle_start(asked, &times());
+    let almost = asked + 2 * SECOND - Duration::from_millis(1);
+    let _ = health.handle_timeout(almost, &times(), None);
+    assert!(!health.is_suspect());
+    let answer = health.handle_timeout(asked + 2 * SECOND, &times(), None);
+    assert_eq!(answer, Checkup::Fine);
+    assert!(health.is_suspect());
+    let end = asked + 15 * SECOND;
+    assert_eq!(health.next_deadline(&times(), None), Some(end));
+    assert_eq!(health.handle_timeout(end, &times(), None), Checkup::Bury);
+}
+
+#[test]
+fn any_byte_clears_the_suspicion() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let _ = health.handle_network_change(start);
+    assert!(health.is_suspect());
+    health.handle_bytes(start + SECOND);
+    assert!(!health.is_suspect());
+    assert_eq!(health.next_deadline(&times(), None), None);
+    let later = health.handle_timeout(start + 60 * SECOND, &times(), None);
+    assert_eq!(later, Checkup::Fine);
+}
+
+#[test]
+fn a_long_path_gets_six_round_trips() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let rtt = Some(SECOND);
+    let _ = health.handle_network_change(start);
+    health.handle_bytes(start);
+    let _ = health.handle_start(start + 10 * SECOND, &times());
+    let due = health.next_deadline(&times(), rtt);
+    assert_eq!(due, Some(start + 16 * SECOND));
+}
+
+#[test]
+fn one_slow_stream_asks_and_several_in_a_silence_are_a_sign() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    assert_eq!(health.handle_stream_timeout(start), Checkup::Ask);
+    assert!(!health.is_suspect());
+    assert_eq!(health.handle_stream_timeout(start), Checkup::Fine);
+    assert!(health.is_suspect());
+    health.handle_bytes(start);
+    let _ = health.handle_stream_timeout(start);
+    assert!(!health.is_suspect(), "bytes came between the two");
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a test needs some instant to count from"
+)]
+fn epoch() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,163 @@
+//! May a request that a connection lost be sent again, and when? Pure: random bytes come in.
+//!
+//! Three classes. **A**, provably unprocessed (RFC 9113 section 8.7): any method. **B**, lost with
+//! its connection after it was written: only where RFC 9110 section 9.2.2 makes a second time
+//! harmless, only when the connection had worked before (the usual race with a peer that closes an
+//! idle connection), only if the user asked for it. **C**, everything else: never.
+//!
+//! A budget bounds what an origin in trouble gets on top of its load: a tenth of its traffic, and
+//! a burst. What was never sent and what a GOAWAY handed back once costs nothing: no peer can make
+//! a loop of it, because it ends its connection.
+
+use std::time::Duration;
+
+/// Times a request is sent again: at once, and twice after a pause.
+pub const RETRIES_MAX: u32 = 3;
+/// Retries that the budget lets through at once: what the loss of two full connections costs.
+pub const RETRY_BURST: u32 = 200;
+/// Share of an origin's requests that may be retries, in per cent.
+pub const RETRY_PERCENT: u32 = 10;
+/// The pause before the second retry; twice as long before the third. Half of it is random, so
+/// that many requests refused together do not come back together.
+pub const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// How a request came back from its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// What happened to it.
+    pub cause: Cause,
+    /// How often it was put on a connection, this time included.
+    pub tries: u32,
+    /// All of its body is still there: nothing of a streaming body was read.
+    pub replayable: bool,
+    /// Its method may be sent twice (RFC 9110 section 9.2.2).
+    pub idempotent: bool,
+}
+
+/// What happened to a request on its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nothing of it was written.
+    NeverSent,
+    /// Its stream is above the last one of a GOAWAY (RFC 9113 section 6.8).
+    GoneAway,
+    /// REFUSED_STREAM. `below_limit`: although the peer's own limit was not reached.
+    Refused {
+        /// Fewer streams were open than the peer allows.
+        below_limit: bool,
+    },
+    /// HTTP_1_1_REQUIRED: the origin wants HTTP/1.1 (RFC 9113 section 7).
+    Http1Required,
+    /// 421: the connection is not one for this origin (RFC 9110 section 15.5.20).
+    Misdirected,
+    /// The connection died under it before any byte of the response.
+    Lost {
+        /// The connection had answered something before.
+        reused: bool,
+    },
+    /// Anything else.
+    Failed,
+}
+
+/// The class of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RetryClass {
+    /// A: provably unprocessed.
+    Unprocessed,
+    /// B: perhaps processed; harmless twice.
+    Harmless,
+    /// C: not to be sent again.
+    Never,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Into the line again, after this pause.
+    After(Duration),
+    /// Its user hears of it.
+    No(NoRetry),
+}
+
+/// Why a request is not sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRetry {
+    /// Class C, or its body is gone.
+    Class,
+    /// It was sent [`RETRIES_MAX`] times more already.
+    Tries,
+    /// The origin's budget is used up.
+    Budget,
+}
+
+/// The class of a loss; `lost_too`: the user allows class B.
+pub fn classify(loss: &Loss, lost_too: bool) -> RetryClass {
+    if !loss.replayable {
+        return RetryClass::Never;
+    }
+    match loss.cause {
+        Cause::NeverSent
+        | Cause::GoneAway
+        | Cause::Refused { .. }
+        | Cause::Http1Required
+        | Cause::Misdirected => RetryClass::Unprocessed,
+        Cause::Lost { reused: true } if lost_too && loss.idempotent => RetryClass::Harmless,
+        Cause::Lost { .. } | Cause::Failed => RetryClass::Never,
+    }
+}
+
+/// Tokens for the retries of one origin.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryBudget {
+    /// Hundredths of a retry.
+    left: u32,
+}
+
+impl Default for RetryBudget {
+    fn default() -> Self {
+        Self {
+            left: RETRY_BURST * WHOLE,
+        }
+    }
+}
+
+impl RetryBudget {
+    /// A request of the user's came: a part of a retry is earned.
+    pub fn earn(&mut self) {
+        self.left = (self.left + RETRY_PERCENT).min(RETRY_BURST * WHOLE);
+    }
+
+    /// Decides, and pays. `random` spreads the pauses.
+    pub fn decide(&mut self, loss: &Loss, lost_too: bool, random: u32) -> Retry {
+        let class = classify(loss, lost_too);
+        if class == RetryClass::Never {
+            return Retry::No(NoRetry::Class);
+        }
+        if loss.cause == Cause::NeverSent {
+            return Retry::After(Duration::ZERO);
+        }
+        if loss.tries > RETRIES_MAX || loss.cause == Cause::Misdirected && loss.tries > 1 {
+            return Retry::No(NoRetry::Tries);
+        }
+        let is_free = loss.cause == Cause::GoneAway && loss.tries == 1;
+        if !is_free {
+            match self.left.checked_sub(WHOLE) {
+                Some(left) => self.left = left,
+                None => return Retry::No(NoRetry::Budget),
+            }
+        }
+        Retry::After(pause(loss.tries, random))
+    }
+}
+
+/// None before the first retry, then half of [`RETRY_PAUSE`] and up to as much more, doubling.
+fn pause(tries: u32, random: u32) -> Duration {
+    let Some(doublings) = tries.checked_sub(2) else {
+        return Duration::ZERO;
+    };
+    let half = RETRY_PAUSE * (1 << doublings.min(8)) / 2;
+    half + Duration::from_nanos((half.as_nanos() as u64).saturating_mul(u64::from(random)) >> 32)
+}
+
+/// Parts of a token in one retry.
+const WHOLE: u32 = 100;

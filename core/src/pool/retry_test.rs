@@ -1,0 +1,159 @@
+use super::retry::*;
+use std::time::Duration;
+
+const REFUSED: Loss = Loss {
+    cause: Cause::Refused { below_limit: false },
+    tries: 1,
+    replayable: true,
+    idempotent: false,
+};
+
+#[test]
+fn the_table_of_retry_classes() {
+    use RetryClass::{Harmless, Never, Unprocessed};
+    let lost = Loss {
+        cause: Cause::Lost { reused: true },
+        idempotent: true,
+        ..REFUSED
+    };
+    let table = [
+        ("a refused POST is unprocessed", REFUSED, true, Unprocessed),
+        (
+            "a body of which a part was read is gone",
+            Loss {
+                replayable: false,
+                ..REFUSED
+            },
+            true,
+            Never,
+        ),
+        (
+            "what a GOAWAY left out is unprocessed",
+            Loss {
+                cause: Cause::GoneAway,
+                ..REFUSED
+            },
+            false,
+            Unprocessed,
+        ),
+        (
+            "a GET lost on a used connection, allowed",
+            lost,
+            true,
+            Harmless,
+        ),
+        (
+            "a GET lost on a used connection, not allowed",
+            lost,
+            false,
+            Never,
+        ),
+        (
+            "a POST lost on a used connection",
+            Loss {
+                idempotent: false,
+                ..lost
+            },
+            true,
+            Never,
+        ),
+        (
+            "a GET lost on a fresh connection",
+            Loss {
+                cause: Cause::Lost { reused: false },
+                ..lost
+            },
+            true,
+            Never,
+        ),
+        (
+            "a GET that failed otherwise",
+            Loss {
+                cause: Cause::Failed,
+                ..lost
+            },
+            true,
+            Never,
+        ),
+    ];
+    for (sentence, loss, lost_too, class) in table {
+        assert_eq!(classify(&loss, lost_too), class, "{sentence}");
+    }
+}
+
+#[test]
+fn the_first_retry_is_at_once_and_the_next_two_pause() {
+    let mut budget = RetryBudget::default();
+    let mut decide = |tries, random| budget.decide(&Loss { tries, ..REFUSED }, false, random);
+    assert_eq!(decide(1, u32::MAX), Retry::After(Duration::ZERO));
+    assert_eq!(decide(2, 0), Retry::After(RETRY_PAUSE / 2));
+    assert_eq!(decide(3, 0), Retry::After(RETRY_PAUSE));
+    assert_eq!(decide(4, 0), Retry::No(NoRetry::Tries));
+    for random in [0, 1, u32::MAX / 2, u32::MAX] {
+        let Retry::After(pause) = decide(2, random) else {
+            panic!("the second retry is allowed");
+        };
+        assert!(
+            pause >= RETRY_PAUSE / 2 && pause <= RETRY_PAUSE,
+            "{pause:?}"
+        );
+    }
+}
+
+#[test]
+fn retries_stay_within_a_burst_and_a_tenth_of_the_traffic() {
+    let mut budget = RetryBudget::default();
+    let mut retried = 0;
+    for _ in 0..10_000 {
+        budget.earn();
+        if budget.decide(&REFUSED, false, 0) != Retry::No(NoRetry::Budget) {
+            retried += 1;
+        }
+    }
+    assert!(retried <= RETRY_BURST + 1_000, "{retried}");
+    assert!(retried >= 1_000, "{retried}");
+}
+
+#[test]
+fn what_was_never_sent_costs_nothing_and_a_goaway_nothing_once() {
+    let mut budget = RetryBudget::default();
+    let gone = Loss {
+        cause: Cause::GoneAway,
+        ..REFUSED
+    };
+    for _ in 0..10 * RETRY_BURST {
+        assert_eq!(budget.decide(&gone, false, 0), Retry::After(Duration::ZERO));
+    }
+    let again = Loss { tries: 2, ..gone };
+    for _ in 0..RETRY_BURST {
+        assert_ne!(budget.decide(&again, false, 0), Retry::No(NoRetry::Budget));
+    }
+    assert_eq!(budget.decide(&again, false, 0), Retry::No(NoRetry::Budget));
+    let never = Loss {
+        cause: Cause::NeverSent,
+        tries: 9,
+        ..REFUSED
+    };
+    assert_eq!(
+        budget.decide(&never, false, 0),
+        Retry::After(Duration::ZERO)
+    );
+}
+
+#[test]
+fn a_misdirected_request_gets_one_more_connection() {
+    let mut budget = RetryBudget::default();
+    let misdirected = Loss {
+        cause: Cause::Misdirected,
+        ..REFUSED
+    };
+    assert_eq!(
+        budget.decide(&misdirected, false, 0),
+        Retry::After(Duration::ZERO)
+    );
+    let again = Loss {
+        tries: 2,
+        ..misdirected
+    };
+    assert_eq!(budget.decide(&again, false, 0), Retry::No(NoRetry::Tries));
+}

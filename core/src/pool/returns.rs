@@ -1,0 +1,138 @@
+//! Requests that a connection gave back: sent again, now or after a pause, or not at all. What
+//! happened to them says something about the connection and the origin, too.
+
+use super::queue::{End, Entrance, Rank};
+use super::retry::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
+use super::{
+    ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Protocols, Reverse, Ticket,
+};
+use std::time::Instant;
+
+/// A request that comes back.
+#[derive(Clone, Copy, Debug)]
+pub struct Return {
+    /// The connection it was on.
+    pub from: ConnectionId,
+    /// How it was lost.
+    pub loss: Loss,
+    /// Its place in line.
+    pub rank: Rank,
+    /// When it must have left the line.
+    pub deadline: Option<Instant>,
+    /// Spreads the pause before it is sent again.
+    pub random: u32,
+}
+
+impl<R> Pool<R> {
+    /// A connection gives a request back. It is sent again if its loss and its origin's budget
+    /// allow, on another connection if there is one; otherwise it is handed back with the reason.
+    ///
+    /// # Errors
+    /// The request, and why it is not sent again.
+    pub fn give_back(
+        &mut self,
+        now: Instant,
+        origin: &Origin,
+        request: R,
+        back: Return,
+    ) -> Result<Option<Ticket>, (R, NoRetry)> {
+        let OriginId(key) = self.origin_id(origin);
+        self.heed_loss(now, key, &back);
+        let lost_too = self.config.retry_lost;
+        if back.loss.cause == Cause::Http1Required && origin.protocols == Protocols::H2Only {
+            return Err((request, NoRetry::Class));
+        }
+        let Some(state) = self.origins.get_mut(key) else {
+            return Err((request, NoRetry::Class));
+        };
+        let pause = match state.retries.decide(&back.loss, lost_too, back.random) {
+            Retry::After(pause) => pause,
+            Retry::No(why) => {
+                self.totals.retries_over_budget += u64::from(why == NoRetry::Budget);
+                return Err((request, why));
+            }
+        };
+        match classify(&back.loss, lost_too) {
+            RetryClass::Harmless => self.totals.retries_lost += 1,
+            _ => self.totals.retries_unprocessed += 1,
+        }
+        let entrance = Entrance {
+            request,
+            origin: key,
+            rank: back.rank,
+            since: now,
+            deadline: back.deadline,
+            avoid: Some(back.from.0),
+            end: End::Front,
+        };
+        if pause.is_zero() || self.shut_down {
+            return Ok(self.enter(now, entrance));
+        }
+        Ok(Some(self.pause(now + pause, entrance)))
+    }
+
+    fn pause(&mut self, until: Instant, entrance: Entrance<R>) -> Ticket {
+        self.totals.submitted += 1;
+        self.totals.waited += 1;
+        if let Some(state) = self.origins.get_mut(entrance.origin) {
+            state.parked += 1;
+        }
+        let deadline = entrance.deadline;
+        let ticket = self.queue.park(entrance);
+        self.deadlines.push(Reverse((until, Due::Return(ticket))));
+        if let Some(at) = deadline {
+            self.push_deadline(at, ticket);
+        }
+        ticket
+    }
+
+    /// The pause of a request is over.
+    pub(super) fn resume(&mut self, now: Instant, ticket: Ticket) {
+        let Some(entry) = self.queue.get(ticket).filter(|entry| entry.is_parked) else {
+            return;
+        };
+        let origin = entry.origin;
+        if let Some(state) = self.origins.get_mut(origin) {
+            state.parked -= 1;
+            self.queue.unpark(&mut state.line, ticket);
+        }
+        self.pump(now, origin);
+    }
+
+    /// What a loss says about the connection and the origin.
+    fn heed_loss(&mut self, now: Instant, origin: Key, back: &Return) {
+        let from = back.from.0;
+        match back.loss.cause {
+            Cause::Refused { below_limit: true } => {
+                if let Some(connection) = self.connections.get_mut(from) {
+                    connection.refusals += 1;
+                    if connection.refusals >= REFUSALS_MAX {
+                        self.retire(now, from);
+                    }
+                }
+            }
+            // It is for other origins than this one.
+            Cause::Misdirected => self.retire(now, from),
+            Cause::Http1Required => self.pin_h1(now, origin),
+            _ => {}
+        }
+    }
+
+    /// The origin wants HTTP/1.1: connections that multiplex finish what they have.
+    fn pin_h1(&mut self, now: Instant, origin: Key) {
+        if let Some(state) = self.origins.get_mut(origin) {
+            state.pin_h1(now);
+        }
+        let others = self.connections.iter().filter(|(_, connection)| {
+            connection.origin == origin && connection.multiplexing == Multiplexing::Yes
+        });
+        let keys: Vec<Key> = others.map(|(key, _)| key).collect();
+        for key in keys {
+            self.retire(now, key);
+        }
+    }
+}
+
+/// Refusals below the peer's own limit that a connection survives, plus one: the first may have
+/// crossed a new limit on the way.
+const REFUSALS_MAX: u32 = 2;

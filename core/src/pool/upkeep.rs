@@ -1,0 +1,141 @@
+//! Connections that have had their time: idle, old, worn, or never of any use; and connections
+//! opened before anybody asks.
+
+use super::connection::Connection;
+use super::{
+    Action, AttemptId, Capacity, ConnectionId, Failure, Key, OriginId, OriginState, Pool, Standing,
+};
+use std::time::Instant;
+
+impl<R> Pool<R> {
+    /// Opens connections to an origin until it has `count`, those under way included, as far as
+    /// its bound and the client's allow. Returns the attempts that were begun.
+    pub fn warm_up(&mut self, now: Instant, id: OriginId, count: u32) -> Vec<AttemptId> {
+        let OriginId(key) = id;
+        let Some(state) = self.origins.get(key).filter(|_| !self.shut_down) else {
+            return Vec::new();
+        };
+        let there = state.connections + state.attempts;
+        let bounds = self.bounds(None, 0);
+        let most = bounds.connections_max(state.multiplexing(now));
+        let missing = count.min(most).saturating_sub(there);
+        self.open(now, key, missing.min(bounds.sockets_left))
+    }
+
+    /// Connections of an origin that may get requests.
+    pub fn connections(&self, id: OriginId) -> u32 {
+        self.origins.get(id.0).map_or(0, |state| state.connections)
+    }
+
+    /// It gets nothing new from here on, and its owner closes it when it has nothing open.
+    pub(super) fn retire(&mut self, now: Instant, key: Key) {
+        let Some(connection) = self.connections.get(key).filter(|c| !c.is_draining) else {
+            return;
+        };
+        // As if it had said so itself.
+        let report = connection.gate.draining_report();
+        self.file_report(now, key, report);
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.idle_since = None;
+        }
+        self.actions.push_back(Action::Close {
+            connection: ConnectionId(key),
+        });
+    }
+
+    /// Notes since when a connection is idle or of no use, and plans the look at it.
+    pub(super) fn note_use(&mut self, now: Instant, key: Key, report: &Capacity) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        if connection.gate.active() > 0 {
+            connection.idle_since = None;
+        } else if connection.idle_since.is_none() && !connection.is_draining {
+            connection.idle_since = Some(now);
+        }
+        let allows_nothing =
+            report.settled && report.free + report.active == 0 && report.standing == Standing::Open;
+        match (allows_nothing, connection.requests, connection.shut_since) {
+            (true, 0, None) => connection.shut_since = Some(now),
+            (true, ..) => {}
+            (false, ..) => connection.shut_since = None,
+        }
+        if self.upkeep_at.is_none() {
+            let connection = self.connections.get(key);
+            self.upkeep_at = connection.and_then(|c| self.time_up(c).map(|(at, _)| at));
+        }
+    }
+
+    /// When a connection's time is up, and whether that is because it was of no use.
+    fn time_up(&self, connection: &Connection) -> Option<(Instant, End)> {
+        if connection.is_draining {
+            return None;
+        }
+        let config = &self.config;
+        let after = |since: Option<Instant>, time, end| Some((since? + time?, end));
+        let idle = config.idle_timeout.map(|time| connection.shortened(time));
+        let age = config.age_max.map(|time| connection.shortened(time));
+        [
+            after(connection.idle_since, idle, End::Idle),
+            after(Some(connection.born), age, End::Old),
+            after(
+                connection.shut_since,
+                config.no_exchange_timeout,
+                End::Useless,
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Closes connections whose time is up, and plans the next look.
+    pub(super) fn keep_up(&mut self, now: Instant) {
+        let mut expired = Vec::new();
+        for (key, connection) in self.connections.iter() {
+            if let Some((at, end)) = self.time_up(connection)
+                && at <= now
+            {
+                expired.push((key, end));
+            }
+        }
+        for (key, end) in expired {
+            self.end(now, key, end);
+        }
+        let planned = self.connections.iter().filter_map(|(_, c)| self.time_up(c));
+        self.upkeep_at = planned.map(|(at, _)| at).min();
+    }
+
+    fn end(&mut self, now: Instant, key: Key, end: End) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let origin = connection.origin;
+        let Some(state) = self.origins.get_mut(origin) else {
+            return;
+        };
+        if end == End::Idle && state.connections <= self.config.warm_min {
+            // It stays; the next look is one idle time later.
+            connection.idle_since = Some(now);
+            return;
+        }
+        if end == End::Useless {
+            let born = connection.born;
+            state.back_off(now, born);
+        }
+        self.retire(now, key);
+        let alone = |state: &OriginState| state.connections + state.attempts == 0;
+        if end == End::Useless && self.origins.get(origin).is_some_and(alone) {
+            self.fail_line(origin, Failure::NoExchanges);
+        }
+        self.pump(now, origin);
+    }
+}
+
+/// Why a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    Idle,
+    Old,
+    Useless,
+}

@@ -1,0 +1,149 @@
+use super::pool_test::Scene;
+use super::*;
+
+#[test]
+fn connections_opened_together_do_not_close_together_and_never_late() {
+    let mut scene = Scene::new(PoolConfig {
+        seed: 7,
+        ..PoolConfig::default()
+    });
+    scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H1Only);
+    scene.burst(50);
+    let ids: Vec<_> = (0..50).map(|_| scene.connect_h1()).collect();
+    for id in ids {
+        scene.report(id, 1, 0, 1);
+    }
+    scene.wait(53_999);
+    assert!(scene.closed.is_empty(), "a tenth earlier at most");
+    let mut turns = 0;
+    for _ in 0..600 {
+        let before = scene.closed.len();
+        scene.wait(10);
+        turns += u32::from(scene.closed.len() > before);
+    }
+    assert!(turns > 10, "they close one by one: {turns}");
+    scene.wait(1);
+    assert_eq!(scene.closed.len(), 50);
+}
+
+#[test]
+fn a_number_of_connections_stays_warm() {
+    let mut scene = Scene::new(PoolConfig {
+        warm_min: 2,
+        ..PoolConfig::default()
+    });
+    scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H1Only);
+    scene.burst(5);
+    let ids: Vec<_> = (0..5).map(|_| scene.connect_h1()).collect();
+    for id in ids {
+        scene.report(id, 1, 0, 1);
+    }
+    for _ in 0..5 {
+        scene.wait(60_000);
+    }
+    assert_eq!(scene.closed.len(), 3);
+    assert_eq!(scene.pool.stats(scene.now)[0].connections, 2);
+}
+
+#[test]
+fn an_old_connection_finishes_what_it_has_and_gets_nothing_new() {
+    let mut scene = Scene::new(PoolConfig {
+        age_max: Some(Duration::from_secs(100)),
+        ..PoolConfig::default()
+    });
+    scene.burst(1);
+    let old = scene.connect_h2();
+    scene.report(old, 99, 1, 1);
+    scene.wait(99_999);
+    assert!(scene.closed.is_empty());
+    scene.wait(1);
+    assert_eq!(scene.closed, [old]);
+    scene.burst(1);
+    assert_eq!(scene.on(old), 1);
+    assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
+fn a_worn_connection_gets_its_last_request_and_no_more() {
+    let mut scene = Scene::new(PoolConfig {
+        requests_max: Some(3),
+        ..PoolConfig::default()
+    });
+    scene.burst(1);
+    let id = scene.connect(Multiplexing::Yes, Capacity::fresh(100, true));
+    scene.burst(2);
+    assert_eq!(scene.on(id), 3);
+    assert_eq!(scene.closed, [id]);
+    scene.burst(1);
+    assert_eq!(scene.on(id), 3);
+    assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
+fn a_fresh_connection_that_allows_nothing_fails_after_its_time() {
+    let mut scene = Scene::new(PoolConfig {
+        no_exchange_timeout: Some(Duration::from_secs(5)),
+        idle_timeout: None,
+        ..PoolConfig::default()
+    });
+    scene.burst(3);
+    let id = scene.connect(Multiplexing::Yes, Capacity::fresh(0, true));
+    scene.wait(4_999);
+    assert!(scene.failed.is_empty());
+    scene.wait(1);
+    assert_eq!(scene.closed, [id]);
+    assert_eq!(scene.failed.len(), 3);
+    assert_eq!(scene.failed[0].1, Failure::NoExchanges);
+}
+
+#[test]
+fn a_limit_that_was_lowered_to_nothing_is_waited_for() {
+    let mut scene = Scene::new(PoolConfig {
+        no_exchange_timeout: Some(Duration::from_secs(5)),
+        idle_timeout: None,
+        ..PoolConfig::default()
+    });
+    scene.burst(1);
+    let id = scene.connect(Multiplexing::Yes, Capacity::fresh(1, true));
+    scene.report(id, 0, 0, 1);
+    scene.burst(1);
+    scene.wait(60_000);
+    assert!(scene.failed.is_empty());
+    assert!(scene.closed.is_empty(), "it was of use before");
+}
+
+#[test]
+fn warming_up_opens_what_is_missing_within_the_bound() {
+    let mut scene = Scene::bounded(4);
+    let origin = scene.origin.clone();
+    let id = scene.pool.origin_id(&origin);
+    assert_eq!(scene.pool.warm_up(scene.now, id, 2).len(), 2);
+    assert_eq!(scene.pool.warm_up(scene.now, id, 3).len(), 1);
+    assert_eq!(scene.pool.warm_up(scene.now, id, 99).len(), 1, "the bound");
+    scene.carry_out();
+    for _ in 0..4 {
+        scene.connect_h2();
+    }
+    assert_eq!(scene.pool.connections(id), 4);
+    scene.burst(4);
+    assert_eq!(
+        scene.dispatched.len(),
+        4,
+        "no request waits for a handshake"
+    );
+}
+
+#[test]
+fn a_new_network_forgives_the_failures_of_the_old_one() {
+    let mut scene = Scene::new(PoolConfig::default());
+    for _ in 0..4 {
+        scene.burst(1);
+        scene.wait(500);
+        scene.fail_attempt();
+    }
+    scene.burst(1);
+    assert!(scene.attempts.is_empty());
+    scene.pool.handle_network_change(scene.now);
+    scene.carry_out();
+    assert_eq!(scene.attempts.len(), 1);
+}
