@@ -25,5 +25,6 @@ pub mod hpack;
 pub mod http;
 pub mod limits;
 pub mod pool;
+pub mod qpack;
 pub mod time;
 pub mod wire;

@@ -1,4 +1,4 @@
-use super::{put, take};
+use super::{LONG_MAX, put, put_long, take, take_long};
 use crate::error::Violation;
 
 fn encoded(value: usize, prefix_bits: u32, flags: u8) -> Vec<u8> {
@@ -74,4 +74,33 @@ fn zero_padding_is_allowed_up_to_five_bytes_and_no_further() {
         decoded(&[0x7f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00], 7),
         Err(Violation::CompressionInvalid)
     );
+}
+
+#[test]
+fn integers_of_62_bits_come_back_and_are_incomplete_before_their_last_byte() {
+    for prefix_bits in 1..=8 {
+        for value in [0, 6, 127, 128, 1 << 31, 1 << 33, LONG_MAX - 1, LONG_MAX] {
+            let mut bytes = Vec::new();
+            put_long(value, prefix_bits, 0, &mut bytes);
+            for len in 0..bytes.len() {
+                let mut input = &bytes[..len];
+                assert_eq!(take_long(&mut input, prefix_bits), Ok(None));
+                assert_eq!(input.len(), len, "an incomplete integer stays");
+            }
+            let mut input = &bytes[..];
+            assert_eq!(take_long(&mut input, prefix_bits), Ok(Some(value)));
+            assert!(input.is_empty());
+        }
+    }
+}
+
+#[test]
+fn an_integer_above_62_bits_is_an_error_before_it_ends() {
+    let mut bytes = Vec::new();
+    put_long(LONG_MAX + 1, 8, 0, &mut bytes);
+    let invalid = Err(Violation::CompressionInvalid);
+    assert_eq!(take_long(&mut &bytes[..], 8), invalid);
+    assert_eq!(take_long(&mut &[0xff; 12][..], 8), invalid);
+    let endless_zeros = [&[0xff][..], &[0x80; 10]].concat();
+    assert_eq!(take_long(&mut &endless_zeros[..], 8), invalid);
 }

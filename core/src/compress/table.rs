@@ -61,7 +61,6 @@ impl Table {
     pub(crate) fn size(&self) -> usize {
         self.size
     }
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
@@ -110,18 +109,38 @@ impl Table {
         self.size += size;
         self.generation += 1;
     }
-    /// The newest entry that equals this field.
-    pub(crate) fn find(&self, name: FieldName<'_>, value: &[u8], print: u32) -> Option<usize> {
-        self.slots.iter().rev().position(|slot| {
+    /// The newest entry that equals this field, at index `from` or older.
+    pub(crate) fn find(
+        &self,
+        name: FieldName<'_>,
+        value: &[u8],
+        print: u32,
+        from: usize,
+    ) -> Option<usize> {
+        let mut older = self.slots.iter().rev().skip(from);
+        let at = older.position(|slot| {
             slot.print == print && self.value(slot) == value && self.is_named(slot, name)
-        })
+        });
+        at.map(|at| from + at)
     }
-    /// The newest entry with this name.
-    pub(crate) fn find_name(&self, name: FieldName<'_>) -> Option<usize> {
-        self.slots
-            .iter()
-            .rev()
-            .position(|slot| self.is_named(slot, name))
+    /// The newest entry with this name, at index `from` or older.
+    pub(crate) fn find_name(&self, name: FieldName<'_>, from: usize) -> Option<usize> {
+        let mut older = self.slots.iter().rev().skip(from);
+        let at = older.position(|slot| self.is_named(slot, name));
+        at.map(|at| from + at)
+    }
+    /// How many of the oldest entries an insertion of `wanted` more would push out.
+    pub(crate) fn crowded_out(&self, wanted: usize) -> usize {
+        let mut size = self.size;
+        let mut slots = self.slots.iter();
+        let mut count = 0;
+        while size + wanted > self.bytes_max
+            && let Some(slot) = slots.next()
+        {
+            size -= entry_size(self.name(slot), self.value(slot));
+            count += 1;
+        }
+        count
     }
 
     /// Evicts the oldest until `wanted` more fit or nothing is left.

@@ -24,9 +24,9 @@ fn the_oldest_entries_go_first_and_only_as_many_as_needed() {
     assert_eq!(table.len(), 3, "exactly full is not too full");
     table.insert(named("d"), b"1", 0);
     assert_eq!(table.len(), 3);
-    assert_eq!(table.find_name(named("a")), None);
-    assert_eq!(table.find_name(named("b")), Some(2));
-    assert_eq!(table.find_name(named("d")), Some(0));
+    assert_eq!(table.find_name(named("a"), 0), None);
+    assert_eq!(table.find_name(named("b"), 0), Some(2));
+    assert_eq!(table.find_name(named("d"), 0), Some(0));
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn every_insertion_and_eviction_is_a_new_generation_and_nothing_else_is() {
     table.insert(named("a"), b"1", 0);
     let one = table.generation();
     assert_ne!(one, empty);
-    assert_eq!(table.find_name(named("a")), Some(0));
+    assert_eq!(table.find_name(named("a"), 0), Some(0));
     assert_eq!(table.generation(), one);
     table.resize(0);
     assert_ne!(table.generation(), one);
@@ -49,10 +49,10 @@ fn every_insertion_and_eviction_is_a_new_generation_and_nothing_else_is() {
 fn a_search_compares_more_than_the_print() {
     let mut table = Table::new(4096);
     table.insert(named("a"), b"1", 7);
-    assert_eq!(table.find(named("a"), b"1", 7), Some(0));
-    assert_eq!(table.find(named("a"), b"2", 7), None);
-    assert_eq!(table.find(named("b"), b"1", 7), None);
-    assert_eq!(table.find(FieldName::Token(Token::AGE), b"1", 7), None);
+    assert_eq!(table.find(named("a"), b"1", 7, 0), Some(0));
+    assert_eq!(table.find(named("a"), b"2", 7, 0), None);
+    assert_eq!(table.find(named("b"), b"1", 7, 0), None);
+    assert_eq!(table.find(FieldName::Token(Token::AGE), b"1", 7, 0), None);
 }
 
 #[test]

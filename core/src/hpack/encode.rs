@@ -125,7 +125,7 @@ impl Encoder {
             return true;
         }
         let print = policy::print(field);
-        if let Some(index) = self.table.find(name, field.value, print) {
+        if let Some(index) = self.table.find(name, field.value, print, 0) {
             integer::put(static_table::LEN + 1 + index, 7, INDEXED, out);
             return true;
         }
@@ -165,7 +165,7 @@ impl Encoder {
                 return Some(usize::from(first));
             }
         }
-        let index = self.table.find_name(name)?;
+        let index = self.table.find_name(name, 0)?;
         Some(static_table::LEN + 1 + index)
     }
 }
