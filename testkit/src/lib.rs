@@ -4,3 +4,4 @@
 pub mod fuzz;
 #[cfg(target_os = "linux")]
 pub mod netlab;
+pub mod sim;

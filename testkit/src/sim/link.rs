@@ -1,0 +1,170 @@
+//! One connection: two ends, each with its machine, its way out and what has arrived for it.
+
+use super::dice::Dice;
+use super::ledger::Ledger;
+use super::machine::Machine;
+use super::path::{Burst, Line, Pipe};
+use super::plan::Fault;
+use bytes::Bytes;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+use trunkline_core::h2::frame::{FRAME_HEADER_BYTES, FrameHeader, flag, kind};
+use trunkline_core::http::Side;
+use trunkline_core::pool::{Capacity, ConnectionId};
+
+/// One end.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) machine: Machine,
+    pub(super) out: Pipe,
+    /// Arrived, not yet read by the machine.
+    pub(super) inbox: VecDeque<Bytes>,
+    /// The peer has ended its side.
+    pub(super) eof: bool,
+    /// The machine knows.
+    pub(super) eof_told: bool,
+    /// This end wants to end its side behind what is unsent.
+    pub(super) closing: bool,
+    /// It has.
+    pub(super) closed: bool,
+    /// When the next wake-up is entered for.
+    pub(super) wake_at: Option<Instant>,
+}
+
+/// A request on the connection, as the client sees it.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) request: u32,
+    pub(super) sent: u64,
+    pub(super) upload_done: bool,
+    pub(super) head_seen: bool,
+    pub(super) received: u64,
+    pub(super) unread: u64,
+    pub(super) ended: bool,
+    pub(super) settled: bool,
+    pub(super) progress_at: Instant,
+}
+
+/// A request on the connection, as the server sees it.
+#[derive(Debug)]
+pub(super) struct Handler {
+    pub(super) request: u32,
+    pub(super) received: u64,
+    pub(super) request_ended: bool,
+    pub(super) responded: bool,
+    pub(super) sent: u64,
+    pub(super) done: bool,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) origin: usize,
+    pub(super) id: ConnectionId,
+    pub(super) client: End,
+    pub(super) server: End,
+    pub(super) ledger: Option<Ledger>,
+    // The client's side, as the engine keeps it.
+    pub(super) taken: u64,
+    pub(super) settled: bool,
+    pub(super) draining: bool,
+    pub(super) reported: Capacity,
+    pub(super) left: bool,
+    pub(super) exchanges: BTreeMap<u64, Exchange>,
+    // The server's side.
+    pub(super) handlers: BTreeMap<u64, Handler>,
+    pub(super) fault: Option<Fault>,
+    /// The server writes nothing before this.
+    pub(super) mute_until: Option<Instant>,
+    /// The path swallows everything.
+    pub(super) dead: bool,
+    pub(super) streams_seen: u64,
+    /// The last stream of a one-step GOAWAY.
+    pub(super) goaway_last: Option<u64>,
+    /// The limits on streams that the server has announced, in order.
+    pub(super) limits: Vec<u32>,
+    /// The acknowledgement of the server machine's own SETTINGS has gone through.
+    pub(super) ack_passed: bool,
+}
+
+impl End {
+    pub(super) fn new(machine: Machine, now: Instant) -> Self {
+        Self {
+            machine,
+            out: Pipe::new(now),
+            inbox: VecDeque::new(),
+            eof: false,
+            eof_told: false,
+            closing: false,
+            closed: false,
+            wake_at: None,
+        }
+    }
+    /// Sends what the congestion window lets out.
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        line: &mut Line,
+        dice: &mut Dice,
+    ) -> Vec<Burst> {
+        std::iter::from_fn(|| self.out.transmit(now, line, dice)).collect()
+    }
+}
+
+impl Link {
+    /// The limit on streams that the client has acknowledged; `None` before the first.
+    pub(super) fn limit_known(&self) -> Option<u32> {
+        let acks = self.ledger.as_ref()?.client.settings_acks;
+        self.limits.get(acks.checked_sub(1)?).copied()
+    }
+}
+
+impl Link {
+    pub(super) fn end(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+    pub(super) fn end_and_ledger(&mut self, side: Side) -> (&mut End, Option<&mut Ledger>) {
+        let end = match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        (end, self.ledger.as_mut())
+    }
+    /// Both machines are done and the pool knows.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.left && self.client.machine.is_closed() && self.server.machine.is_closed()
+    }
+    /// Puts frames of the script's own behind what the server has written.
+    pub(super) fn say(&mut self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {
+        write(self.server.machine.poll_write(now).buffer());
+    }
+    /// The server's machine knows of its own SETTINGS only: acknowledgements of the script's are
+    /// taken out.
+    pub(super) fn without_extra_acks(&mut self, written: Bytes) -> Bytes {
+        if self.ledger.is_none() {
+            return written;
+        }
+        let mut kept = Vec::with_capacity(written.len());
+        let mut rest = &written[..];
+        if let Some(behind) = rest.strip_prefix(PREFACE) {
+            kept.extend_from_slice(PREFACE);
+            rest = behind;
+        }
+        while let Some((head, _)) = rest.split_first_chunk::<FRAME_HEADER_BYTES>() {
+            let header = FrameHeader::parse(head);
+            let (frame, behind) = rest.split_at(FRAME_HEADER_BYTES + header.len as usize);
+            rest = behind;
+            let is_ack = header.kind == kind::SETTINGS && header.has(flag::ACK);
+            if !is_ack || !std::mem::replace(&mut self.ack_passed, true) {
+                kept.extend_from_slice(frame);
+            }
+        }
+        kept.into()
+    }
+}
+
+/// RFC 9113 section 3.4.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

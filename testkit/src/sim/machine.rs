@@ -1,0 +1,84 @@
+//! An HTTP/1.1 or an HTTP/2 machine behind one set of verbs, and its bytes as they go to a socket.
+
+use bytes::{Bytes, BytesMut};
+use std::io::IoSlice;
+use std::time::Instant;
+use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::http::{Event, RequestHead, ResponseHead, StreamId, Version};
+use trunkline_core::wire::Outbox;
+use trunkline_core::{h1, h2};
+
+/// The machine of one end.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a few hundred of them at a time")]
+pub enum Machine {
+    /// HTTP/1.1.
+    H1(h1::Conn),
+    /// HTTP/2.
+    H2(h2::Conn),
+}
+
+macro_rules! verbs {
+    ($($verb:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {
+        $(#[allow(missing_docs, reason = "the machine's own verb")]
+        pub fn $verb(&mut self $(, $argument: $kind)*) $(-> $result)? {
+            match self {
+                Self::H1(conn) => conn.$verb($($argument),*),
+                Self::H2(conn) => conn.$verb($($argument),*),
+            }
+        })*
+    };
+}
+
+impl Machine {
+    verbs! {
+        handle_bytes(now: Instant, bytes: &[u8]);
+        handle_timeout(now: Instant);
+        handle_close(now: Instant);
+        poll_write(now: Instant) -> &mut Outbox;
+        poll_event() -> Option<Event>;
+        open(now: Instant, head: &RequestHead, end: bool) -> Result<StreamId, Misuse>;
+        respond(now: Instant, stream: StreamId, head: &ResponseHead, end: bool) -> Result<(), Misuse>;
+        send_body(now: Instant, stream: StreamId, data: Bytes, end: bool) -> Result<(), Misuse>;
+        consume(now: Instant, stream: StreamId, bytes: usize);
+        reset(now: Instant, stream: StreamId, code: H2Code);
+        handler_done(stream: StreamId);
+        shut_down(now: Instant);
+        next_deadline() -> Option<Instant>;
+        wants_read() -> bool;
+        is_closed() -> bool;
+        capacity() -> u32;
+        active() -> u32;
+        send_room(stream: StreamId) -> usize;
+    }
+
+    /// The version whose rules a head to send must meet.
+    pub fn version(&self) -> Version {
+        match self {
+            Self::H1(_) => Version::Http11,
+            Self::H2(_) => Version::Http2,
+        }
+    }
+    /// The HTTP/2 machine, if it is one.
+    pub fn h2(&self) -> Option<&h2::Conn> {
+        match self {
+            Self::H1(_) => None,
+            Self::H2(conn) => Some(conn),
+        }
+    }
+    /// Everything that may be written now: whole frames.
+    pub fn written(&mut self, now: Instant) -> Bytes {
+        let outbox = self.poll_write(now);
+        let mut written = BytesMut::with_capacity(outbox.len());
+        while !outbox.is_empty() {
+            let mut slices = [IoSlice::new(&[]); 16];
+            let filled = outbox.slices(&mut slices);
+            let before = written.len();
+            for slice in &slices[..filled] {
+                written.extend_from_slice(slice);
+            }
+            outbox.advance(written.len() - before);
+        }
+        written.freeze()
+    }
+}

@@ -1,0 +1,210 @@
+//! What a seed means: the paths, the servers and their faults, the requests.
+
+use super::dice::Dice;
+use super::path::PathPlan;
+use std::time::Duration;
+use trunkline_core::limits::Config;
+use trunkline_core::pool::{PoolConfig, Protocols};
+
+/// A whole world.
+#[derive(Debug)]
+pub struct Plan {
+    /// One or more servers.
+    pub origins: Vec<OriginPlan>,
+    /// In the order of their numbers.
+    pub requests: Vec<RequestPlan>,
+    /// The client's pool.
+    pub pool: PoolConfig,
+    /// The client's machines.
+    pub config: Config,
+}
+
+/// One server and the way to it.
+#[derive(Debug)]
+pub struct OriginPlan {
+    /// The way.
+    pub path: PathPlan,
+    /// What the client offers.
+    pub protocols: Protocols,
+    /// What the server chooses where the client leaves it a choice.
+    pub answers_h2: bool,
+    /// SETTINGS_MAX_CONCURRENT_STREAMS.
+    pub streams_max: u32,
+    /// SETTINGS_INITIAL_WINDOW_SIZE.
+    pub window: u32,
+    /// What the handshake takes beside its round trips.
+    pub handshake_delay: Duration,
+    /// Attempts that end in a TLS error.
+    pub handshake_failures_per_mille: u32,
+    /// Connections that have a fault, in per mille.
+    pub faulty_per_mille: u32,
+    /// What may go wrong on a connection; one of them at a time.
+    pub faults: Vec<Fault>,
+}
+
+/// What goes wrong on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// GOAWAY in two steps when the stream of this number comes.
+    Drain(u64),
+    /// GOAWAY with the id before the stream of this number, which is never looked at.
+    Goaway(u64),
+    /// REFUSED_STREAM for so many streams at first.
+    Refuse(u64),
+    /// SETTINGS that change the streams allowed, this long after the start.
+    Streams(Duration, u32),
+    /// Fewer streams are allowed from the start until this long after it.
+    FewAtFirst(Duration, u32),
+    /// SETTINGS that lower the initial window, this long after the start.
+    Window(Duration, u32),
+    /// Nothing is written at first for this long.
+    Late(Duration),
+    /// Nothing comes any more, and nobody says so.
+    Silence(Duration),
+    /// The socket is closed, with what was not sent.
+    Close(Duration),
+    /// The server ends its side behind what it has sent, and reads on.
+    HalfClose(Duration),
+    /// Bodies in DATA frames of one byte, up to a kilobyte of each.
+    OneByte,
+    /// WINDOW_UPDATE and RST_STREAM behind the end of every stream.
+    LateFrames,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct RequestPlan {
+    /// To which server.
+    pub origin: usize,
+    /// When it is handed in, from the start.
+    pub at: Duration,
+    /// Bytes of its body.
+    pub upload: u64,
+    /// Whether its body can be sent twice.
+    pub replayable: bool,
+    /// What the server thinks before it answers.
+    pub thought: Duration,
+    /// Bytes of the response.
+    pub download: u64,
+    /// Whether the response says how long it is.
+    pub has_length: bool,
+    /// What its reader takes per second; `None`: everything at once.
+    pub reads: Option<u64>,
+    /// How long it may stand in line.
+    pub patience: Option<Duration>,
+    /// When its user gives it up, from the start.
+    pub abort_at: Option<Duration>,
+}
+
+impl Plan {
+    /// Servers without faults behind clean paths.
+    pub fn calm(dice: &mut Dice) -> Self {
+        let mut plan = Self::stormy(dice);
+        for origin in &mut plan.origins {
+            origin.path.loss_per_mille = 0;
+            origin.path.reorder_per_mille = 0;
+            origin.handshake_failures_per_mille = 0;
+            origin.faulty_per_mille = 0;
+        }
+        for request in &mut plan.requests {
+            request.patience = None;
+            request.abort_at = None;
+        }
+        plan.pool.waiting_max = 100_000;
+        plan
+    }
+
+    /// Everything that may go wrong.
+    pub fn stormy(dice: &mut Dice) -> Self {
+        let origins: Vec<OriginPlan> = (0..dice.between(1, 3)).map(|_| origin(dice)).collect();
+        let count = dice.pick(&[1, 10, 60, 200]);
+        let burst = dice.once_in(2);
+        let requests = (0..count)
+            .map(|_| request(dice, origins.len() as u64, burst))
+            .collect();
+        let pool = PoolConfig {
+            connections_max: dice.pick(&[None, None, Some(1), Some(3)]),
+            pipelining: dice.pick(&[1, 1, 3]),
+            sockets_max: dice.pick(&[900, 900, 2, 5]),
+            waiting_max: dice.pick(&[100_000, 100_000, 20]),
+            idle_timeout: Some(Duration::from_secs(dice.between(1, 60))),
+        };
+        let mut config = Config::default();
+        config.limits.pipelining = pool.pipelining;
+        config.limits.concurrent_streams_max = dice.pick(&[100, 100, 7]);
+        config.windows.memory_budget = dice.pick(&[64 << 20, 1 << 20, 128 << 10]);
+        config.windows.stream_initial = dice.pick(&[64 << 10, 64 << 10, 4 << 10, 1 << 20]);
+        config.windows.connection = dice.pick(&[16 << 20, 16 << 20, 1 << 20]);
+        Self {
+            origins,
+            requests,
+            pool,
+            config,
+        }
+    }
+}
+
+fn origin(dice: &mut Dice) -> OriginPlan {
+    let round_trip = Duration::from_micros(dice.between(200, 250_000));
+    let bytes_per_second = dice.pick(&[200_000, 2_000_000, 25_000_000, 125_000_000]);
+    let mut path = PathPlan::clean(round_trip, bytes_per_second);
+    path.loss_per_mille = dice.pick(&[0, 0, 10, 50]);
+    path.reorder_per_mille = dice.pick(&[0, 0, 50]);
+    let versions = [Protocols::H2AndH1, Protocols::H2AndH1];
+    OriginPlan {
+        path,
+        protocols: match dice.roll(6) {
+            0 => Protocols::H1Only,
+            1 => Protocols::H2Only,
+            _ => dice.pick(&versions),
+        },
+        answers_h2: !dice.once_in(4),
+        streams_max: dice.pick(&[100, 100, 10, 1, 3]),
+        window: dice.pick(&[65_535, 65_535, 1 << 20, 2_000]),
+        handshake_delay: Duration::from_millis(dice.pick(&[0, 0, 0, 2_000])),
+        handshake_failures_per_mille: dice.pick(&[0, 0, 0, 300, 1000]),
+        faulty_per_mille: dice.pick(&[0, 300, 700]),
+        faults: (0..dice.between(1, 2)).map(|_| fault(dice)).collect(),
+    }
+}
+
+fn fault(dice: &mut Dice) -> Fault {
+    let soon = Duration::from_millis(dice.between(0, 3_000));
+    match dice.roll(12) {
+        0 => Fault::Drain(dice.between(1, 40)),
+        1 => Fault::Goaway(dice.between(1, 40)),
+        2 => Fault::Refuse(dice.between(1, 20)),
+        3 => Fault::Streams(soon, dice.pick(&[0, 1, 5, 100])),
+        4 => Fault::FewAtFirst(soon, dice.pick(&[0, 1])),
+        5 => Fault::Window(soon, dice.pick(&[0, 1, 20_000])),
+        6 => Fault::Late(soon),
+        7 => Fault::Silence(soon),
+        8 => Fault::Close(soon),
+        9 => Fault::HalfClose(soon),
+        10 => Fault::OneByte,
+        _ => Fault::LateFrames,
+    }
+}
+
+fn request(dice: &mut Dice, origins: u64, burst: bool) -> RequestPlan {
+    let at = match burst {
+        true => Duration::ZERO,
+        false => Duration::from_millis(dice.between(0, 5_000)),
+    };
+    RequestPlan {
+        origin: dice.roll(origins) as usize,
+        at,
+        upload: dice.pick(&[0, 0, 0, 100, 30_000, 300_000]),
+        replayable: dice.once_in(2),
+        thought: Duration::from_millis(dice.pick(&[0, 0, 1, 50, 1_000])),
+        download: dice.pick(&[0, 1, 5_000, 5_000, 20_000, 100_000, 700_000]),
+        has_length: dice.once_in(2),
+        reads: dice.pick(&[None, None, None, Some(20_000), Some(500_000)]),
+        patience: dice
+            .once_in(5)
+            .then(|| Duration::from_millis(dice.between(0, 5_000))),
+        abort_at: dice
+            .once_in(12)
+            .then(|| at + Duration::from_millis(dice.between(0, 3_000))),
+    }
+}

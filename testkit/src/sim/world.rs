@@ -1,0 +1,511 @@
+//! The world itself: its state, its clock and what happens in it.
+
+use super::agenda::Agenda;
+use super::dice::Dice;
+use super::link::Link;
+use super::path::Line;
+use super::plan::{OriginPlan, Plan};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use trunkline_core::http::Side;
+use trunkline_core::pool::{
+    AttemptId, ConnectionId, Failure, Multiplexing, Origin, Pool, Protocols, Scheme, Ticket,
+};
+
+/// No world lasts longer.
+const WORLD_MAX: Duration = Duration::from_secs(4 * 3600);
+/// A path that swallows everything is noticed by TCP after this.
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(900);
+
+/// What happened in a world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Requests that were answered whole.
+    pub answered: u64,
+    /// Requests that ended otherwise.
+    pub failed: u64,
+    /// Connections opened.
+    pub connections: u64,
+    /// Requests sent once more.
+    pub sent_again: u64,
+    /// REFUSED_STREAM by the machines of the servers.
+    pub refused: u64,
+    /// Things that happened.
+    pub steps: u64,
+    /// How long the world lasted.
+    pub lasted: Duration,
+}
+
+/// Something that happens.
+#[derive(Debug)]
+pub(super) enum Happening {
+    Submit(u32),
+    Abort(u32),
+    Attempt { attempt: AttemptId, origin: usize },
+    Pool,
+    Arrive { link: usize, to: Side, bytes: Bytes },
+    Acknowledge { link: usize, from: Side, bytes: u64 },
+    Eof { link: usize, to: Side },
+    Wake { link: usize, side: Side },
+    Answer { link: usize, stream: u64 },
+    Read { link: usize, stream: u64 },
+    Overdue { link: usize, stream: u64 },
+    Strike { link: usize },
+    Cut { link: usize },
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Answered,
+    Aborted,
+    ByPool(Failure),
+    Reset,
+    Overdue,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    pub(super) ticket: Option<Ticket>,
+    pub(super) waits: bool,
+    pub(super) settled: Option<Outcome>,
+    pub(super) delivered: u32,
+    pub(super) tries: u32,
+    /// Where it is, once taken.
+    pub(super) at: Option<(usize, u64)>,
+}
+
+#[derive(Debug)]
+pub(super) struct OriginState {
+    pub(super) origin: Origin,
+    pub(super) up: Line,
+    pub(super) down: Line,
+}
+
+/// A world and its time.
+#[derive(Debug)]
+pub struct World {
+    pub(super) plan: Plan,
+    pub(super) dice: Dice,
+    /// Nothing goes wrong: every request must be answered.
+    pub(super) calm: bool,
+    base: Instant,
+    pub(super) now: Instant,
+    pub(super) agenda: Agenda<Happening>,
+    pub(super) pool: Pool<u32>,
+    pub(super) origins: Vec<OriginState>,
+    pub(super) links: Vec<Option<Box<Link>>>,
+    /// What the pool has dispatched and the connection not yet taken, by link.
+    pub(super) inboxes: Vec<Vec<u32>>,
+    pub(super) by_id: BTreeMap<ConnectionId, usize>,
+    pub(super) requests: Vec<Request>,
+    pub(super) unsettled: usize,
+    pool_wake_at: Option<Instant>,
+    /// Bytes of every body, by their place in it.
+    pub(super) pattern: Bytes,
+    pub(super) summary: Summary,
+}
+
+impl World {
+    /// A world at its beginning.
+    pub fn new(plan: Plan, dice: Dice, calm: bool) -> Self {
+        let base = Instant::now();
+        let origins = plan.origins.iter().enumerate().map(|(number, origin)| {
+            let host = format!("origin-{number}.example");
+            OriginState {
+                origin: Origin::new(Scheme::Https, &host, 443, origin.protocols),
+                up: Line::new(origin.path, base),
+                down: Line::new(origin.path, base),
+            }
+        });
+        let mut agenda = Agenda::default();
+        for (number, request) in plan.requests.iter().enumerate() {
+            agenda.enter(base + request.at, Happening::Submit(number as u32));
+            if let Some(at) = request.abort_at {
+                agenda.enter(base + at, Happening::Abort(number as u32));
+            }
+        }
+        Self {
+            origins: origins.collect(),
+            pool: Pool::new(plan.pool.clone()),
+            requests: plan.requests.iter().map(|_| Request::default()).collect(),
+            unsettled: plan.requests.len(),
+            calm,
+            base,
+            now: base,
+            agenda,
+            links: Vec::new(),
+            inboxes: Vec::new(),
+            by_id: BTreeMap::new(),
+            pool_wake_at: None,
+            pattern: pattern(),
+            summary: Summary::default(),
+            plan,
+            dice,
+        }
+    }
+
+    /// Lets everything happen, to the end.
+    pub fn run(mut self) -> Summary {
+        while let Some((at, happening)) = self.agenda.next() {
+            self.now = at;
+            self.summary.steps += 1;
+            let lasted = at - self.base;
+            assert!(lasted <= WORLD_MAX, "the world does not end: {happening:?}");
+            self.happen(happening);
+            self.carry_out();
+        }
+        assert_eq!(
+            self.unsettled,
+            0,
+            "requests are left for ever: {:?}",
+            self.waiting()
+        );
+        assert_eq!(self.pool.sockets(), 0, "sockets are left for ever");
+        for request in &self.requests {
+            match request.settled {
+                Some(Outcome::Answered) => self.summary.answered += 1,
+                _ => self.summary.failed += 1,
+            }
+        }
+        self.summary.connections = self.pool.totals().connections;
+        self.summary.lasted = self.now - self.base;
+        self.summary
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Submit(request) => self.submit(request),
+            Happening::Abort(request) => self.abort(request),
+            Happening::Attempt { attempt, origin } => self.end_attempt(attempt, origin),
+            Happening::Pool => {
+                self.pool_wake_at = None;
+                self.pool.handle_timeout(self.now);
+            }
+            Happening::Arrive { link, to, bytes } => {
+                if let Some(own) = self.live(link) {
+                    own.end(to).inbox.push_back(bytes);
+                    self.turn(link, to);
+                }
+            }
+            Happening::Acknowledge { link, from, bytes } => {
+                if let Some(own) = self.live(link) {
+                    let origin = own.origin;
+                    let plan = self.plan.origins[origin].path;
+                    if let Some(own) = self.live(link) {
+                        own.end(from).out.acknowledge(bytes, &plan);
+                    }
+                    self.turn(link, from);
+                }
+            }
+            Happening::Eof { link, to } => {
+                if let Some(own) = self.live(link) {
+                    own.end(to).eof = true;
+                    self.turn(link, to);
+                }
+            }
+            Happening::Wake { link, side } => {
+                if let Some(own) = &mut self.links[link] {
+                    own.end(side).wake_at = None;
+                    self.turn(link, side);
+                }
+            }
+            Happening::Answer { link, stream } => self.answer(link, stream),
+            Happening::Read { link, stream } => self.read_some(link, stream),
+            Happening::Overdue { link, stream } => self.check_progress(link, stream),
+            Happening::Strike { link } => self.strike(link),
+            Happening::Cut { link } => self.cut(link),
+        }
+    }
+
+    /// A link whose path is not dead.
+    fn live(&mut self, link: usize) -> Option<&mut Link> {
+        self.links[link].as_deref_mut().filter(|link| !link.dead)
+    }
+
+    /// Lets one end do what it can.
+    pub(super) fn turn(&mut self, link: usize, side: Side) {
+        let Some(mut own) = self.links[link].take() else {
+            return;
+        };
+        match side {
+            Side::Client => self.client_turn(link, &mut own),
+            Side::Server => self.server_turn(link, &mut own),
+        }
+        self.arm(link, &mut own, side);
+        if !own.is_over() {
+            self.links[link] = Some(own);
+        } else {
+            self.bury(&own);
+        }
+    }
+
+    /// Reads what has arrived, as far as the machine wants it; `take` takes the events.
+    pub(super) fn read_end(
+        &mut self,
+        link: usize,
+        own: &mut Link,
+        side: Side,
+        take: fn(&mut Self, usize, &mut Link),
+    ) {
+        let now = self.now;
+        loop {
+            let end = own.end(side);
+            if end.machine.is_closed() {
+                end.inbox.clear();
+            }
+            if !end.machine.wants_read() {
+                break;
+            }
+            let Some(bytes) = end.inbox.pop_front() else {
+                break;
+            };
+            end.machine.handle_bytes(now, &bytes);
+            take(self, link, own);
+        }
+        let end = own.end(side);
+        if end.eof && end.inbox.is_empty() && !std::mem::replace(&mut end.eof_told, true) {
+            end.machine.handle_close(now);
+            take(self, link, own);
+        }
+        let end = own.end(side);
+        if end.machine.next_deadline().is_some_and(|at| at <= now) {
+            end.machine.handle_timeout(now);
+            take(self, link, own);
+        }
+    }
+
+    /// Writes what the socket takes, and sends what the path takes.
+    pub(super) fn write_end(&mut self, link: usize, own: &mut Link, side: Side) {
+        let now = self.now;
+        let is_mute = side == Side::Server && own.mute_until.is_some_and(|until| until > now);
+        while !is_mute {
+            let (end, ledger) = own.end_and_ledger(side);
+            if !end.out.has_room() {
+                break;
+            }
+            let mut written = end.machine.written(now);
+            if written.is_empty() {
+                break;
+            }
+            if let Some(ledger) = ledger {
+                ledger.book(now, side, &written);
+            }
+            if side == Side::Client {
+                written = own.without_extra_acks(written);
+            }
+            let end = own.end(side);
+            if !end.closed && !end.eof_told {
+                end.out.push(written);
+            }
+        }
+        self.flush(link, own, side);
+    }
+
+    fn flush(&mut self, link: usize, own: &mut Link, side: Side) {
+        let now = self.now;
+        let (origin, dead) = (own.origin, own.dead);
+        let to = other(side);
+        let line = match side {
+            Side::Client => &mut self.origins[origin].up,
+            Side::Server => &mut self.origins[origin].down,
+        };
+        let delay = line.plan().round_trip / 2;
+        let end = own.end(side);
+        for burst in end.transmit(now, line, &mut self.dice) {
+            if dead {
+                continue;
+            }
+            let bytes = burst.bytes.len() as u64;
+            self.agenda.enter(
+                burst.acknowledged_at,
+                Happening::Acknowledge {
+                    link,
+                    from: side,
+                    bytes,
+                },
+            );
+            self.agenda.enter(
+                burst.arrives_at,
+                Happening::Arrive {
+                    link,
+                    to,
+                    bytes: burst.bytes,
+                },
+            );
+        }
+        if end.closing && !end.closed && end.out.is_flushed() {
+            end.closed = true;
+            let at = end.out.last_arrival().max(now + delay);
+            self.agenda.enter(at, Happening::Eof { link, to });
+        }
+    }
+
+    /// Sees to it that a machine is woken for its next deadline.
+    fn arm(&mut self, link: usize, own: &mut Link, side: Side) {
+        let mute = match side {
+            Side::Server => own.mute_until.filter(|&until| until > self.now),
+            Side::Client => None,
+        };
+        let end = own.end(side);
+        if end.machine.is_closed() {
+            end.closing = true;
+            self.flush(link, own, side);
+            return;
+        }
+        let at = end.machine.next_deadline().into_iter().chain(mute).min();
+        if let Some(at) = at.map(|at| at.max(self.now))
+            && end.wake_at.is_none_or(|set| at < set)
+        {
+            end.wake_at = Some(at);
+            self.agenda.enter(at, Happening::Wake { link, side });
+        }
+    }
+
+    /// Carries out what the pool wants.
+    pub(super) fn carry_out(&mut self) {
+        use trunkline_core::pool::Action;
+        while let Some(action) = self.pool.poll_action() {
+            match action {
+                Action::Dispatch {
+                    request,
+                    connection,
+                } => {
+                    let link = self.by_id[&connection];
+                    self.requests[request as usize].waits = false;
+                    self.inboxes[link].push(request);
+                    let side = Side::Client;
+                    self.agenda.enter(self.now, Happening::Wake { link, side });
+                }
+                Action::Open { origin, attempt } => self.begin_attempt(origin, attempt),
+                Action::Fail { request, why } => {
+                    self.requests[request as usize].waits = false;
+                    self.settle(request, Outcome::ByPool(why));
+                }
+                Action::Close { connection } => {
+                    let link = self.by_id[&connection];
+                    if let Some(own) = &mut self.links[link] {
+                        own.draining = true;
+                        own.client.machine.shut_down(self.now);
+                    }
+                    let side = Side::Client;
+                    self.agenda.enter(self.now, Happening::Wake { link, side });
+                }
+            }
+        }
+        self.check_pool();
+        if let Some(at) = self.pool.next_deadline().map(|at| at.max(self.now))
+            && self.pool_wake_at.is_none_or(|set| at < set)
+        {
+            self.pool_wake_at = Some(at);
+            self.agenda.enter(at, Happening::Pool);
+        }
+    }
+
+    /// Sockets stay within their bounds, and nobody waits for nothing.
+    fn check_pool(&self) {
+        let config = &self.plan.pool;
+        assert!(
+            self.pool.sockets() <= config.sockets_max,
+            "too many sockets"
+        );
+        for stats in self.pool.stats(self.now) {
+            let multiplexes = stats.multiplexing == Some(Multiplexing::Yes);
+            let bound = config
+                .connections_max
+                .unwrap_or(if multiplexes { 16 } else { 100 });
+            let open = stats.connections + stats.attempts;
+            assert!(
+                open <= bound,
+                "{open} connections to {:?}, {bound} allowed",
+                stats.origin
+            );
+            assert!(
+                stats.waiting == 0 || stats.wait_reason.is_some(),
+                "{} wait at {:?} for nothing",
+                stats.waiting,
+                stats.origin
+            );
+        }
+    }
+
+    /// What is still open, for the message of a failure.
+    fn waiting(&self) -> Vec<(usize, &Request)> {
+        let all = self.requests.iter().enumerate();
+        all.filter(|(_, request)| request.settled.is_none())
+            .take(3)
+            .collect()
+    }
+
+    /// What a server is like.
+    pub(super) fn origin_plan(&self, own: &Link) -> &OriginPlan {
+        &self.plan.origins[own.origin]
+    }
+
+    /// Books how a request ended; never twice.
+    pub(super) fn settle(&mut self, request: u32, outcome: Outcome) {
+        let calm = self.calm;
+        let own = &mut self.requests[request as usize];
+        assert_eq!(
+            own.settled, None,
+            "request {request} ended twice, now {outcome:?}"
+        );
+        assert!(
+            !calm || outcome == Outcome::Answered,
+            "request {request} ended with {outcome:?} though nothing went wrong"
+        );
+        if outcome == Outcome::Answered {
+            assert_eq!(own.delivered, 1, "request {request} was answered by nobody");
+        }
+        own.settled = Some(outcome);
+        self.unsettled -= 1;
+    }
+
+    /// Bytes of the body of `request` from `offset`, at most `len`.
+    pub(super) fn body(&self, request: u32, offset: u64, len: u64) -> Bytes {
+        let from = ((offset + u64::from(request) * 7) % PERIOD) as usize;
+        let len = len.min(self.pattern.len() as u64 - PERIOD) as usize;
+        self.pattern.slice(from..from + len)
+    }
+
+    /// Whether `data` is the body of `request` from `offset`.
+    pub(super) fn check_body(&self, request: u32, mut offset: u64, data: &[u8]) {
+        let mut rest = data;
+        while !rest.is_empty() {
+            let due = self.body(request, offset, rest.len() as u64);
+            let (head, tail) = rest.split_at(due.len());
+            assert!(
+                head == &due[..],
+                "the body of {request} is not what was sent, near {offset}"
+            );
+            offset += due.len() as u64;
+            rest = tail;
+        }
+    }
+}
+
+/// The other end.
+pub(super) fn other(side: Side) -> Side {
+    match side {
+        Side::Client => Side::Server,
+        Side::Server => Side::Client,
+    }
+}
+
+/// Whether an attempt to this server ends with HTTP/2.
+pub(super) fn speaks_h2(plan: &OriginPlan) -> bool {
+    match plan.protocols {
+        Protocols::H1Only => false,
+        Protocols::H2Only => true,
+        Protocols::H2AndH1 => plan.answers_h2,
+    }
+}
+
+/// A prime, so that no frame or slab size hides a shift.
+const PERIOD: u64 = 251;
+const PATTERN_BYTES: u64 = 64 * 1024 + PERIOD;
+
+fn pattern() -> Bytes {
+    (0..PATTERN_BYTES).map(|at| (at % PERIOD) as u8).collect()
+}
