@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-server windows-real fuzz docs
+.PHONY: demo test ready tidy conform bench bench-server windows-real fuzz docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -12,3 +12,5 @@ bench-server: ; @$(XTASK) bench server
 windows-real: ; @$(XTASK) bench windows-real
 fuzz: ; @$(XTASK) fuzz
 docs: ; @$(XTASK) docs
+sim: ; @cargo run -q -p trunkline-testkit --bin sim
+windows: ; @cargo run -q --release -p trunkline-testkit --bin windows

@@ -212,6 +212,9 @@ pub struct Windows {
     pub memory_budget: u64,
     /// False: windows stay at `stream_initial` (fixed-window mode).
     pub auto: bool,
+    /// Fixed-window mode: a stream's window is filled up when so many bytes of it are left.
+    /// Default `None`: by eighths, which keeps more grants under way on a long path.
+    pub threshold: Option<u32>,
 }
 
 impl Default for Windows {
@@ -222,6 +225,7 @@ impl Default for Windows {
             connection: 16 * 1024 * 1024,
             memory_budget: 64 * 1024 * 1024,
             auto: true,
+            threshold: None,
         }
     }
 }

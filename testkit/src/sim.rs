@@ -8,12 +8,15 @@
 pub mod agenda;
 mod client;
 pub mod dice;
+pub mod download;
 pub mod ledger;
 mod link;
 pub mod machine;
 pub mod path;
 pub mod plan;
 mod server;
+pub mod windows;
+pub mod windows_plot;
 pub mod world;
 
 pub use plan::Plan;

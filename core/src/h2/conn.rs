@@ -381,7 +381,10 @@ impl Conn {
         let windows = &self.config.windows;
         let initial = initial_window(&self.config);
         let max = if windows.auto { windows.stream_max } else { 0 };
-        let mut credit = Credit::new(initial, max.max(initial), now);
+        let mut credit = match windows.threshold {
+            Some(left) if !windows.auto => Credit::fixed(initial, left, now),
+            _ => Credit::new(initial, max.max(initial), now),
+        };
         if !self.settings_acked {
             // RFC 9113 section 6.9.2: the peer may not have seen that we grant less.
             credit = credit.tolerating(WINDOW_INITIAL);

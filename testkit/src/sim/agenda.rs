@@ -36,7 +36,7 @@ impl<T> Agenda<T> {
         self.heap.push(Entry { at, number, thing });
     }
     /// Takes the next thing.
-    pub fn next(&mut self) -> Option<(Instant, T)> {
+    pub fn take(&mut self) -> Option<(Instant, T)> {
         self.heap.pop().map(|entry| (entry.at, entry.thing))
     }
 }

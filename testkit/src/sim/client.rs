@@ -136,6 +136,7 @@ impl World {
             streams_seen: 0,
             goaway_last: None,
             limits: Vec::new(),
+            late: Vec::new(),
             ack_passed: false,
         };
         self.begin_server(link, &mut own);
@@ -163,10 +164,14 @@ impl World {
             for request in std::mem::take(&mut self.inboxes[link]) {
                 self.send_elsewhere(own, request);
             }
-            assert!(
-                own.exchanges.values().all(|open| open.settled),
-                "a closed connection keeps requests"
-            );
+            let streams: Vec<u64> = own.exchanges.keys().copied().collect();
+            for stream in streams {
+                assert!(
+                    own.exchanges[&stream].ended,
+                    "a closed connection keeps requests"
+                );
+                self.finish_if_read(own, stream);
+            }
         } else if own.client.machine.capacity() != own.reported.free {
             self.report(own);
         }
@@ -300,7 +305,7 @@ impl World {
                 Event::GoingAway { .. } => own.draining = true,
                 Event::Closed(closed) => {
                     own.draining = true;
-                    self.check_closed(Side::Client, closed);
+                    self.check_closed(Side::Client, closed, own);
                 }
                 other => panic!("an event that nothing caused: {other:?}"),
             }
@@ -376,7 +381,7 @@ impl World {
         if !open.ended || open.unread > 0 {
             return;
         }
-        let (request, done) = (open.request, open.upload_done);
+        let (request, done) = (open.request, open.upload_done || own.left);
         if !std::mem::replace(&mut open.settled, true) {
             self.settle(request, Outcome::Answered);
         }
@@ -398,6 +403,10 @@ impl World {
         if open.settled {
             return;
         }
+        assert!(
+            !self.calm || reset.unprocessed,
+            "a reset though nothing went wrong: {reset:?} of {open:?}"
+        );
         let state = &self.requests[open.request as usize];
         let plan = &self.plan.requests[open.request as usize];
         let again = reset.unprocessed && !open.head_seen && (plan.replayable || open.sent == 0);
@@ -456,11 +465,12 @@ impl World {
     }
 
     /// Neither end finds fault with the other: both are ours.
-    pub(super) fn check_closed(&self, side: Side, closed: Closed) {
+    pub(super) fn check_closed(&self, side: Side, closed: Closed, own: &Link) {
         if let Closed::ByUs(violation) = closed {
             assert!(
                 is_lateness(violation) && !self.calm,
-                "the {side:?} found fault with an honest peer: {violation:?}"
+                "the {side:?} found fault with an honest peer: {violation:?} ({:?})",
+                own.fault
             );
         }
     }

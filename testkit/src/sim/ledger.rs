@@ -1,7 +1,7 @@
 //! Reads the frames in flight and keeps its own account of credit: what one end sends never
 //! exceeds what the other has granted, and no grant is out of its range.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use trunkline_core::h2::frame::{
     FRAME_HEADER_BYTES, FrameHeader, Setting, SettingsFrame, flag, kind,
@@ -15,8 +15,8 @@ const WINDOW_INITIAL: u64 = 65_535;
 const WINDOW_MAX: u64 = (1 << 31) - 1;
 /// A piggybacked update grants at least a quarter of the smallest quantum, 16 KiB.
 const INCREMENT_MIN: u64 = 4 * 1024;
-/// Smaller ones come once in this time at most.
-const HELD_BACK_MAX: Duration = Duration::from_secs(5);
+/// Smaller ones come once in 5 s at most, less what the one before waited to be written.
+const HELD_BACK_MIN: Duration = Duration::from_secs(4);
 
 /// What one end has written on a connection so far.
 #[derive(Debug, Default)]
@@ -38,6 +38,8 @@ pub struct Written {
     pub settings_acks: usize,
     /// DATA frames.
     pub data_frames: u64,
+    /// Streams that this end has ended.
+    pub ended: BTreeSet<u32>,
 }
 
 /// Both ends of one HTTP/2 connection.
@@ -77,6 +79,9 @@ impl Written {
     }
 
     fn book(&mut self, now: Instant, header: FrameHeader, payload: &[u8], peer: &Self) {
+        if matches!(header.kind, kind::DATA | kind::HEADERS) && header.has(flag::END_STREAM) {
+            self.ended.insert(header.stream);
+        }
         match header.kind {
             kind::DATA => self.book_data(header, peer),
             kind::WINDOW_UPDATE => self.book_update(now, header, payload, peer),
@@ -122,10 +127,15 @@ impl Written {
             window <= WINDOW_MAX,
             "a window of {window} on stream {stream}"
         );
-        if increment < INCREMENT_MIN {
+        // The quantum of a small window is half of it.
+        let initial = match stream {
+            0 => WINDOW_INITIAL,
+            _ => self.initial_max,
+        };
+        if increment < INCREMENT_MIN.min(initial / 8) {
             let before = self.small_at.insert(stream, now);
             assert!(
-                before.is_none_or(|at| now - at >= HELD_BACK_MAX),
+                before.is_none_or(|at| now - at >= HELD_BACK_MIN),
                 "small increments on stream {stream} in a row, the last of {increment}"
             );
         }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 use trunkline_core::h2::frame::{FRAME_HEADER_BYTES, FrameHeader, flag, kind};
-use trunkline_core::http::Side;
+use trunkline_core::http::{Side, StreamId};
 use trunkline_core::pool::{Capacity, ConnectionId};
 
 /// One end.
@@ -83,6 +83,8 @@ pub(super) struct Link {
     pub(super) goaway_last: Option<u64>,
     /// The limits on streams that the server has announced, in order.
     pub(super) limits: Vec<u32>,
+    /// Streams that get frames behind their end.
+    pub(super) late: Vec<StreamId>,
     /// The acknowledgement of the server machine's own SETTINGS has gone through.
     pub(super) ack_passed: bool,
 }
@@ -133,9 +135,10 @@ impl Link {
         };
         (end, self.ledger.as_mut())
     }
-    /// Both machines are done and the pool knows.
+    /// Both machines are done, the pool knows, and what came is read.
     pub(super) fn is_over(&mut self) -> bool {
-        self.left && self.client.machine.is_closed() && self.server.machine.is_closed()
+        let read = self.exchanges.is_empty();
+        read && self.left && self.client.machine.is_closed() && self.server.machine.is_closed()
     }
     /// Puts frames of the script's own behind what the server has written.
     pub(super) fn say(&mut self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {

@@ -22,6 +22,12 @@ impl World {
         let mut config = Config::default();
         config.limits.concurrent_streams_max = plan.streams_max;
         config.windows.stream_initial = plan.window;
+        if self.calm {
+            // Uploads in a row on a slow line: the last may not move for minutes.
+            config.timeouts.body_idle = None;
+            config.timeouts.stream_stall = None;
+            config.timeouts.rate_min = 0;
+        }
         let config = Arc::new(config);
         match h2 {
             true => Machine::H2(h2::Conn::new(Side::Server, config, self.now)),
@@ -102,6 +108,7 @@ impl World {
         self.read_end(link, own, Side::Server, Self::take_server_events);
         self.write_end(link, own, Side::Server);
         self.take_server_events(link, own);
+        self.say_late_frames(own);
         self.write_end(link, own, Side::Server);
     }
 
@@ -125,7 +132,7 @@ impl World {
                 }
                 Event::StreamReset { stream, .. } => self.finish(own, stream, false),
                 Event::SendReady { stream } => self.download(own, stream),
-                Event::Closed(closed) => self.check_closed(Side::Server, closed),
+                Event::Closed(closed) => self.check_closed(Side::Server, closed, own),
                 other => panic!("an event that nothing caused: {other:?}"),
             }
         }
@@ -302,6 +309,18 @@ impl World {
             own.handlers.remove(&stream.0);
         }
         if own.fault == Some(Fault::LateFrames) && both && complete && own.ledger.is_some() {
+            own.late.push(stream);
+        }
+    }
+
+    /// Frames behind the end of streams, which crossing frames make legal.
+    fn say_late_frames(&mut self, own: &mut Link) {
+        for stream in std::mem::take(&mut own.late) {
+            let ledger = own.ledger.as_ref();
+            if !ledger.is_some_and(|ledger| ledger.server.ended.contains(&(stream.0 as u32))) {
+                own.late.push(stream);
+                continue;
+            }
             let stream = stream.0 as u32;
             let update = WindowUpdate {
                 stream,

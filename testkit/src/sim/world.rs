@@ -148,7 +148,7 @@ impl World {
 
     /// Lets everything happen, to the end.
     pub fn run(mut self) -> Summary {
-        while let Some((at, happening)) = self.agenda.next() {
+        while let Some((at, happening)) = self.agenda.take() {
             self.now = at;
             self.summary.steps += 1;
             let lasted = at - self.base;
@@ -280,9 +280,9 @@ impl World {
     pub(super) fn write_end(&mut self, link: usize, own: &mut Link, side: Side) {
         let now = self.now;
         let is_mute = side == Side::Server && own.mute_until.is_some_and(|until| until > now);
-        while !is_mute {
+        loop {
             let (end, ledger) = own.end_and_ledger(side);
-            if !end.out.has_room() {
+            if is_mute || !end.out.has_room() {
                 break;
             }
             let mut written = end.machine.written(now);
@@ -444,6 +444,7 @@ impl World {
     }
 
     /// Books how a request ended; never twice.
+    #[track_caller]
     pub(super) fn settle(&mut self, request: u32, outcome: Outcome) {
         let calm = self.calm;
         let own = &mut self.requests[request as usize];

@@ -1,0 +1,396 @@
+//! One connection, one or more long downloads: the world in which windows are measured. The
+//! server has more to send than anybody reads; its machine and the client's are ours.
+
+use super::agenda::Agenda;
+use super::dice::Dice;
+use super::ledger::Ledger;
+use super::link::End;
+use super::machine::Machine;
+use super::path::{Line, PathPlan};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trunkline_core::h2;
+use trunkline_core::http::{
+    Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
+};
+use trunkline_core::limits::{Config, Windows};
+
+/// How often a slow reader reads.
+const READ_EVERY: Duration = Duration::from_millis(50);
+/// What the server gives its machine at once.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// What is to be downloaded, over what.
+#[derive(Clone, Debug)]
+pub struct Download {
+    /// The way.
+    pub path: PathPlan,
+    /// The client's windows.
+    pub windows: Windows,
+    /// One stream each: bytes per second, or `None` for as fast as they come.
+    pub readers: Vec<Option<u64>>,
+    /// Every DATA frame has one byte.
+    pub one_byte: bool,
+    /// The first reader has so many bytes, and it is over.
+    pub bytes: u64,
+    /// It is over at the latest then.
+    pub time: Duration,
+    /// The chance of a loss.
+    pub seed: u64,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// When the first reader had so many bytes: powers of two from 1 MiB on.
+    pub marks: BTreeMap<u64, Duration>,
+    /// Bytes that each reader took.
+    pub read: Vec<u64>,
+    /// How long it took.
+    pub lasted: Duration,
+    /// The first stream's window at the end.
+    pub window: u32,
+    /// WINDOW_UPDATE frames of the client.
+    pub window_updates: u64,
+    /// PING frames of the client.
+    pub pings: u64,
+    /// DATA bytes of the server.
+    pub data_bytes: u64,
+    /// DATA frames of the server.
+    pub data_frames: u64,
+    /// The most that lay unread.
+    pub unread_max: u64,
+    /// The client's estimate of the path.
+    pub round_trip: Option<Duration>,
+}
+
+#[derive(Debug)]
+enum Happening {
+    Arrive(Side, Bytes),
+    Acknowledge(Side, u64),
+    Wake(Side),
+    Read,
+}
+
+#[derive(Debug)]
+struct Reader {
+    speed: Option<u64>,
+    unread: u64,
+    read: u64,
+}
+
+struct Scene {
+    plan: Download,
+    agenda: Agenda<Happening>,
+    base: Instant,
+    now: Instant,
+    client: End,
+    server: End,
+    up: Line,
+    down: Line,
+    dice: Dice,
+    ledger: Ledger,
+    readers: BTreeMap<u64, Reader>,
+    sending: Vec<StreamId>,
+    piece: Bytes,
+    seen: Seen,
+}
+
+impl Download {
+    /// One stream read as fast as it comes.
+    pub fn of(path: PathPlan, windows: Windows, bytes: u64) -> Self {
+        Self {
+            path,
+            windows,
+            readers: vec![None],
+            one_byte: false,
+            bytes,
+            time: Duration::from_secs(24 * 3600),
+            seed: 0,
+        }
+    }
+    /// Does it.
+    pub fn run(self) -> Seen {
+        Scene::new(self).run()
+    }
+}
+
+impl Seen {
+    /// Bytes per second between two marks, in bytes.
+    pub fn speed_between(&self, from: u64, to: u64) -> f64 {
+        let at = |mark| {
+            self.marks
+                .get(&mark)
+                .map_or(f64::NAN, Duration::as_secs_f64)
+        };
+        (to - from) as f64 / (at(to) - at(from))
+    }
+}
+
+impl Scene {
+    fn new(plan: Download) -> Self {
+        let base = Instant::now();
+        let mut config = Config {
+            windows: plan.windows.clone(),
+            ..Config::default()
+        };
+        config.limits.concurrent_streams_max = 1000;
+        let client = h2::Conn::new(Side::Client, Arc::new(config), base);
+        let mut config = Config::default();
+        config.limits.concurrent_streams_max = 1000;
+        config.limits.running_handlers_max = 1000;
+        let server = h2::Conn::new(Side::Server, Arc::new(config), base);
+        let piece = if plan.one_byte { 1 } else { PIECE_BYTES };
+        Self {
+            agenda: Agenda::default(),
+            base,
+            now: base,
+            client: End::new(Machine::H2(client), base),
+            server: End::new(Machine::H2(server), base),
+            up: Line::new(plan.path, base),
+            down: Line::new(plan.path, base),
+            dice: Dice::new(plan.seed),
+            ledger: Ledger::default(),
+            readers: BTreeMap::new(),
+            sending: Vec::new(),
+            piece: Bytes::from(vec![0; piece]),
+            seen: Seen::default(),
+            plan,
+        }
+    }
+
+    fn run(mut self) -> Seen {
+        for side in [Side::Server, Side::Client] {
+            self.agenda.enter(self.base, Happening::Wake(side));
+        }
+        if self.plan.readers.iter().any(Option::is_some) {
+            self.agenda.enter(self.base, Happening::Read);
+        }
+        while let Some((at, happening)) = self.agenda.take() {
+            self.now = at;
+            let read = self.readers.get(&1).map_or(0, |first| first.read);
+            if read >= self.plan.bytes || at - self.base >= self.plan.time {
+                break;
+            }
+            self.happen(happening);
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Seen {
+        self.seen.lasted = self.now - self.base;
+        self.seen.read = self.readers.values().map(|reader| reader.read).collect();
+        self.seen.pings = self.ledger.client.pings;
+        self.seen.window_updates = self.ledger.client.window_updates;
+        self.seen.data_bytes = self.ledger.server.data_bytes();
+        self.seen.data_frames = self.ledger.server.data_frames;
+        if let Some(client) = self.client.machine.h2() {
+            let window = client.stream_window(StreamId(1));
+            self.seen.window = window.map_or(0, |window| window.window);
+            self.seen.round_trip = client.round_trip();
+        }
+        self.seen
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Arrive(to, bytes) => {
+                self.end(to).inbox.push_back(bytes);
+                self.turn(to);
+            }
+            Happening::Acknowledge(from, bytes) => {
+                let path = self.plan.path;
+                self.end(from).out.acknowledge(bytes, &path);
+                self.turn(from);
+            }
+            Happening::Wake(side) => {
+                self.end(side).wake_at = None;
+                self.turn(side);
+            }
+            Happening::Read => {
+                self.read();
+                self.agenda.enter(self.now + READ_EVERY, Happening::Read);
+                self.turn(Side::Client);
+            }
+        }
+    }
+
+    fn end(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    fn turn(&mut self, side: Side) {
+        let now = self.now;
+        while let Some(bytes) = self.end(side).inbox.pop_front() {
+            self.end(side).machine.handle_bytes(now, &bytes);
+            self.take_events(side);
+        }
+        if self
+            .end(side)
+            .machine
+            .next_deadline()
+            .is_some_and(|at| at <= now)
+        {
+            self.end(side).machine.handle_timeout(now);
+            self.take_events(side);
+        }
+        match side {
+            Side::Client => self.open(),
+            Side::Server => self.fill(),
+        }
+        self.write(side);
+        self.take_events(side);
+        let end = self.end(side);
+        if let Some(at) = end.machine.next_deadline().map(|at| at.max(now))
+            && end.wake_at.is_none_or(|set| at < set)
+        {
+            end.wake_at = Some(at);
+            self.agenda.enter(at, Happening::Wake(side));
+        }
+    }
+
+    fn write(&mut self, side: Side) {
+        let (now, path) = (self.now, self.plan.path);
+        let (end, line) = match side {
+            Side::Client => (&mut self.client, &mut self.up),
+            Side::Server => (&mut self.server, &mut self.down),
+        };
+        while end.out.has_room() {
+            let written = end.machine.written(now);
+            if written.is_empty() {
+                break;
+            }
+            self.ledger.book(now, side, &written);
+            end.out.push(written);
+        }
+        let to = super::world::other(side);
+        debug_assert!(path.bytes_per_second > 0);
+        for burst in end.transmit(now, line, &mut self.dice) {
+            let bytes = burst.bytes.len() as u64;
+            self.agenda
+                .enter(burst.acknowledged_at, Happening::Acknowledge(side, bytes));
+            self.agenda
+                .enter(burst.arrives_at, Happening::Arrive(to, burst.bytes));
+        }
+    }
+
+    fn take_events(&mut self, side: Side) {
+        while let Some(event) = self.end(side).machine.poll_event() {
+            match event {
+                Event::BodyReceived { stream, data, .. } => self.receive(stream, data.len() as u64),
+                Event::RequestReceived { stream, .. } => self.respond(stream),
+                Event::ResponseReceived { .. }
+                | Event::SendReady { .. }
+                | Event::CapacityChanged => {}
+                other => panic!("an event that nothing caused: {other:?}"),
+            }
+        }
+    }
+
+    /// Opens what the server allows.
+    fn open(&mut self) {
+        while self.readers.len() < self.plan.readers.len() && self.client.machine.capacity() > 0 {
+            let opened = self.client.machine.open(self.now, &request_head(), true);
+            let stream = opened.expect("there is capacity");
+            let reader = Reader {
+                speed: self.plan.readers[self.readers.len()],
+                unread: 0,
+                read: 0,
+            };
+            self.readers.insert(stream.0, reader);
+        }
+    }
+
+    fn receive(&mut self, stream: StreamId, bytes: u64) {
+        let reader = self
+            .readers
+            .get_mut(&stream.0)
+            .expect("a stream that was opened");
+        if reader.speed.is_some() {
+            reader.unread += bytes;
+        } else {
+            reader.read += bytes;
+            let read = reader.read;
+            self.client
+                .machine
+                .consume(self.now, stream, bytes as usize);
+            if stream.0 == 1 {
+                self.mark(read);
+            }
+        }
+        if let Some(client) = self.client.machine.h2() {
+            let unread = client.connection_window().unread;
+            self.seen.unread_max = self.seen.unread_max.max(unread);
+        }
+    }
+
+    fn mark(&mut self, read: u64) {
+        let lasted = self.now - self.base;
+        let mut mark = 1 << 20;
+        while mark <= read {
+            self.seen.marks.entry(mark).or_insert(lasted);
+            mark *= 2;
+        }
+    }
+
+    fn read(&mut self) {
+        for (&stream, reader) in &mut self.readers {
+            let Some(speed) = reader.speed else {
+                continue;
+            };
+            let share = speed * READ_EVERY.as_millis() as u64 / 1000;
+            let bytes = reader.unread.min(share);
+            reader.unread -= bytes;
+            reader.read += bytes;
+            if bytes > 0 {
+                self.client
+                    .machine
+                    .consume(self.now, StreamId(stream), bytes as usize);
+            }
+        }
+    }
+
+    fn respond(&mut self, stream: StreamId) {
+        let head =
+            ResponseHead::new(200, Fields::new(), Version::Http2).expect("the head is valid");
+        let answered = self.server.machine.respond(self.now, stream, &head, false);
+        answered.expect("the stream is open");
+        self.sending.push(stream);
+    }
+
+    /// The server always has more.
+    fn fill(&mut self) {
+        for &stream in &self.sending {
+            let many = if self.plan.one_byte { 200 } else { 4 };
+            for _ in 0..many {
+                if !self.server.out.has_room()
+                    || self.server.machine.send_room(stream) < self.piece.len()
+                {
+                    break;
+                }
+                let sent =
+                    self.server
+                        .machine
+                        .send_body(self.now, stream, self.piece.clone(), false);
+                sent.expect("the stream is open");
+                if self.plan.one_byte {
+                    self.server.machine.poll_write(self.now);
+                }
+            }
+        }
+    }
+}
+
+fn request_head() -> RequestHead {
+    let mut fields = Fields::new();
+    fields.push(Token::METHOD, b"GET");
+    fields.push(Token::SCHEME, b"https");
+    fields.push(Token::AUTHORITY, b"origin.example");
+    fields.push(Token::PATH, b"/");
+    RequestHead::from_fields(fields, Version::Http2).expect("the head is valid")
+}
