@@ -7,6 +7,7 @@
 
 pub mod agenda;
 mod client;
+mod client_recv;
 pub mod dice;
 pub mod download;
 pub mod ledger;
@@ -18,6 +19,7 @@ mod server;
 pub mod windows;
 pub mod windows_plot;
 pub mod world;
+mod world_turn;
 
 pub use plan::Plan;
 pub use world::{Summary, World};

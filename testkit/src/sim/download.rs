@@ -33,7 +33,7 @@ pub struct Download {
     pub readers: Vec<Option<u64>>,
     /// Every DATA frame has one byte.
     pub one_byte: bool,
-    /// The first reader has so many bytes, and it is over.
+    /// A reader that takes everything at once has so many, and it is over.
     pub bytes: u64,
     /// It is over at the latest then.
     pub time: Duration,
@@ -44,7 +44,7 @@ pub struct Download {
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// When the first reader had so many bytes: powers of two from 1 MiB on.
+    /// When a reader that takes everything at once had so many bytes: powers of two from 1 MiB on.
     pub marks: BTreeMap<u64, Duration>,
     /// Bytes that each reader took.
     pub read: Vec<u64>,
@@ -95,6 +95,8 @@ struct Scene {
     readers: BTreeMap<u64, Reader>,
     sending: Vec<StreamId>,
     piece: Bytes,
+    /// Bytes of the reader that takes everything at once.
+    fast_read: u64,
     seen: Seen,
 }
 
@@ -156,6 +158,7 @@ impl Scene {
             readers: BTreeMap::new(),
             sending: Vec::new(),
             piece: Bytes::from(vec![0; piece]),
+            fast_read: 0,
             seen: Seen::default(),
             plan,
         }
@@ -170,8 +173,7 @@ impl Scene {
         }
         while let Some((at, happening)) = self.agenda.take() {
             self.now = at;
-            let read = self.readers.get(&1).map_or(0, |first| first.read);
-            if read >= self.plan.bytes || at - self.base >= self.plan.time {
+            if self.fast_read >= self.plan.bytes || at - self.base >= self.plan.time {
                 break;
             }
             self.happen(happening);
@@ -315,13 +317,11 @@ impl Scene {
             reader.unread += bytes;
         } else {
             reader.read += bytes;
-            let read = reader.read;
+            self.fast_read = self.fast_read.max(reader.read);
             self.client
                 .machine
                 .consume(self.now, stream, bytes as usize);
-            if stream.0 == 1 {
-                self.mark(read);
-            }
+            self.mark(self.fast_read);
         }
         if let Some(client) = self.client.machine.h2() {
             let unread = client.connection_window().unread;

@@ -105,7 +105,8 @@ impl Line {
     /// Takes `bytes`; when they have left, and whether the queue had room for them.
     fn take(&mut self, now: Instant, bytes: u64) -> (Instant, bool) {
         let backlog = self.free_at.saturating_duration_since(now);
-        let fits = backlog <= self.plan.time_of(self.plan.queue_bytes) + self.plan.round_trip / 2;
+        // One connection never fills the queue alone: it paces what its window holds.
+        let fits = backlog <= self.plan.time_of(self.plan.queue_bytes) + self.plan.round_trip;
         self.free_at = self.free_at.max(now) + self.plan.time_of(bytes);
         (self.free_at, fits)
     }

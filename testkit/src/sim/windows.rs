@@ -172,10 +172,11 @@ pub fn findings(cells: &[Cell]) -> Vec<String> {
             share * 100.0,
             bound * 100.0
         );
-        // Frames and updates take a little; the queue in front of the line hides a little.
+        // The bound is one from above: a grant waits for the burst that makes its quantum full, so
+        // that of a window of few quanta the last is not always under way.
         let slack = match cell.policy {
             Policy::Auto => 0.95,
-            _ => 0.90,
+            _ => 0.80,
         };
         if share < slack * bound {
             found.push(format!("too slow: {what}"));

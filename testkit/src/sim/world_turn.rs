@@ -1,0 +1,146 @@
+//! A turn of one end: it reads what has arrived, does what follows, and writes what the path takes.
+
+use super::link::Link;
+use super::world::{Happening, World, other};
+use trunkline_core::http::Side;
+
+impl World {
+    /// Lets one end do what it can.
+    pub(super) fn turn(&mut self, link: usize, side: Side) {
+        let Some(mut own) = self.links[link].take() else {
+            return;
+        };
+        match side {
+            Side::Client => self.client_turn(link, &mut own),
+            Side::Server => self.server_turn(link, &mut own),
+        }
+        self.arm(link, &mut own, side);
+        if !own.is_over() {
+            self.links[link] = Some(own);
+        } else {
+            self.bury(&own);
+        }
+    }
+
+    /// Reads what has arrived, as far as the machine wants it; `take` takes the events.
+    pub(super) fn read_end(
+        &mut self,
+        link: usize,
+        own: &mut Link,
+        side: Side,
+        take: fn(&mut Self, usize, &mut Link),
+    ) {
+        let now = self.now;
+        loop {
+            let end = own.end(side);
+            if end.machine.is_closed() {
+                end.inbox.clear();
+            }
+            if !end.machine.wants_read() {
+                break;
+            }
+            let Some(bytes) = end.inbox.pop_front() else {
+                break;
+            };
+            end.machine.handle_bytes(now, &bytes);
+            take(self, link, own);
+        }
+        let end = own.end(side);
+        if end.eof && end.inbox.is_empty() && !std::mem::replace(&mut end.eof_told, true) {
+            end.machine.handle_close(now);
+            take(self, link, own);
+        }
+        let end = own.end(side);
+        if end.machine.next_deadline().is_some_and(|at| at <= now) {
+            end.machine.handle_timeout(now);
+            take(self, link, own);
+        }
+    }
+
+    /// Writes what the socket takes, and sends what the path takes.
+    pub(super) fn write_end(&mut self, link: usize, own: &mut Link, side: Side) {
+        let now = self.now;
+        let is_mute = side == Side::Server && own.mute_until.is_some_and(|until| until > now);
+        loop {
+            let (end, ledger) = own.end_and_ledger(side);
+            if is_mute || !end.out.has_room() {
+                break;
+            }
+            let mut written = end.machine.written(now);
+            if written.is_empty() {
+                break;
+            }
+            if let Some(ledger) = ledger {
+                ledger.book(now, side, &written);
+            }
+            if side == Side::Client {
+                written = own.without_extra_acks(written);
+            }
+            let end = own.end(side);
+            if !end.closed && !end.eof_told {
+                end.out.push(written);
+            }
+        }
+        self.flush(link, own, side);
+    }
+
+    fn flush(&mut self, link: usize, own: &mut Link, side: Side) {
+        let now = self.now;
+        let (origin, dead) = (own.origin, own.dead);
+        let to = other(side);
+        let line = match side {
+            Side::Client => &mut self.origins[origin].up,
+            Side::Server => &mut self.origins[origin].down,
+        };
+        let delay = line.plan().round_trip / 2;
+        let end = own.end(side);
+        for burst in end.transmit(now, line, &mut self.dice) {
+            if dead {
+                continue;
+            }
+            let bytes = burst.bytes.len() as u64;
+            self.agenda.enter(
+                burst.acknowledged_at,
+                Happening::Acknowledge {
+                    link,
+                    from: side,
+                    bytes,
+                },
+            );
+            self.agenda.enter(
+                burst.arrives_at,
+                Happening::Arrive {
+                    link,
+                    to,
+                    bytes: burst.bytes,
+                },
+            );
+        }
+        if end.closing && !end.closed && end.out.is_flushed() {
+            end.closed = true;
+            let at = end.out.last_arrival().max(now + delay);
+            self.agenda.enter(at, Happening::Eof { link, to });
+        }
+    }
+
+    /// Sees to it that a machine is woken for its next deadline.
+    fn arm(&mut self, link: usize, own: &mut Link, side: Side) {
+        let mute = match side {
+            Side::Server => own.mute_until.filter(|&until| until > self.now),
+            Side::Client => None,
+        };
+        let end = own.end(side);
+        if end.machine.is_closed() {
+            end.closing = true;
+            self.flush(link, own, side);
+            return;
+        }
+        let at = end.machine.next_deadline().into_iter().chain(mute).min();
+        if let Some(at) = at.map(|at| at.max(self.now))
+            && end.wake_at.is_none_or(|set| at < set)
+        {
+            end.wake_at = Some(at);
+            self.agenda.enter(at, Happening::Wake { link, side });
+        }
+    }
+}
