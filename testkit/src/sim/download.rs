@@ -241,11 +241,17 @@ impl Scene {
             self.end(side).machine.handle_timeout(now);
             self.take_events(side);
         }
-        match side {
-            Side::Client => self.open(),
-            Side::Server => self.fill(),
+        loop {
+            match side {
+                Side::Client => self.open(),
+                Side::Server => self.fill(),
+            }
+            // What leaves the socket makes room in it.
+            if !self.write(side) {
+                break;
+            }
+            self.take_events(side);
         }
-        self.write(side);
         self.take_events(side);
         let end = self.end(side);
         if let Some(at) = end.machine.next_deadline().map(|at| at.max(now))
@@ -256,8 +262,10 @@ impl Scene {
         }
     }
 
-    fn write(&mut self, side: Side) {
-        let (now, path) = (self.now, self.plan.path);
+    /// True when the socket took anything.
+    fn write(&mut self, side: Side) -> bool {
+        let mut wrote = false;
+        let now = self.now;
         let (end, line) = match side {
             Side::Client => (&mut self.client, &mut self.up),
             Side::Server => (&mut self.server, &mut self.down),
@@ -269,9 +277,9 @@ impl Scene {
             }
             self.ledger.book(now, side, &written);
             end.out.push(written);
+            wrote = true;
         }
         let to = super::world::other(side);
-        debug_assert!(path.bytes_per_second > 0);
         for burst in end.transmit(now, line, &mut self.dice) {
             let bytes = burst.bytes.len() as u64;
             self.agenda
@@ -279,6 +287,7 @@ impl Scene {
             self.agenda
                 .enter(burst.arrives_at, Happening::Arrive(to, burst.bytes));
         }
+        wrote
     }
 
     fn take_events(&mut self, side: Side) {

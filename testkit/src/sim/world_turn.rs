@@ -62,6 +62,10 @@ impl World {
         let now = self.now;
         let is_mute = side == Side::Server && own.mute_until.is_some_and(|until| until > now);
         loop {
+            if !own.end(side).out.has_room() {
+                // What leaves the socket makes room in it.
+                self.flush(link, own, side);
+            }
             let (end, ledger) = own.end_and_ledger(side);
             if is_mute || !end.out.has_room() {
                 break;
