@@ -128,6 +128,9 @@ impl Plan {
             sockets_max: dice.pick(&[900, 900, 2, 5]),
             waiting_max: dice.pick(&[100_000, 100_000, 20]),
             idle_timeout: Some(Duration::from_secs(dice.between(1, 60))),
+            requests_max: dice.pick(&[None, None, Some(7)]),
+            seed: dice.roll(u64::MAX),
+            ..PoolConfig::default()
         };
         let mut config = Config::default();
         config.limits.pipelining = pool.pipelining;
