@@ -12,6 +12,7 @@ mod conn_send;
 mod conn_settings;
 mod conn_timers;
 pub mod frame;
+mod held;
 pub mod settings;
 mod stream;
 pub mod stream_state;

@@ -3,13 +3,14 @@
 //! This file holds the state and the questions; each concern has a file of its own beside it:
 //! `conn_recv` cuts frames, `conn_head` takes header blocks, `conn_flow` keeps the windows,
 //! `conn_send` writes, `conn_settings`, `conn_ping`, `conn_goaway` and
-//! `conn_timers` do what they say, `conn_close` ends streams and the connection.
+//! `conn_timers` do what they say, `held` keeps the slots of streams we reset, `conn_close` ends streams and the connection.
 //!
 //! Invariants: a closed stream is not in `streams`; a stream is in the scheduler exactly while it
 //! has bytes to send and its own window allows one; after [`Event::Closed`] nothing happens.
 
 use super::conn_goaway::Draining;
 use super::conn_recv::{PREFACE, Reader};
+use super::held::Held;
 use super::settings::{Settings, initial_window};
 use super::stream::{Awaits, Incoming, Method, SendQueue, Sends, Stream};
 use super::stream_state::State;
@@ -62,10 +63,12 @@ pub(super) enum Timer {
     Write,
     /// The earliest stream that waits for its peer.
     Streams,
+    /// The slot of a stream that we reset comes back.
+    Held,
 }
 
 impl Timer {
-    pub(super) const KINDS: usize = 8;
+    pub(super) const KINDS: usize = 9;
     /// In the order of their discriminants.
     pub(super) const ALL: [Self; Self::KINDS] = [
         Self::Preface,
@@ -76,6 +79,7 @@ impl Timer {
         Self::Drain,
         Self::Write,
         Self::Streams,
+        Self::Held,
     ];
 }
 
@@ -139,6 +143,8 @@ pub struct Conn {
     pub(super) peer_goaway: Option<(u32, H2Code)>,
     /// Handlers that run, those of reset streams included.
     pub(super) running: u32,
+    /// Client: streams that we reset and that the peer may still count.
+    pub(super) held: Held,
     pub(super) timers: TimerTable<{ Timer::KINDS }>,
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
@@ -185,6 +191,7 @@ impl Conn {
             draining: Draining::No,
             peer_goaway: None,
             running: 0,
+            held: Held::new(now),
             timers: TimerTable::default(),
             written_seen: 0,
             started_at: now,
@@ -220,6 +227,7 @@ impl Conn {
         self.read(now, bytes);
         self.body.close(&mut self.events);
         if self.life != Life::Closed {
+            self.held.handle_bytes(now, self.rtt);
             self.grant_connection(now);
             self.note_capacity();
         }
@@ -293,9 +301,9 @@ impl Conn {
     pub fn is_settled(&self) -> bool {
         matches!(self.life, Life::Open | Life::Closed)
     }
-    /// Exchanges that are open.
+    /// Exchanges that are open, and those we reset that the peer may still count.
     pub fn active(&self) -> u32 {
-        self.streams.len()
+        self.streams.len() + self.held.len()
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
     /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.

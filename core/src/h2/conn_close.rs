@@ -3,6 +3,7 @@
 
 use super::conn::{Conn, Life, Timer};
 use super::conn_goaway::Draining;
+use super::conn_ping::RESET_PING;
 use super::frame::{FrameHeader, Goaway, RstStream};
 use super::stream::{Method, Sends};
 use super::stream_state::{ClosedHow, Input, State, step};
@@ -42,7 +43,26 @@ impl Conn {
             RstStream { stream, code }.write(self.outbox.buffer());
             self.counts.resets += 1;
             self.drop_stream(now, stream, ClosedHow::ResetByUs);
+            self.hold_slot(now);
             self.note_capacity();
+        }
+    }
+
+    /// RST_STREAM is in the outbox: the peer counts the stream until it has seen it.
+    fn hold_slot(&mut self, now: Instant) {
+        if self.side == Side::Server || self.life == Life::Closed {
+            return;
+        }
+        self.held.hold(now);
+        if self.capacity() == 0 && self.takes_exchanges() && self.held.ask(now) {
+            self.write_ping(RESET_PING);
+        }
+        self.watch_held();
+    }
+
+    pub(super) fn watch_held(&mut self) {
+        if let Some(at) = self.held.next_deadline(self.rtt) {
+            self.timers.set(Timer::Held as usize, at);
         }
     }
 
@@ -62,6 +82,7 @@ impl Conn {
         RstStream { stream: id, code }.write(self.outbox.buffer());
         let by = ResetBy::Us(violation);
         self.end_early(now, id, by, false, ClosedHow::ResetByUs);
+        self.hold_slot(now);
         Ok(())
     }
 

@@ -72,6 +72,7 @@ impl Conn {
             return false;
         }
         self.counts.body_bytes_received += u64::from(len);
+        self.held.handle_progress();
         self.body
             .push(StreamId(u64::from(id)), body, &mut self.events);
         true

@@ -282,6 +282,7 @@ impl Conn {
             incoming.length = length;
             incoming.received_at = now;
         }
+        self.held.handle_progress();
         self.push_event(Event::ResponseReceived {
             stream: stream_id,
             head,

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 pub(super) const DRAIN_PING: [u8; 8] = *b"draining";
 /// The PING of [`Conn::ping`].
 const USER_PING: [u8; 8] = *b"are you?";
+/// The PING that proves which resets the peer has seen.
+pub(super) const RESET_PING: [u8; 8] = *b"seen it?";
 /// What an answer to nothing costs of the glitch budget.
 const STRAY_PONG_POINTS: u32 = 5;
 
@@ -50,6 +52,7 @@ impl Conn {
                 self.note_round_trip(sent_at.map(|at| now.saturating_duration_since(at)));
                 self.push_event(Event::PongReceived);
             }
+            RESET_PING if self.held.handle_pong(now) => self.watch_held(),
             // The answer to the drain's PING after its deadline.
             DRAIN_PING => {}
             _ => return self.glitch(now, STRAY_PONG_POINTS),

@@ -45,6 +45,10 @@ impl Conn {
                 }
             }
             Timer::Streams => self.expire_streams(now),
+            Timer::Held => {
+                self.held.handle_timeout(now, self.rtt);
+                self.watch_held();
+            }
         }
     }
 

@@ -1,0 +1,147 @@
+//! Slots of streams that we reset. Our RST_STREAM is on its way: until the peer has certainly
+//! seen it the stream counts against its limit there (RFC 9113 section 5.1.2), so its slot is not
+//! free here. Proof is anything the peer sends one round trip later, or the answer to a PING.
+//!
+//! Peers also count resets (CVE-2023-44487) and close with ENHANCE_YOUR_CALM when they are too
+//! many. RST_STREAM cannot wait, but the stream that would follow can: beyond a burst, slots come
+//! back only as fast as a peer's budget refills.
+//!
+//! Invariant: slots come back in the order of their resets.
+
+use crate::budget::Rate;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+#[path = "held_test.rs"]
+mod held_test;
+
+/// Half of what our own server allows a peer: the streams that are open when the burst is used up
+/// can still be reset, all at once.
+const PACE: Rate = Rate {
+    burst: 100,
+    per_second: 30,
+};
+/// Without a sign of the peer, a reset is taken for seen after this, or four round trips.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_ROUND_TRIPS: u32 = 4;
+/// Between two PINGs that ask for proof: far below what peers take (CVE-2019-9512).
+const ASK_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    reset_at: Instant,
+    /// The pace of resets keeps it until then.
+    not_before: Instant,
+}
+
+/// The slots that are held.
+#[derive(Debug)]
+pub(super) struct Held {
+    slots: VecDeque<Slot>,
+    /// The first so many are known to be seen by the peer.
+    proven: usize,
+    /// The answer to the PING that is out proves so many.
+    asked: Option<usize>,
+    asked_at: Option<Instant>,
+    /// The peer has sent HEADERS or DATA since the last PING: some peers count those between.
+    may_ask: bool,
+    /// When all resets so far would have been due at the pace.
+    paced_until: Instant,
+}
+
+impl Held {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            slots: VecDeque::new(),
+            proven: 0,
+            asked: None,
+            asked_at: None,
+            may_ask: true,
+            paced_until: now,
+        }
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// RST_STREAM is in the outbox.
+    pub(super) fn hold(&mut self, now: Instant) {
+        let gap = Duration::from_secs(1) / PACE.per_second;
+        self.paced_until = self.paced_until.max(now) + gap;
+        // The burst is how far the resets may be ahead of their pace.
+        let not_before = self.paced_until.checked_sub(gap * PACE.burst);
+        self.slots.push_back(Slot {
+            reset_at: now,
+            not_before: not_before.map_or(now, |at| at.max(now)),
+        });
+    }
+
+    /// Whether a PING is to go out now that makes the peer prove what it has seen.
+    pub(super) fn ask(&mut self, now: Instant) -> bool {
+        let too_soon = self.asked_at.is_some_and(|at| now < at + ASK_EVERY);
+        if !self.may_ask || too_soon || self.asked.is_some() || self.proven == self.slots.len() {
+            return false;
+        }
+        self.may_ask = false;
+        self.asked = Some(self.slots.len());
+        self.asked_at = Some(now);
+        true
+    }
+
+    /// The peer answered something of ours.
+    pub(super) fn handle_progress(&mut self) {
+        self.may_ask = true;
+    }
+
+    /// The PING was answered. False: there was none.
+    pub(super) fn handle_pong(&mut self, now: Instant) -> bool {
+        let Some(asked) = self.asked.take() else {
+            return false;
+        };
+        self.proven = self.proven.max(asked);
+        self.release(now);
+        true
+    }
+
+    /// Something came from the peer.
+    pub(super) fn handle_bytes(&mut self, now: Instant, round_trip: Option<Duration>) {
+        if !self.slots.is_empty() {
+            self.prove(now, round_trip.unwrap_or(PATIENCE));
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant, round_trip: Option<Duration>) {
+        self.prove(now, patience(round_trip));
+    }
+
+    /// When the next slot comes back though the peer says nothing.
+    pub(super) fn next_deadline(&self, round_trip: Option<Duration>) -> Option<Instant> {
+        let first = self.slots.front()?;
+        Some(match self.proven {
+            0 => first.not_before.max(first.reset_at + patience(round_trip)),
+            _ => first.not_before,
+        })
+    }
+
+    /// Resets that are `age` old are seen.
+    fn prove(&mut self, now: Instant, age: Duration) {
+        let is_seen = |slot: &&Slot| slot.reset_at + age <= now;
+        let unproven = self.slots.iter().skip(self.proven);
+        self.proven += unproven.take_while(is_seen).count();
+        self.release(now);
+    }
+
+    fn release(&mut self, now: Instant) {
+        let free = |slot: &&Slot| slot.not_before <= now;
+        let count = self.slots.iter().take(self.proven).take_while(free).count();
+        self.slots.drain(..count);
+        self.proven -= count;
+        self.asked = self.asked.map(|asked| asked.saturating_sub(count));
+    }
+}
+
+fn patience(round_trip: Option<Duration>) -> Duration {
+    PATIENCE.max(round_trip.unwrap_or_default() * PATIENCE_ROUND_TRIPS)
+}

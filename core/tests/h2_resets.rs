@@ -1,0 +1,98 @@
+//! A client that gives streams up: their slots stay taken until the peer has seen it.
+
+#[path = "h2/rig.rs"]
+mod rig;
+
+use rig::*;
+use std::time::Duration;
+use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::h2::frame::{Setting, kind};
+use trunkline_core::http::{Side, StreamId};
+use trunkline_core::limits::Config;
+
+const RTT: Duration = Duration::from_millis(100);
+
+/// A client on a path of 100 ms whose peer allows `limit` streams.
+fn client(limit: u32, cut: Cut) -> Rig {
+    let mut rig = Rig::fresh(Side::Client, Config::default(), cut);
+    rig.waits(RTT);
+    rig.says(&settings_frame(&[Setting::MaxConcurrentStreams(limit)]));
+    rig.says(&settings_ack());
+    rig.frames();
+    rig.events();
+    rig
+}
+
+#[test]
+fn an_aborted_streams_slot_is_not_used_again_until_the_peer_has_seen_the_reset() {
+    however_it_is_cut(|cut| {
+        let mut rig = client(2, cut);
+        rig.get();
+        rig.get();
+        rig.frames();
+        rig.conn.reset(rig.now, StreamId(1), H2Code::CANCEL);
+        assert_eq!(rig.conn.capacity(), 0);
+        let refused = rig.conn.open(rig.now, &request("GET"), true);
+        assert_eq!(refused, Err(Misuse::NoCapacity));
+        let frames = rig.frames();
+        assert_eq!(frames.len(), 2, "{frames:?}");
+        assert_eq!(
+            (frames[0].kind, frames[1].kind),
+            (kind::RST_STREAM, kind::PING)
+        );
+        rig.waits(RTT - Duration::from_millis(1));
+        rig.says(&headers(3, &[(":status", "200")], false));
+        assert_eq!(rig.conn.capacity(), 0, "it may have crossed the reset");
+        rig.waits(Duration::from_millis(1));
+        rig.says(&body(3, b"later", false));
+        assert_eq!(rig.conn.capacity(), 1, "one round trip later");
+        assert_eq!(rig.get(), 5);
+    });
+}
+
+#[test]
+fn the_answer_to_the_ping_gives_the_slots_back() {
+    however_it_is_cut(|cut| {
+        let mut rig = client(1, cut);
+        rig.get();
+        rig.frames();
+        rig.conn.reset(rig.now, StreamId(1), H2Code::CANCEL);
+        let frames = rig.frames();
+        rig.waits(Duration::from_millis(50));
+        assert_eq!(rig.conn.capacity(), 0);
+        rig.says(&pong(&frames[1].payload));
+        assert_eq!(rig.conn.capacity(), 1);
+    });
+}
+
+#[test]
+fn aborts_with_room_to_spare_ask_nothing() {
+    let mut rig = client(100, Cut::Whole);
+    rig.get();
+    rig.frames();
+    rig.conn.reset(rig.now, StreamId(1), H2Code::CANCEL);
+    rig.expects_reset(1, H2Code::CANCEL, "the user ended it");
+    rig.is_quiet("no PING: there is room for what comes");
+    assert_eq!(rig.conn.capacity(), 99);
+    rig.waits(Duration::from_secs(1));
+    assert_eq!(rig.conn.capacity(), 100, "a silent peer has seen it by now");
+}
+
+#[test]
+fn endless_aborts_stay_below_the_reset_budget_of_a_server() {
+    let mut rig = client(100, Cut::Whole);
+    let mut server = trunkline_core::abuse::Abuse::new(&Config::default().limits, rig.now);
+    let mut pings = 0;
+    for _ in 0..10_000 {
+        while rig.conn.capacity() > 0 {
+            let id = rig.get();
+            server.stream_opened();
+            rig.conn.reset(rig.now, StreamId(id.into()), H2Code::CANCEL);
+            let verdict = server.reset_received(rig.now);
+            assert_eq!(verdict, trunkline_core::abuse::Verdict::Fine);
+        }
+        pings += rig.frames().iter().filter(|f| f.kind == kind::PING).count();
+        rig.waits(Duration::from_millis(1));
+    }
+    assert!(pings <= 1, "a peer that answers nothing is asked once");
+}
