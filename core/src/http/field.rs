@@ -315,7 +315,7 @@ impl Fields {
     }
     /// Whether `other` has the same fields laid out in the same way: cheaper than `==`, and
     /// true of two sections that were made alike.
-    pub(crate) fn is_twin_of(&self, other: &Fields) -> bool {
+    pub fn is_twin_of(&self, other: &Fields) -> bool {
         self.entries == other.entries && self.bytes == other.bytes
     }
     #[inline]

@@ -271,7 +271,7 @@ impl ResponseHead {
         self.fields.iter_from(self.marks.pseudo)
     }
     /// The whole section, `:status` included where it came with one.
-    pub(crate) fn section(&self) -> &Fields {
+    pub fn section(&self) -> &Fields {
         &self.fields
     }
     /// The first regular field with this token.

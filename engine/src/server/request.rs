@@ -86,7 +86,9 @@ impl Requests {
         let mut headers = HeaderMap::with_capacity(head.fields().len());
         for field in head.fields() {
             let bytes = block.split_to(field.value.len());
-            let mut value = HeaderValue::from_maybe_shared(bytes).map_err(|_| Unsupported)?;
+            // SAFETY: `head` passed the validator, whose values have no control character but
+            // HTAB (core/src/http/syntax.rs, `is_field_value`), as this type wants it.
+            let mut value = unsafe { HeaderValue::from_maybe_shared_unchecked(bytes) };
             value.set_sensitive(field.sensitive);
             headers.append(header_name(&field)?, value);
         }

@@ -18,6 +18,9 @@ use trunkline_core::http::{FieldName, Fields, ResponseHead, StreamId, Token, Ver
 pub(super) struct Responses {
     /// Used again for every head.
     fields: Fields,
+    /// The last head sent. Who answers many requests mostly answers alike: an equal head needs no
+    /// second look.
+    last: Option<ResponseHead>,
     date: bool,
 }
 
@@ -46,6 +49,7 @@ impl Responses {
     pub(super) fn new(date: bool) -> Self {
         Self {
             fields: Fields::new(),
+            last: None,
             date,
         }
     }
@@ -104,6 +108,7 @@ impl Responses {
     /// Gives the memory back while the connection idles.
     pub(super) fn release(&mut self) {
         self.fields = Fields::new();
+        self.last = None;
     }
     /// Copies the handler's fields; true when there was a content-length. What belongs to the
     /// connection is left out: framing is the machine's.
@@ -155,11 +160,18 @@ impl Responses {
         status: StatusCode,
         end: bool,
     ) -> Result<(), Misuse> {
-        let fields = std::mem::take(&mut self.fields);
-        let head = ResponseHead::new(status.as_u16(), fields, machine.version())
-            .map_err(Misuse::Invalid)?;
+        let status = status.as_u16();
+        let last = self.last.take();
+        let head = match last {
+            Some(last) if last.status == status && last.section().is_twin_of(&self.fields) => last,
+            last => {
+                let fields = std::mem::take(&mut self.fields);
+                self.fields = last.map(ResponseHead::into_fields).unwrap_or_default();
+                ResponseHead::new(status, fields, machine.version()).map_err(Misuse::Invalid)?
+            }
+        };
         let result = machine.respond(now, stream, &head, end);
-        self.fields = head.into_fields();
+        self.last = Some(head);
         result
     }
 }
