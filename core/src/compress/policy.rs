@@ -58,8 +58,14 @@ pub(crate) fn indexing(field: &Field<'_>) -> Indexing {
 }
 
 /// What was sent before: a guess that costs some bytes when it is wrong, never an error.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sightings {
+    /// Nothing until the first field that asks: most of a connection that idles.
+    places: Option<Box<Places>>,
+}
+
+#[derive(Debug)]
+struct Places {
     /// One bit per name, by its print. Two names that share one count as known together.
     names: [u64; NAME_BITS / 64],
     /// The fields seen lately, one print per place; the last one stands.
@@ -69,21 +75,32 @@ pub(crate) struct Sightings {
 const NAME_BITS: usize = 256;
 const FIELD_PLACES: usize = 128;
 
-impl Sightings {
-    pub(crate) fn new() -> Self {
+impl Default for Places {
+    fn default() -> Self {
         Self {
             names: [0; NAME_BITS / 64],
             fields: [0; FIELD_PLACES],
         }
     }
+}
+
+impl Sightings {
     /// Notes a [`Repeated`](Indexing::Repeated) field and says whether it should enter the table:
     /// when it came before, or when its name never did. So a name whose value stays the same
     /// enters with its first field, and one whose value always changes enters once.
     pub(crate) fn is_worth_an_entry(&mut self, field: &Field<'_>, print: u32) -> bool {
-        let is_name_known = self.note_name(print_of_name(field));
-        let is_field_known = self.note_field(print);
+        let places = self.places.get_or_insert_default();
+        let is_name_known = places.note_name(print_of_name(field));
+        let is_field_known = places.note_field(print);
         !is_name_known || is_field_known
     }
+    /// Forgets all of it and gives the memory back.
+    pub(crate) fn release(&mut self) {
+        self.places = None;
+    }
+}
+
+impl Places {
     fn note_name(&mut self, print: u32) -> bool {
         let at = print as usize % NAME_BITS;
         let (word, bit) = (&mut self.names[at / 64], 1 << (at % 64));

@@ -142,6 +142,12 @@ impl Table {
         }
         count
     }
+    /// Gives back the room that no entry stands in.
+    pub(crate) fn release(&mut self) {
+        self.compact();
+        self.slots.shrink_to_fit();
+        self.bytes.shrink_to_fit();
+    }
 
     /// Evicts the oldest until `wanted` more fit or nothing is left.
     fn make_room(&mut self, wanted: usize) {

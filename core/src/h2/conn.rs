@@ -357,6 +357,8 @@ impl Conn {
     pub fn release(&mut self) {
         self.outbox.release();
         self.reader.release();
+        self.decoder.release();
+        self.encoder.release();
         self.streams.release();
         self.schedule.release();
         self.body.release();

@@ -21,6 +21,8 @@ const SPAN_MAX: u32 = 1024;
 /// Closed streams remembered: 1 KiB. One of the last 256 ids that were opened is forgotten only if
 /// a much older stream ends after it.
 const CLOSED_MAX: usize = 256;
+/// Where that memory begins: a connection with few exchanges keeps little.
+const CLOSED_FIRST: usize = 8;
 /// In the ring: this id is not live. In the free list: its end.
 const NONE: u32 = u32::MAX;
 
@@ -236,7 +238,8 @@ impl<T> Streams<T> {
 }
 
 /// How recent streams ended: a table indexed by id, in which a later end overwrites one 512 ids
-/// (256 odd ones) away. Empty until the first end.
+/// (256 odd ones) away. Empty until the first end; smaller, a power of two, until two of its ends
+/// want one place.
 #[derive(Debug, Default)]
 struct ClosedMemory {
     /// `id >> 1` (30 bits) and then how (2 bits, 1..=3); 0 is nothing.
@@ -245,22 +248,41 @@ struct ClosedMemory {
 
 impl ClosedMemory {
     fn remember(&mut self, id: u32, how: ClosedHow) {
-        if self.ends.is_empty() {
-            self.ends.resize(CLOSED_MAX, 0);
-        }
         let how = match how {
             ClosedHow::Ended => 1,
             ClosedHow::ResetByPeer => 2,
             ClosedHow::ResetByUs => 3,
         };
         let half = id >> 1;
-        self.ends[half as usize % CLOSED_MAX] = half << 2 | how;
+        loop {
+            let places = self.ends.len();
+            if let Some(place) = self.ends.get_mut(half as usize & places.wrapping_sub(1))
+                && (places == CLOSED_MAX || *place == 0 || *place >> 2 == half)
+            {
+                *place = half << 2 | how;
+                return;
+            }
+            self.grow();
+        }
+    }
+
+    /// To twice the places: two ends that had one each have one each then.
+    #[cold]
+    fn grow(&mut self) {
+        let places = (self.ends.len() * 2).clamp(CLOSED_FIRST, CLOSED_MAX);
+        for end in std::mem::replace(&mut self.ends, vec![0; places]) {
+            // What is nothing may fall on what is something.
+            if end != 0 {
+                self.ends[(end >> 2) as usize & (places - 1)] = end;
+            }
+        }
     }
 
     fn recall(&self, id: u32) -> Option<ClosedHow> {
         (id % 2 == 1).then_some(())?;
         let half = id >> 1;
-        let end = *self.ends.get(half as usize % CLOSED_MAX)?;
+        let last = self.ends.len().checked_sub(1)?;
+        let end = *self.ends.get(half as usize & last)?;
         match (end >> 2 == half, end & 3) {
             (true, 1) => Some(ClosedHow::Ended),
             (true, 2) => Some(ClosedHow::ResetByPeer),

@@ -83,6 +83,11 @@ impl Decoder {
         }
         Ok(Decoded::Complete)
     }
+    /// Gives back what is not an entry of the table.
+    pub fn release(&mut self) {
+        self.table.release();
+        self.name = Vec::new();
+    }
 
     /// RFC 7541 section 4.2: size updates stand at the start of a block, and one must if we
     /// shrank the table. None is above what we advertised (section 6.3).

@@ -42,7 +42,7 @@ impl Encoder {
         Self {
             table: Table::new(TABLE_BYTES_INITIAL),
             resized: None,
-            seen: Sightings::new(),
+            seen: Sightings::default(),
             cache: EncodeCache::default(),
         }
     }
@@ -64,6 +64,12 @@ impl Encoder {
     /// Appends the block of a trailer section, or of any other that is not a head.
     pub fn encode_trailers(&mut self, fields: &Fields, out: &mut Vec<u8>) {
         self.put_section(0, fields, out);
+    }
+    /// Keeps what the protocol asks for, the table, and forgets what only saves time and bytes.
+    pub fn release(&mut self) {
+        self.table.release();
+        self.seen.release();
+        self.cache = EncodeCache::default();
     }
 
     /// The fields of `section`, behind `status` unless that is 0; with a status, a `:status`

@@ -80,7 +80,7 @@ impl Encoder {
             draining_below: 0,
             instructions: Vec::new(),
             pending: Vec::new(),
-            seen: Sightings::new(),
+            seen: Sightings::default(),
             cache: EncodeCache::default(),
             lines: Vec::new(),
             copy: Vec::new(),

@@ -237,10 +237,10 @@ impl Dispatch {
     pub(super) fn machine(&self, multiplexing: Multiplexing, now: Instant) -> Machine {
         let config = Arc::clone(&self.lock().machine_config);
         match multiplexing {
-            Multiplexing::No => Machine::H1(h1::Conn::new(Side::Client, config, now)),
+            Multiplexing::No => Machine::H1(Box::new(h1::Conn::new(Side::Client, config, now))),
             Multiplexing::Yes => {
                 let conn = h2::Conn::new(Side::Client, config, now);
-                Machine::H2(conn.borrowing_from(&self.lender))
+                Machine::H2(Box::new(conn.borrowing_from(&self.lender)))
             }
         }
     }

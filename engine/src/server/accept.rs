@@ -50,36 +50,33 @@ pub(super) async fn serve_socket<S, T>(
     S: HttpService,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let started = start(socket, &ground).await;
-    let Ok((transport, machine)) = started else {
-        add(&ground.counters.handshakes_failed, 1);
+    let counters = Arc::clone(&ground.counters);
+    let Ok(connection) = start(socket, ground, signals, open).await else {
+        add(&counters.handshakes_failed, 1);
         return;
     };
-    let secure = transport.is_tls();
-    let stall = ground.config.timeouts.write_stall;
-    let link = Link::new(transport, machine).with_write_stall(stall);
-    let exchanges = Exchanges::new(ground.service, Arc::clone(&signals), secure, ground.date);
-    Connection::new(link, exchanges, signals, ground.counters, open)
-        .run()
-        .await;
+    connection.run().await;
 }
 
-async fn start<S, T>(socket: T, ground: &Ground<S>) -> io::Result<(Transport<T>, Machine)>
+/// Boxed here: a future keeps a place for each value that it holds or passes on, and its task is
+/// as large as the largest of its stages for as long as the connection lives.
+async fn start<S, T>(
+    socket: T,
+    ground: Ground<S>,
+    signals: Arc<Signals>,
+    open: Rc<Cell<u64>>,
+) -> io::Result<Box<Connection<S, T>>>
 where
+    S: HttpService,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let timeouts = &ground.config.timeouts;
     let Some(tls) = &ground.tls else {
         let mut transport = Transport::plain(socket);
         let first = within(timeouts.head, first_bytes(&mut transport)).await?;
-        let now = Instant::now();
-        let mut machine = machine(
-            ground,
-            first.len() >= PREFACE.len() && first.starts_with(PREFACE),
-            now,
-        );
-        machine.handle_bytes(now, &first);
-        return Ok((transport, machine));
+        let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
+        let opened = Opened { transport, http2 };
+        return Ok(opened.connection(&first, ground, signals, open));
     };
     let connection = ServerConnection::new(Arc::clone(tls.config())).map_err(io::Error::other)?;
     let mut transport = Transport::tls(socket, connection.into());
@@ -89,16 +86,49 @@ where
     )
     .await?;
     let http2 = transport.alpn() == Some(b"h2");
-    Ok((transport, machine(ground, http2, Instant::now())))
+    let opened = Opened { transport, http2 };
+    Ok(opened.connection(&[], ground, signals, open))
+}
+
+/// A transport whose version of HTTP is known.
+struct Opened<T> {
+    transport: Transport<T>,
+    http2: bool,
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
+    /// The connection; `first` came already.
+    fn connection<S: HttpService>(
+        self,
+        first: &[u8],
+        ground: Ground<S>,
+        signals: Arc<Signals>,
+        open: Rc<Cell<u64>>,
+    ) -> Box<Connection<S, T>> {
+        let now = Instant::now();
+        let mut machine = machine(&ground, self.http2, now);
+        machine.handle_bytes(now, first);
+        let secure = self.transport.is_tls();
+        let stall = ground.config.timeouts.write_stall;
+        let link = Link::new(self.transport, machine).with_write_stall(stall);
+        let exchanges = Exchanges::new(ground.service, Arc::clone(&signals), secure, ground.date);
+        Box::new(Connection::new(
+            link,
+            exchanges,
+            signals,
+            ground.counters,
+            open,
+        ))
+    }
 }
 
 fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
     let config = Arc::clone(&ground.config);
     if http2 {
         let conn = h2::Conn::new(Side::Server, config, now);
-        Machine::H2(conn.borrowing_from(&ground.lender))
+        Machine::H2(Box::new(conn.borrowing_from(&ground.lender)))
     } else {
-        Machine::H1(h1::Conn::new(Side::Server, config, now))
+        Machine::H1(Box::new(h1::Conn::new(Side::Server, config, now)))
     }
 }
 

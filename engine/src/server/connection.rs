@@ -72,12 +72,18 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         }
     }
     /// Serves to the end; what leaves HTTP goes to its handler.
-    pub(super) async fn run(mut self)
+    pub(super) async fn run(mut self: Box<Self>)
     where
         T: Send + 'static,
     {
-        (&mut self).await;
-        if let Some((stream, rest)) = self.left
+        (&mut *self).await;
+        self.leave();
+    }
+    fn leave(mut self: Box<Self>)
+    where
+        T: Send + 'static,
+    {
+        if let Some((stream, rest)) = self.left.take()
             && let Some(taker) = self.exchanges.take_upgrade(stream)
         {
             // A handler that did not wait for it lets the connection close.
