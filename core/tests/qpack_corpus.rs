@@ -406,6 +406,98 @@ fn every_header_set_comes_back_from_our_own_encoder_over_any_network() {
     assert!(blocked > 0, "late instructions make streams wait");
 }
 
+/// Decodes what comes in as the files of the corpus are written, with a foreign decoder, and
+/// gives each section as a line of hexadecimal names and values, in the order of the streams.
+const FOREIGN_DECODER: &str = r#"
+import pylsqpack, struct, sys
+decoder = pylsqpack.Decoder(int(sys.argv[1]), int(sys.argv[2]))
+wire, sections = sys.stdin.buffer.read(), {}
+while wire:
+    stream, length = struct.unpack(">QI", wire[:12])
+    block, wire = wire[12:12 + length], wire[12 + length:]
+    if stream == 0:
+        for ready in decoder.feed_encoder(block):
+            sections[ready] = decoder.resume_header(ready)[1]
+    else:
+        try:
+            sections[stream] = decoder.feed_header(stream, block)[1]
+        except pylsqpack.StreamBlocked:
+            pass
+for stream in sorted(sections):
+    print(" ".join(name.hex() + ":" + value.hex() for name, value in sections[stream]))
+"#;
+
+/// `python3 -m venv target/pylsqpack && target/pylsqpack/bin/pip install pylsqpack` makes it run.
+#[test]
+fn a_foreign_decoder_reads_what_our_encoder_writes() {
+    let project = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let python = project.join("target/pylsqpack/bin/python");
+    if !python.exists() {
+        eprintln!("skipped, no pylsqpack: {}", python.display());
+        return;
+    }
+    if is_missing() {
+        return;
+    }
+    for (name, sections) in &sets() {
+        for (table, blocked, lag, acks) in [
+            (0, 0, 0, 1),
+            (256, 0, 0, 1),
+            (256, 16, 0, 7),
+            (512, 1, 1, 1),
+            (4096, 0, 5, 7),
+            (4096, 16, 5, 1),
+            (4096, 100, 0, 0),
+            (65_536, 16, 1, 1),
+        ] {
+            let network = Network {
+                table,
+                blocked,
+                lag,
+                acks,
+            };
+            let mut receiver = Receiver::new(table, blocked);
+            let wire = network.carry(sections, &mut receiver);
+            let got = foreign_sections(&python, network, &wire);
+            let expected: Vec<String> = sections.iter().map(in_hexadecimal).collect();
+            assert_eq!(got.len(), expected.len(), "{name} {network:?}");
+            assert!(got == expected, "{name} {network:?}");
+        }
+    }
+}
+
+fn foreign_sections(python: &Path, network: Network, wire: &[Block]) -> Vec<String> {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(python)
+        .args(["-c", FOREIGN_DECODER])
+        .args([network.table.to_string(), network.blocked.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut bytes = Vec::new();
+    for block in wire {
+        bytes.extend_from_slice(&block.stream.to_be_bytes());
+        bytes.extend_from_slice(&(block.bytes.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(&block.bytes);
+    }
+    // All of it is read before anything is written.
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{network:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn in_hexadecimal(section: &Fields) -> String {
+    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+    let fields = section
+        .iter()
+        .map(|field| format!("{}:{}", hex(field.name), hex(field.value)));
+    fields.collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn our_encoder_compresses_the_corpus_about_as_well_as_the_others() {
     if is_missing() {
