@@ -6,6 +6,7 @@ mod idle_h2;
 mod load;
 mod machine;
 mod plot;
+mod readme;
 mod report;
 mod scenario;
 mod server;

@@ -6,7 +6,7 @@ use crate::load::{Round, round};
 use crate::scenario::{Placement, Scenario};
 use crate::subject::{Ground, Running, Subject, build, install_bun, root};
 use crate::usage::resident_kib;
-use crate::{idle, machine, plot, report, writes};
+use crate::{idle, machine, plot, readme, report, writes};
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
@@ -31,6 +31,9 @@ pub(crate) struct Options {
     /// Subjects to measure, by a comma: trunkline, serve, bun, h2o, nghttpd, hyper, nginx, go.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Write the short table into README.md too.
+    #[arg(long)]
+    readme: bool,
     /// Leave out the idle connections.
     #[arg(long)]
     no_memory: bool,
@@ -83,7 +86,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             run.measure_memory(&subjects, &ground, scenario);
         }
     }
-    write_out(&run)
+    write_out(&run)?;
+    if options.readme {
+        let path = root().join("README.md");
+        let cannot = |error| format!("{} cannot be used: {error}", path.display());
+        let text = fs::read_to_string(&path).map_err(cannot)?;
+        fs::write(&path, readme::with_figures(&text, &run)?).map_err(cannot)?;
+    }
+    Ok(())
 }
 
 impl Run {
