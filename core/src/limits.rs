@@ -90,6 +90,36 @@ pub const PIPELINED_REQUESTS_MAX: usize = 16;
 /// HTTP/1.1 body bytes that wait for the reader before we stop reading the connection.
 pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;
 
+/// Request streams that a client may have open at once over QUIC. 100 stalls a client that runs
+/// 100 at once, because credit comes back one acknowledgement after our end of a stream; what
+/// runs is bounded apart, by [`RUNNING_HANDLERS_MAX`].
+pub const QUIC_BIDI_STREAMS_MAX: u32 = 256;
+/// Unidirectional streams of a peer: the three of RFC 9114 section 6.2 and RFC 9204 section 4.2,
+/// and two of kinds that we do not know and stop.
+pub const QUIC_UNI_STREAMS_MAX: u32 = 5;
+/// Bytes that a peer may send on one stream beyond what was read: 10 MB/s at 100 ms.
+pub const QUIC_STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+/// The same for all streams of a connection, so that the streams' windows do not multiply
+/// (the library's default is no bound; RUSTSEC-2026-0185 for what lies in gaps).
+pub const QUIC_RECEIVE_WINDOW_BYTES: u32 = 8 * 1024 * 1024;
+/// Bytes that we hold for a peer that has not acknowledged them: 40 MB/s at 100 ms.
+pub const QUIC_SEND_WINDOW_BYTES: u64 = 4 * 1024 * 1024;
+/// Connections whose first packet has come and that are not yet accepted or refused.
+pub const QUIC_INCOMING_MAX: usize = 1024;
+/// Bytes of early packets kept for one of these.
+pub const QUIC_INCOMING_BYTES_MAX: u64 = 64 * 1024;
+/// The same for all of them.
+pub const QUIC_INCOMING_BYTES_TOTAL_MAX: u64 = 4 * 1024 * 1024;
+/// Handshakes in progress per worker above which a new peer must prove its address by Retry
+/// (RFC 9000 section 8.1.2) before we keep anything of it.
+pub const QUIC_HALF_OPEN_MAX: usize = 500;
+/// Bytes of QUIC datagrams kept in each direction, per connection.
+pub const QUIC_DATAGRAM_BYTES_MAX: usize = 64 * 1024;
+/// Silence after which a QUIC connection is dropped, handlers included: a peer that waits for a
+/// slow handler sends nothing either. A connection without exchanges ends earlier, by
+/// [`Timeouts::idle`].
+pub const QUIC_SILENCE_MAX: Duration = Duration::from_secs(300);
+
 /// What a user may set. Defaults are the constants above.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -125,6 +155,8 @@ pub struct Limits {
     pub chunk_extension_bytes_max: usize,
     /// See [`INTERIM_RESPONSES_MAX`].
     pub interim_responses_max: u32,
+    /// See [`QUIC_BIDI_STREAMS_MAX`].
+    pub quic_streams_max: u32,
     /// HTTP/1.1 only: requests a client has in flight on one connection. An h2 setting never
     /// moves it. Default 1.
     pub pipelining: u32,
@@ -149,6 +181,7 @@ impl Default for Limits {
             target_bytes_max: TARGET_BYTES_MAX,
             chunk_extension_bytes_max: CHUNK_EXTENSION_BYTES_MAX,
             interim_responses_max: INTERIM_RESPONSES_MAX,
+            quic_streams_max: QUIC_BIDI_STREAMS_MAX,
             pipelining: 1,
         }
     }

@@ -22,6 +22,7 @@ mod deadlines;
 mod direct;
 mod dispatch;
 mod exchange;
+mod quic;
 mod request;
 
 pub use crate::tls::ClientTls;

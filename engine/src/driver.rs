@@ -3,6 +3,7 @@
 
 pub(crate) mod link;
 pub(crate) mod machine;
+pub(crate) mod quic;
 pub(crate) mod read_buffer;
 pub(crate) mod signals;
 pub(crate) mod transport;

@@ -1,13 +1,17 @@
-//! The server: any tower service on HTTP/1.1 and HTTP/2, cleartext and TLS, on one port.
+//! The server: any tower service on HTTP/1.1 and HTTP/2, cleartext and TLS, and on HTTP/3, on one
+//! port.
 
 mod accept;
 mod connection;
 mod date;
 mod exchange;
 mod metrics;
+mod quic;
+mod quic_connection;
 mod request;
 mod respond;
 mod service;
+mod serving;
 mod worker;
 
 pub use metrics::Metrics;
@@ -15,12 +19,12 @@ pub use service::HttpService;
 
 use crate::config::ServerConfig;
 use crate::error::Error;
-use crate::net::listen::listeners;
+use crate::net::listen::{listeners, udp_sockets};
 use crate::tls::Tls;
 use accept::Ground;
 use metrics::Counters;
 use std::fmt;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -46,6 +50,7 @@ pub struct Server {
     address: Result<SocketAddr, Error>,
     tls: Option<Tls>,
     workers: usize,
+    http3: bool,
     config: ServerConfig,
 }
 
@@ -66,6 +71,7 @@ impl Server {
             address,
             tls: None,
             workers: 1,
+            http3: false,
             config: ServerConfig::default(),
         }
     }
@@ -73,6 +79,14 @@ impl Server {
     #[must_use]
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
+        self
+    }
+    /// Whether HTTP/3 is served too, over UDP on the same port; HTTP/1.1 and HTTP/2 then say so
+    /// (`alt-svc`, RFC 7838), unless the handler says something else. Needs [`tls`](Self::tls).
+    /// Default: false.
+    #[must_use]
+    pub fn http3(mut self, http3: bool) -> Self {
+        self.http3 = http3;
         self
     }
     /// How many threads serve, each with its own listener on the port. Default 1; 0 means one per
@@ -97,8 +111,21 @@ impl Server {
     /// When the address cannot be listened on or a setting is out of its range.
     pub fn serve<S: HttpService>(mut self, service: S) -> Result<Running, Error> {
         let address = std::mem::replace(&mut self.address, Err(Error::config("address taken")))?;
-        let listeners = listeners(address, self.workers, self.config.backlog)?;
-        self.start(listeners, service)
+        let mut tries = PORT_TRIES_MAX;
+        loop {
+            let listeners = listeners(address, self.workers, self.config.backlog)?;
+            let udp = match self.http3 {
+                true => udp_sockets(local_addr(&listeners)?, self.workers),
+                false => Ok(Vec::new()),
+            };
+            tries -= 1;
+            match udp {
+                Ok(udp) => return self.start(listeners, udp, service),
+                // A port that is free for TCP need not be for UDP; nobody asked for this one.
+                Err(_) if address.port() == 0 && tries > 0 => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
     /// Starts the workers on a socket that listens already; they share it.
     ///
@@ -117,19 +144,34 @@ impl Server {
             listeners.push(listener.try_clone().map_err(unusable)?);
         }
         listeners.push(listener);
-        self.start(listeners, service)
+        let udp = match self.http3 {
+            true => udp_sockets(local_addr(&listeners)?, self.workers)?,
+            false => Vec::new(),
+        };
+        self.start(listeners, udp, service)
     }
     fn start<S: HttpService>(
         self,
         listeners: Vec<TcpListener>,
+        udp: Vec<UdpSocket>,
         service: S,
     ) -> Result<Running, Error> {
         let config = self.config.freeze()?;
-        let local_addr = listeners
-            .first()
-            .ok_or_else(|| Error::config("workers is 0; it must be at least 1"))?
-            .local_addr()
-            .map_err(|error| Error::config("the socket has no address").with_source(error))?;
+        let local_addr = local_addr(&listeners)?;
+        let mut seats = match (&self.tls, self.http3) {
+            (_, false) => Vec::new(),
+            (Some(tls), true) => quic::seats(udp, tls, &config)?,
+            (None, true) => {
+                return Err(Error::config(
+                    "http3 is on without a certificate; HTTP/3 is always under TLS",
+                ));
+            }
+        }
+        .into_iter();
+        let port = local_addr.port();
+        let alt_svc = self
+            .http3
+            .then(|| Arc::from(format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}")));
         let lender = Arc::new(Lender::new(config.windows.memory_budget));
         let mut workers = Vec::with_capacity(listeners.len());
         let mut counters = Vec::with_capacity(listeners.len());
@@ -141,13 +183,15 @@ impl Server {
                 counters: Arc::new(Counters::default()),
                 lender: Arc::clone(&lender),
                 date: self.config.date,
+                alt_svc: alt_svc.clone(),
             };
+            let seat = seats.next();
             counters.push(Arc::clone(&ground.counters));
             let (commands, receiver) = mpsc::unbounded_channel();
             let connections_max = self.config.connections_max;
             let thread = thread::Builder::new()
                 .name(format!("trunkline-{number}"))
-                .spawn(move || worker::run(listener, ground, connections_max, receiver))
+                .spawn(move || worker::run(listener, seat, ground, connections_max, receiver))
                 .map_err(|error| Error::config("no thread can be started").with_source(error))?;
             workers.push(WorkerHandle {
                 commands: Some(commands),
@@ -161,6 +205,21 @@ impl Server {
         })
     }
 }
+
+/// Where the first listener is bound.
+fn local_addr(listeners: &[TcpListener]) -> Result<SocketAddr, Error> {
+    listeners
+        .first()
+        .ok_or_else(|| Error::config("workers is 0; it must be at least 1"))?
+        .local_addr()
+        .map_err(|error| Error::config("the socket has no address").with_source(error))
+}
+
+/// How long a client may remember that HTTP/3 is served: a day, the default of RFC 7838 section
+/// 3.1.
+const ALT_SVC_SECONDS: u32 = 86_400;
+/// Ports tried for port 0 until one is free for TCP and UDP.
+const PORT_TRIES_MAX: u32 = 16;
 
 /// A server that serves. Dropping it stops it at once, as [`shutdown`](Self::shutdown) does.
 #[derive(Debug)]

@@ -60,6 +60,8 @@ pub enum Protocols {
     H1Only,
     /// HTTP/2 only.
     H2Only,
+    /// HTTP/3 only, by prior knowledge: no TCP.
+    H3Only,
 }
 
 impl Origin {
@@ -81,7 +83,7 @@ impl Origin {
     pub(super) fn foreseen(&self) -> Option<Multiplexing> {
         match (self.protocols, self.scheme) {
             (Protocols::H1Only, _) | (Protocols::H2AndH1, Scheme::Http) => Some(Multiplexing::No),
-            (Protocols::H2Only, _) => Some(Multiplexing::Yes),
+            (Protocols::H2Only | Protocols::H3Only, _) => Some(Multiplexing::Yes),
             (Protocols::H2AndH1, Scheme::Https) => None,
         }
     }

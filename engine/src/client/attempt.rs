@@ -3,7 +3,9 @@
 
 use super::connection::Connection;
 use super::dispatch::{Dispatch, Door, Settings};
+use super::quic;
 use crate::driver::link::Link;
+use crate::driver::quic::lane::Lane;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use rustls::ClientConnection;
@@ -27,8 +29,8 @@ pub(super) fn run(
     let mut answer = Answer(Some((Arc::downgrade(dispatch), attempt)));
     async move {
         match establish_in_time(&settings, &origin).await {
-            Ok((transport, multiplexing)) => {
-                if let Some(connection) = answer.succeed(transport, multiplexing, settings) {
+            Ok(opened) => {
+                if let Some(connection) = answer.succeed(opened, settings) {
                     connection.await;
                 }
             }
@@ -43,18 +45,17 @@ struct Answer(Option<(Weak<Dispatch>, AttemptId)>);
 impl Answer {
     fn succeed(
         &mut self,
-        transport: Transport<TcpStream>,
-        multiplexing: Multiplexing,
+        opened: Opened,
         settings: Arc<Settings>,
     ) -> Option<Connection<TcpStream>> {
         let (dispatch, attempt) = self.0.take()?;
         let client = dispatch.upgrade()?;
         let now = Instant::now();
-        let machine = client.machine(multiplexing, now);
-        let capacity = Capacity::fresh(machine.capacity(), machine.is_settled());
+        let multiplexing = opened.multiplexing();
+        let link = opened.into_link(&client, now);
+        let capacity = Capacity::fresh(link.machine.capacity(), link.machine.is_settled());
         let door = Arc::new(Door::default());
         let id = client.connected(attempt, multiplexing, capacity, &door)?;
-        let link = Link::new(transport, machine);
         Some(Connection::new(
             link, id, door, dispatch, settings, capacity,
         ))
@@ -76,11 +77,37 @@ impl Drop for Answer {
     }
 }
 
+/// A connection whose version is known, before its machine.
+pub(super) enum Opened {
+    /// TCP, perhaps under TLS.
+    Bytes(Transport<TcpStream>, Multiplexing),
+    /// QUIC.
+    Quic(Box<Lane>),
+}
+
+impl Opened {
+    fn multiplexing(&self) -> Multiplexing {
+        match self {
+            Self::Bytes(_, multiplexing) => *multiplexing,
+            Self::Quic(_) => Multiplexing::Yes,
+        }
+    }
+    /// Joins it with the machine of a new connection.
+    pub(super) fn into_link(self, dispatch: &Dispatch, now: Instant) -> Link<TcpStream> {
+        match self {
+            Self::Bytes(transport, multiplexing) => {
+                Link::new(transport, dispatch.machine(multiplexing, now))
+            }
+            Self::Quic(lane) => Link::quic(lane, dispatch.http3_machine(now)),
+        }
+    }
+}
+
 /// Name, TCP, TLS and ALPN, within the connect timeout.
 pub(super) async fn establish_in_time(
     settings: &Settings,
     origin: &Origin,
-) -> Result<(Transport<TcpStream>, Multiplexing), Error> {
+) -> Result<Opened, Error> {
     match settings.timeouts.connect {
         None => establish(settings, origin).await,
         Some(limit) => tokio::time::timeout(limit, establish(settings, origin))
@@ -92,20 +119,26 @@ pub(super) async fn establish_in_time(
     }
 }
 
-async fn establish(
-    settings: &Settings,
-    origin: &Origin,
-) -> Result<(Transport<TcpStream>, Multiplexing), Error> {
+async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error> {
     let addresses = resolve(settings, origin).await?;
+    if origin.protocols == Protocols::H3Only && origin.scheme == Scheme::Https {
+        let lane = quic::establish(settings, origin, &addresses, &shown(origin)).await?;
+        return Ok(Opened::Quic(lane));
+    }
     let socket = connect(origin, &addresses).await?;
     // Batches are whole when they are written; waiting for more only adds a delay.
     let _ = socket.set_nodelay(true);
     if origin.scheme == Scheme::Http {
         let multiplexing = match origin.protocols {
             Protocols::H2Only => Multiplexing::Yes,
+            Protocols::H3Only => {
+                return Err(Error::config(
+                    "the URL is http and only HTTP/3 is allowed; HTTP/3 is always under TLS",
+                ));
+            }
             Protocols::H1Only | Protocols::H2AndH1 => Multiplexing::No,
         };
-        return Ok((Transport::plain(socket), multiplexing));
+        return Ok(Opened::Bytes(Transport::plain(socket), multiplexing));
     }
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let server_name = ServerName::try_from(name.to_owned()).map_err(|error| {
@@ -130,7 +163,7 @@ async fn establish(
         // RFC 7301 section 3.2: a server without ALPN says nothing; it speaks HTTP/1.1.
         _ => Multiplexing::No,
     };
-    Ok((transport, multiplexing))
+    Ok(Opened::Bytes(transport, multiplexing))
 }
 
 async fn resolve(settings: &Settings, origin: &Origin) -> Result<Vec<SocketAddr>, Error> {

@@ -53,10 +53,9 @@ impl Direct {
         parts.uri = uri;
         let settings = &dispatch.settings;
         let origin = origin_of(&parts, settings.protocols)?;
-        let (transport, multiplexing) = attempt::establish_in_time(settings, &origin).await?;
-        let machine = dispatch.machine(multiplexing, Instant::now());
+        let opened = attempt::establish_in_time(settings, &origin).await?;
         Ok(Self {
-            link: Link::new(transport, machine),
+            link: opened.into_link(dispatch, Instant::now()),
         })
     }
 

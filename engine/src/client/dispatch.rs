@@ -24,7 +24,7 @@ use trunkline_core::pool::{
     Action, AttemptId, Capacity, ConnectionId, Failure, Multiplexing, Origin, OriginStats, Pool,
     PoolConfig, Protocols, Ticket, Totals,
 };
-use trunkline_core::{h1, h2};
+use trunkline_core::{h1, h2, h3};
 
 /// What a client was built with.
 #[derive(Debug)]
@@ -243,6 +243,12 @@ impl Dispatch {
                 Machine::H2(Box::new(conn.borrowing_from(&self.lender)))
             }
         }
+    }
+
+    /// The machine of a new QUIC connection.
+    pub(super) fn http3_machine(&self, now: Instant) -> Machine {
+        let config = Arc::clone(&self.lock().machine_config);
+        Machine::http3(h3::Conn::new(Side::Client, config, now))
     }
 
     pub(super) fn stats(&self) -> Vec<OriginStats> {

@@ -2,6 +2,7 @@
 //! A turn of the owner is: read what is there, let the owner answer the events, write once.
 
 use super::machine::Machine;
+use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
 use std::future::Future;
@@ -12,9 +13,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
 use trunkline_core::error::H2Code;
 
+/// What carries a machine's exchanges.
+enum Carrier<S> {
+    /// A byte stream: TCP, with TLS or without.
+    Bytes(Transport<S>),
+    /// QUIC, for HTTP/3.
+    Quic(Box<Lane>),
+}
+
 /// A transport and the machine that decides what goes over it.
 pub(crate) struct Link<S> {
-    transport: Transport<S>,
+    carrier: Carrier<S>,
     /// The decisions. Commands go straight to it; call [`poll_write`](Self::poll_write) after.
     pub(crate) machine: Machine,
     /// The one timer, armed at `armed_at` or earlier than the machine needs, never later: a
@@ -37,8 +46,15 @@ pub(crate) struct Link<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// Joins a transport whose handshake is done with a fresh machine.
     pub(crate) fn new(transport: Transport<S>, machine: Machine) -> Self {
+        Self::over(Carrier::Bytes(transport), machine)
+    }
+    /// Joins a QUIC connection whose handshake is done with a fresh HTTP/3 machine.
+    pub(crate) fn quic(lane: Box<Lane>, machine: Machine) -> Self {
+        Self::over(Carrier::Quic(lane), machine)
+    }
+    fn over(carrier: Carrier<S>, machine: Machine) -> Self {
         Self {
-            transport,
+            carrier,
             machine,
             timer: None,
             armed_at: None,
@@ -61,12 +77,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
     /// over or unwanted now.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<bool> {
+        let transport = match &mut self.carrier {
+            Carrier::Bytes(transport) => transport,
+            Carrier::Quic(lane) => {
+                ready!(lane.poll_read(cx, now, &mut self.machine));
+                self.read_at = Some(now);
+                return Poll::Ready(true);
+            }
+        };
         if self.read_closed || self.broken || !self.machine.wants_read() {
             return Poll::Ready(false);
         }
-        let Self {
-            transport, machine, ..
-        } = self;
+        let machine = &mut self.machine;
         let read = with_read_buffer(|buffer| {
             transport.poll_read(cx, buffer, &mut |bytes| machine.handle_bytes(now, bytes))
         });
@@ -78,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             }
             Err(_) => {
                 self.read_closed = true;
-                self.broken = !self.transport.has_alert();
+                self.broken = !transport.has_alert();
                 self.machine.handle_close(now);
             }
         }
@@ -87,6 +109,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// Writes what the machine has until it has nothing or the socket takes no more. `Ready`:
     /// everything is written.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let transport = match &mut self.carrier {
+            Carrier::Bytes(transport) => transport,
+            Carrier::Quic(lane) => return lane.poll_write(cx, now, &mut self.machine),
+        };
         loop {
             let outbox = self.machine.poll_write(now);
             if self.broken {
@@ -97,20 +123,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 }
                 continue;
             }
-            if outbox.is_empty() && self.transport.is_flushed() {
+            if outbox.is_empty() && transport.is_flushed() {
                 return Poll::Ready(());
             }
-            if !outbox.is_empty() && self.transport.gather(outbox, now).is_ok_and(|more| more) {
+            if !outbox.is_empty() && transport.gather(outbox, now).is_ok_and(|more| more) {
                 continue;
             }
-            match self.transport.poll_write(cx, outbox, now) {
+            match transport.poll_write(cx, outbox, now) {
                 Poll::Ready(Ok(())) => self.blocked_since = None,
                 Poll::Ready(Err(_)) => {
                     self.broken = true;
                     self.machine.handle_close(now);
                 }
                 Poll::Pending => {
-                    self.note_blocked(now);
+                    if self.blocked_since.is_none() || transport.take_progress() {
+                        self.blocked_since = Some(now);
+                    }
                     return Poll::Pending;
                 }
             }
@@ -148,22 +176,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             self.armed_at = None;
         }
     }
-    fn note_blocked(&mut self, now: Instant) {
-        if self.blocked_since.is_none() || self.transport.take_progress() {
-            self.blocked_since = Some(now);
-        }
-    }
-    fn next_deadline(&self) -> Option<Instant> {
+    fn next_deadline(&mut self) -> Option<Instant> {
+        let carrier = match &mut self.carrier {
+            Carrier::Bytes(_) => None,
+            Carrier::Quic(lane) => lane.next_deadline(),
+        };
         let stalled = self
             .blocked_since
             .zip(self.write_stall)
             .map(|(since, limit)| since + limit);
-        [self.machine.next_deadline(), stalled, self.release_at]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.machine.next_deadline(),
+            carrier,
+            stalled,
+            self.release_at,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
     fn expire(&mut self, now: Instant) {
+        if let Carrier::Quic(lane) = &mut self.carrier {
+            lane.expire(now, &mut self.machine);
+        }
         self.machine.handle_timeout(now);
         if let (Some(since), Some(limit)) = (self.blocked_since, self.write_stall)
             && since + limit <= now
@@ -202,16 +237,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// Whether the machine is done and everything is written: what is left is
     /// [`poll_shutdown`](Self::poll_shutdown).
     pub(crate) fn is_done(&mut self, now: Instant) -> bool {
-        self.machine.is_closed()
-            && (self.broken
-                || (self.machine.poll_write(now).is_empty() && self.transport.is_flushed()))
+        if !self.machine.is_closed() {
+            return false;
+        }
+        match &self.carrier {
+            _ if self.broken => true,
+            Carrier::Bytes(transport) => {
+                self.machine.poll_write(now).is_empty() && transport.is_flushed()
+            }
+            Carrier::Quic(lane) => lane.is_done(),
+        }
     }
     /// Closes the transport in order (close_notify, then the socket's write side).
     pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.broken {
             return Poll::Ready(());
         }
-        self.transport.poll_shutdown(cx).map(drop)
+        match &mut self.carrier {
+            Carrier::Bytes(transport) => transport.poll_shutdown(cx).map(drop),
+            Carrier::Quic(_) => Poll::Ready(()),
+        }
     }
     /// Whether the peer has ended its side.
     pub(crate) fn is_read_closed(&self) -> bool {
@@ -219,7 +264,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     }
     /// Reads and drops until the peer ends.
     pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.transport.poll_discard(cx)
+        match &mut self.carrier {
+            Carrier::Bytes(transport) => transport.poll_discard(cx),
+            Carrier::Quic(_) => Poll::Ready(()),
+        }
     }
     /// The owner is gone: everything open is reset, nothing more is written.
     #[allow(dead_code, reason = "for owners that stop before the machine does")]
@@ -236,9 +284,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         }
         std::mem::take(&mut self.released)
     }
-    /// Takes the transport out, for an upgrade.
-    pub(crate) fn into_transport(self) -> Transport<S> {
-        self.transport
+    /// Takes the byte stream out, for an upgrade; QUIC has none.
+    pub(crate) fn into_transport(self) -> Option<Transport<S>> {
+        match self.carrier {
+            Carrier::Bytes(transport) => Some(transport),
+            Carrier::Quic(_) => None,
+        }
     }
 }
 

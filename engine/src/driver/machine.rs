@@ -1,12 +1,14 @@
-//! An HTTP/1.1 or an HTTP/2 machine behind one set of verbs: the version is decided once per
-//! connection, by ALPN or by its first bytes.
+//! An HTTP/1.1, an HTTP/2 or an HTTP/3 machine behind one set of verbs: the version is decided once
+//! per connection, by ALPN or by its first bytes. The verbs of exchanges are those of all three;
+//! the verbs of bytes are those of the first two, because HTTP/3 lives on streams
+//! ([`quic::session`](super::quic::session) moves those).
 
 use bytes::Bytes;
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, StreamId, Version};
 use trunkline_core::wire::Outbox;
-use trunkline_core::{h1, h2};
+use trunkline_core::{h1, h2, h3};
 
 /// The machine of one connection.
 ///
@@ -17,6 +19,16 @@ pub(crate) enum Machine {
     H1(Box<h1::Conn>),
     /// HTTP/2.
     H2(Box<h2::Conn>),
+    /// HTTP/3.
+    H3(Box<Http3>),
+}
+
+/// An HTTP/3 machine, and the byte stream that it does not have.
+#[derive(Debug)]
+pub(crate) struct Http3 {
+    conn: h3::Conn,
+    /// Always empty.
+    bytes: Outbox,
 }
 
 macro_rules! delegate {
@@ -26,6 +38,7 @@ macro_rules! delegate {
             match self {
                 Self::H1(conn) => conn.$verb($($argument),*),
                 Self::H2(conn) => conn.$verb($($argument),*),
+                Self::H3(http3) => http3.conn.$verb($($argument),*),
             }
         })*
     };
@@ -35,6 +48,7 @@ macro_rules! delegate {
             match self {
                 Self::H1(conn) => conn.$verb($($argument),*),
                 Self::H2(conn) => conn.$verb($($argument),*),
+                Self::H3(http3) => http3.conn.$verb($($argument),*),
             }
         })*
     };
@@ -42,11 +56,26 @@ macro_rules! delegate {
 
 #[allow(dead_code, reason = "some verbs are one side's only")]
 impl Machine {
+    /// An HTTP/3 machine.
+    pub(crate) fn http3(conn: h3::Conn) -> Self {
+        Self::H3(Box::new(Http3 {
+            conn,
+            bytes: Outbox::default(),
+        }))
+    }
+    /// The HTTP/3 machine, if it is one.
+    pub(crate) fn h3(&mut self) -> Option<&mut h3::Conn> {
+        match self {
+            Self::H3(http3) => Some(&mut http3.conn),
+            Self::H1(_) | Self::H2(_) => None,
+        }
+    }
     /// The version whose rules a head to send must meet.
     pub(crate) fn version(&self) -> Version {
         match self {
             Self::H1(_) => Version::Http11,
             Self::H2(_) => Version::Http2,
+            Self::H3(_) => Version::Http3,
         }
     }
 
@@ -55,14 +84,53 @@ impl Machine {
         match self {
             Self::H1(_) => true,
             Self::H2(conn) => conn.is_settled(),
+            Self::H3(http3) => http3.conn.is_settled(),
+        }
+    }
+
+    /// Bytes from the transport.
+    pub(crate) fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
+        match self {
+            Self::H1(conn) => conn.handle_bytes(now, bytes),
+            Self::H2(conn) => conn.handle_bytes(now, bytes),
+            Self::H3(_) => debug_assert!(false, "HTTP/3 has no byte stream"),
+        }
+    }
+    /// The transport ended.
+    pub(crate) fn handle_close(&mut self, now: Instant) {
+        match self {
+            Self::H1(conn) => conn.handle_close(now),
+            Self::H2(conn) => conn.handle_close(now),
+            Self::H3(http3) => http3.conn.handle_close(now, None),
+        }
+    }
+    /// Bytes for the transport.
+    pub(crate) fn poll_write(&mut self, now: Instant) -> &mut Outbox {
+        match self {
+            Self::H1(conn) => conn.poll_write(now),
+            Self::H2(conn) => conn.poll_write(now),
+            Self::H3(http3) => &mut http3.bytes,
+        }
+    }
+    /// Whether it takes bytes now.
+    pub(crate) fn wants_read(&self) -> bool {
+        match self {
+            Self::H1(conn) => conn.wants_read(),
+            Self::H2(conn) => conn.wants_read(),
+            Self::H3(_) => false,
+        }
+    }
+    /// Server: the handler of this stream is gone, once per request.
+    pub(crate) fn handler_done(&mut self, now: Instant, stream: StreamId) {
+        match self {
+            Self::H1(conn) => conn.handler_done(stream),
+            Self::H2(conn) => conn.handler_done(stream),
+            Self::H3(http3) => http3.conn.handler_done(now, stream),
         }
     }
 
     delegate! {
-        handle_bytes(&mut self, now: Instant, bytes: &[u8]);
         handle_timeout(&mut self, now: Instant);
-        handle_close(&mut self, now: Instant);
-        poll_write(&mut self, now: Instant) -> &mut Outbox;
         poll_event(&mut self) -> Option<Event>;
         open(&mut self, now: Instant, head: &RequestHead, end: bool) -> Result<StreamId, Misuse>;
         send_interim(&mut self, now: Instant, stream: StreamId, head: &ResponseHead) -> Result<(), Misuse>;
@@ -71,7 +139,6 @@ impl Machine {
         send_trailers(&mut self, now: Instant, stream: StreamId, trailers: &Fields) -> Result<(), Misuse>;
         consume(&mut self, now: Instant, stream: StreamId, bytes: usize);
         reset(&mut self, now: Instant, stream: StreamId, code: H2Code);
-        handler_done(&mut self, stream: StreamId);
         shut_down(&mut self, now: Instant);
         abort(&mut self, now: Instant, code: H2Code);
         recycle(&mut self, fields: Fields);
@@ -79,7 +146,6 @@ impl Machine {
     }
     delegate! {
         next_deadline(&self) -> Option<Instant>;
-        wants_read(&self) -> bool;
         is_closed(&self) -> bool;
         capacity(&self) -> u32;
         active(&self) -> u32;

@@ -4,7 +4,7 @@
 use crate::error::Error;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 /// Opens `count` listeners on `address`. Port 0 is chosen once and shared by all.
 ///
@@ -31,6 +31,33 @@ pub(crate) fn listeners(
         listeners.push(listener);
     }
     Ok(listeners)
+}
+
+/// Opens `count` UDP sockets on `address`, whose port is already chosen.
+///
+/// # Errors
+/// Names the address and what to do, as [`listeners`] does.
+pub(crate) fn udp_sockets(address: SocketAddr, count: usize) -> Result<Vec<UdpSocket>, Error> {
+    let explain = |error: io::Error| match error.kind() {
+        io::ErrorKind::AddrInUse => Error::config(format!(
+            "UDP port {} is in use: HTTP/3 needs it beside TCP; stop the other program, take \
+             another port, or serve without HTTP/3",
+            address.port()
+        ))
+        .with_source(error),
+        _ => explain(address, error),
+    };
+    let bind = |share_port| -> io::Result<UdpSocket> {
+        let domain = Domain::for_address(address);
+        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+        #[cfg(unix)]
+        socket.set_reuse_port(share_port)?;
+        socket.bind(&address.into())?;
+        Ok(socket.into())
+    };
+    // As for TCP: one bind without sharing finds another program that shares.
+    drop(bind(false).map_err(explain)?);
+    (0..count).map(|_| bind(true).map_err(explain)).collect()
 }
 
 fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {

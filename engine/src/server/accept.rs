@@ -5,7 +5,9 @@
 use super::connection::Connection;
 use super::exchange::Exchanges;
 use super::metrics::{Counters, add};
+use super::respond::Extra;
 use super::service::HttpService;
+use super::serving::Serving;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
@@ -38,6 +40,19 @@ pub(super) struct Ground<S> {
     /// What the windows of all connections of the server borrow from.
     pub(super) lender: Arc<Lender>,
     pub(super) date: bool,
+    /// What HTTP/1.1 and HTTP/2 say about HTTP/3 (RFC 7838).
+    pub(super) alt_svc: Option<Arc<str>>,
+}
+
+impl<S: HttpService> Ground<S> {
+    /// The exchanges of a new connection; `secure`: it is under TLS.
+    pub(super) fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> Exchanges<S> {
+        let extra = Extra {
+            date: self.date,
+            alt_svc: self.alt_svc.clone(),
+        };
+        Exchanges::new(self.service.clone(), Arc::clone(signals), secure, extra)
+    }
 }
 
 /// Serves one accepted socket to its end.
@@ -111,14 +126,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         let secure = self.transport.is_tls();
         let stall = ground.config.timeouts.write_stall;
         let link = Link::new(self.transport, machine).with_write_stall(stall);
-        let exchanges = Exchanges::new(ground.service, Arc::clone(&signals), secure, ground.date);
-        Box::new(Connection::new(
-            link,
-            exchanges,
-            signals,
-            ground.counters,
-            open,
-        ))
+        let exchanges = ground.exchanges(&signals, secure);
+        let serving = Serving::new(exchanges, signals, ground.counters, open);
+        Box::new(Connection::new(link, serving))
     }
 }
 

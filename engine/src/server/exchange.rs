@@ -5,7 +5,7 @@
 //! Invariant: `handler_done` is called once per slot taken, when it is given back.
 
 use super::request::{Requests, trailer_map};
-use super::respond::{Asked, Responses, Sending, invite_body, pump};
+use super::respond::{Asked, Extra, Responses, Sending, invite_body, pump};
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::driver::machine::Machine;
@@ -62,11 +62,11 @@ enum Stage<S> {
 
 impl<S: HttpService> Exchanges<S> {
     /// None yet.
-    pub(super) fn new(service: S, signals: Arc<Signals>, secure: bool, date: bool) -> Self {
+    pub(super) fn new(service: S, signals: Arc<Signals>, secure: bool, extra: Extra) -> Self {
         Self {
             service,
             requests: Requests::new(secure),
-            responses: Responses::new(date),
+            responses: Responses::new(extra),
             signals,
             slots: Vec::new(),
             wakers: Vec::new(),
@@ -110,7 +110,7 @@ impl<S: HttpService> Exchanges<S> {
         let Ok(mut request) = request else {
             self.responses
                 .status(machine, now, stream, StatusCode::BAD_REQUEST);
-            machine.handler_done(stream);
+            machine.handler_done(now, stream);
             return;
         };
         if offers {
@@ -175,12 +175,18 @@ impl<S: HttpService> Exchanges<S> {
         }
     }
     /// The exchange ended early: its handler is cancelled.
-    pub(super) fn cancel(&mut self, machine: &mut Machine, stream: StreamId, reset: Reset) {
+    pub(super) fn cancel(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        reset: Reset,
+    ) {
         if let Some(slot) = self.slot_of(stream) {
             if let Some(inlet) = &self.slots[slot as usize].inlet {
                 inlet.fail(Error::reset(reset));
             }
-            self.give_back(machine, slot);
+            self.give_back(machine, now, slot);
             self.forget(stream);
         }
     }
@@ -238,7 +244,7 @@ impl<S: HttpService> Exchanges<S> {
             match step {
                 Step::Again => {}
                 Step::Wait => return,
-                Step::Over => break self.give_back(machine, index),
+                Step::Over => break self.give_back(machine, now, index),
                 Step::Failed => break self.fail(machine, now, index),
             }
         }
@@ -248,7 +254,7 @@ impl<S: HttpService> Exchanges<S> {
         let stream = self.slots[slot as usize].asked.stream;
         self.responses
             .status(machine, now, stream, StatusCode::INTERNAL_SERVER_ERROR);
-        self.give_back(machine, slot);
+        self.give_back(machine, now, slot);
     }
     fn take_slot(&mut self, asked: Asked, inlet: Option<Inlet>) -> u32 {
         if let Some(index) = self.free.pop() {
@@ -268,13 +274,13 @@ impl<S: HttpService> Exchanges<S> {
         self.wakers.push(SlotWaker::waker(&self.signals, index));
         index
     }
-    fn give_back(&mut self, machine: &mut Machine, index: u32) {
+    fn give_back(&mut self, machine: &mut Machine, now: Instant, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.stage = Stage::Free;
         slot.handler.set(None);
         slot.body.set(None);
         slot.inlet = None;
-        machine.handler_done(slot.asked.stream);
+        machine.handler_done(now, slot.asked.stream);
         self.free.push(index);
     }
     fn slot_of(&self, stream: StreamId) -> Option<u32> {

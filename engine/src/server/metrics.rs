@@ -18,6 +18,17 @@ pub struct Metrics {
     pub requests_h1: u64,
     /// Requests on HTTP/2.
     pub requests_h2: u64,
+    /// Requests on HTTP/3.
+    pub requests_h3: u64,
+    /// Of the connections accepted, those over QUIC.
+    pub quic_connections: u64,
+    /// QUIC peers that were asked to prove their address first, because too many handshakes were
+    /// in progress.
+    pub quic_retries: u64,
+    /// QUIC packets that were sent and taken for lost, on connections that have ended.
+    pub quic_packets_lost: u64,
+    /// QUIC packets that came to another worker than their connection's and were passed on.
+    pub quic_packets_forwarded: u64,
     /// Exchanges that ended before their response did.
     pub resets: u64,
     /// Connections that we closed for a broken rule, by the rule's name. Rules that nobody broke
@@ -33,6 +44,11 @@ pub(super) struct Counters {
     pub(super) handshakes_failed: AtomicU64,
     pub(super) requests_h1: AtomicU64,
     pub(super) requests_h2: AtomicU64,
+    pub(super) requests_h3: AtomicU64,
+    pub(super) quic_connections: AtomicU64,
+    pub(super) quic_retries: AtomicU64,
+    pub(super) quic_packets_lost: AtomicU64,
+    pub(super) quic_packets_forwarded: AtomicU64,
     pub(super) resets: AtomicU64,
     /// Indexed as [`Violation::ALL`].
     violations: Vec<AtomicU64>,
@@ -46,6 +62,11 @@ impl Default for Counters {
             handshakes_failed: AtomicU64::default(),
             requests_h1: AtomicU64::default(),
             requests_h2: AtomicU64::default(),
+            requests_h3: AtomicU64::default(),
+            quic_connections: AtomicU64::default(),
+            quic_retries: AtomicU64::default(),
+            quic_packets_lost: AtomicU64::default(),
+            quic_packets_forwarded: AtomicU64::default(),
             resets: AtomicU64::default(),
             violations: Violation::ALL
                 .iter()
@@ -98,6 +119,11 @@ pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
         handshakes_failed: total(|worker| &worker.handshakes_failed),
         requests_h1: total(|worker| &worker.requests_h1),
         requests_h2: total(|worker| &worker.requests_h2),
+        requests_h3: total(|worker| &worker.requests_h3),
+        quic_connections: total(|worker| &worker.quic_connections),
+        quic_retries: total(|worker| &worker.quic_retries),
+        quic_packets_lost: total(|worker| &worker.quic_packets_lost),
+        quic_packets_forwarded: total(|worker| &worker.quic_packets_forwarded),
         resets: total(|worker| &worker.resets),
         violations,
     }

@@ -8,6 +8,7 @@ use http::header::HeaderMap;
 use http::{Response, StatusCode};
 use http_body::Body as _;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
@@ -21,7 +22,16 @@ pub(super) struct Responses {
     /// The last head sent. Who answers many requests mostly answers alike: an equal head needs no
     /// second look.
     last: Option<ResponseHead>,
-    date: bool,
+    extra: Extra,
+}
+
+/// What the server says by itself, where the handler did not.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extra {
+    /// The time (RFC 9110 section 6.6.1).
+    pub(super) date: bool,
+    /// Where else the origin is served (RFC 7838 section 3).
+    pub(super) alt_svc: Option<Arc<str>>,
 }
 
 /// What the request was, as far as its answer depends on it.
@@ -45,12 +55,12 @@ pub(super) enum Sending {
 }
 
 impl Responses {
-    /// `date`: add the field where the handler gave none.
-    pub(super) fn new(date: bool) -> Self {
+    /// `extra`: what to add.
+    pub(super) fn new(extra: Extra) -> Self {
         Self {
             fields: Fields::new(),
             last: None,
-            date,
+            extra,
         }
     }
     /// Sends the head; says whether a body is to follow.
@@ -98,7 +108,7 @@ impl Responses {
         status: StatusCode,
     ) {
         self.fields.clear();
-        if self.date {
+        if self.extra.date {
             self.push_date(now);
         }
         self.push_length(0);
@@ -115,13 +125,15 @@ impl Responses {
     fn copy(&mut self, headers: &HeaderMap, version: Version, now: Instant) -> bool {
         let http1 = matches!(version, Version::Http10 | Version::Http11);
         let mut has_length = false;
-        let mut has_date = !self.date;
+        let mut has_date = !self.extra.date;
+        let mut has_alt_svc = self.extra.alt_svc.is_none() || version == Version::Http3;
         for (name, value) in headers {
             let name = FieldName::of(name.as_str().as_bytes());
             if let FieldName::Token(token) = name {
                 match token {
                     Token::CONTENT_LENGTH => has_length = true,
                     Token::DATE => has_date = true,
+                    Token::ALT_SVC => has_alt_svc = true,
                     Token::TRANSFER_ENCODING => continue,
                     // RFC 9113 section 8.2.2.
                     Token::CONNECTION
@@ -141,6 +153,9 @@ impl Responses {
         }
         if !has_date {
             self.push_date(now);
+        }
+        if let Some(alt_svc) = self.extra.alt_svc.as_deref().filter(|_| !has_alt_svc) {
+            self.fields.push(Token::ALT_SVC, alt_svc.as_bytes());
         }
         has_length
     }

@@ -3,6 +3,7 @@
 
 use super::accept::{Ground, serve_socket};
 use super::metrics::add;
+use super::quic::{QuicListener, Seat};
 use super::service::HttpService;
 use crate::driver::signals::{Signals, Stop};
 use std::cell::{Cell, RefCell};
@@ -29,6 +30,7 @@ pub(super) enum Command {
 /// Runs a worker until it is drained or `commands` is closed.
 pub(super) fn run<S: HttpService>(
     listener: StdListener,
+    seat: Option<Seat>,
     ground: Ground<S>,
     connections_max: usize,
     commands: mpsc::UnboundedReceiver<Command>,
@@ -47,7 +49,8 @@ pub(super) fn run<S: HttpService>(
             ground,
             open: Rc::default(),
         };
-        worker.run(listener, connections_max, commands).await;
+        let quic = seat.and_then(|seat| worker.serve_quic(seat, connections_max));
+        worker.run(listener, quic, connections_max, commands).await;
     });
 }
 
@@ -58,7 +61,7 @@ struct Worker<S> {
 
 /// The connections of a worker, for draining.
 #[derive(Default)]
-struct OpenConnections {
+pub(super) struct OpenConnections {
     by_number: RefCell<HashMap<u64, OpenConnection>>,
     next: Cell<u64>,
     closed: Notify,
@@ -73,6 +76,7 @@ impl<S: HttpService> Worker<S> {
     async fn run(
         self,
         listener: TcpListener,
+        quic: Option<Arc<Signals>>,
         connections_max: usize,
         mut commands: mpsc::UnboundedReceiver<Command>,
     ) {
@@ -89,11 +93,24 @@ impl<S: HttpService> Worker<S> {
         };
         // From here on nobody is accepted; what the kernel had queued is refused.
         drop(listener);
+        if let Some(quic) = quic {
+            quic.stop(Stop::Drain);
+        }
         if let Some(Command::Drain { deadline, cut }) = command {
             let count = self.drain(deadline).await;
             // Nobody may be left to hear it.
             let _ = cut.send(count);
         }
+    }
+    /// Starts the endpoint for HTTP/3; a note to stop makes it take nobody new.
+    fn serve_quic(&self, seat: Seat, connections_max: usize) -> Option<Arc<Signals>> {
+        let signals = Arc::new(Signals::default());
+        let (ground, open) = (self.ground.clone(), Rc::clone(&self.open));
+        // Only a socket that its system cannot use fails here; it was bound already.
+        let listener =
+            QuicListener::new(seat, ground, open, connections_max, Arc::clone(&signals)).ok()?;
+        tokio::task::spawn_local(listener);
+        Some(signals)
     }
     fn serve(&self, socket: TcpStream) {
         add(&self.ground.counters.connections_accepted, 1);
@@ -128,10 +145,14 @@ impl<S: HttpService> Worker<S> {
 }
 
 impl OpenConnections {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.by_number.borrow().len()
     }
-    fn enter(this: &Rc<Self>, signals: &Arc<Signals>, exchanges: &Rc<Cell<u64>>) -> OpenEntry {
+    pub(super) fn enter(
+        this: &Rc<Self>,
+        signals: &Arc<Signals>,
+        exchanges: &Rc<Cell<u64>>,
+    ) -> OpenEntry {
         let number = this.next.get();
         this.next.set(number + 1);
         let connection = OpenConnection {
@@ -168,7 +189,7 @@ impl OpenConnections {
 }
 
 /// A connection's place among the open ones; leaves it on drop.
-struct OpenEntry {
+pub(super) struct OpenEntry {
     open: Rc<OpenConnections>,
     number: u64,
 }

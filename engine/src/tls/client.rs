@@ -108,6 +108,8 @@ impl ClientTls {
             Protocols::H2AndH1 => &[b"h2", b"http/1.1"],
             Protocols::H1Only => &[b"http/1.1"],
             Protocols::H2Only => &[b"h2"],
+            // QUIC carries TLS 1.3 and nothing older; rustls sees to it there.
+            Protocols::H3Only => &[b"h3"],
         };
         config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
         config.resumption = Resumption::in_memory_sessions(SESSIONS_MAX);

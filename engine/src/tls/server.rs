@@ -68,6 +68,13 @@ impl Tls {
     pub(crate) fn config(&self) -> &Arc<ServerConfig> {
         &self.config
     }
+    /// The same for QUIC: h3 by ALPN, no early data.
+    pub(crate) fn quic_config(&self) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![b"h3".to_vec()];
+        config.max_early_data_size = 0;
+        Arc::new(config)
+    }
     /// The chain of a self-signed certificate is what a client must trust; for tests.
     #[doc(hidden)]
     pub fn self_signed_with_root(names: &[&str]) -> Result<(Self, CertificateDer<'static>), Error> {

@@ -1,0 +1,72 @@
+//! An HTTP/3 connection being opened: the name, then the QUIC handshake at one address after the
+//! other.
+
+use super::dispatch::Settings;
+use crate::driver::quic::config;
+use crate::driver::quic::lane::{HandshakeError, Lane};
+use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use trunkline_core::limits::Config;
+use trunkline_core::pool::{Origin, Protocols};
+
+/// Opens a QUIC connection to the first of `addresses` that answers. `shown`: the origin in words.
+pub(super) async fn establish(
+    settings: &Settings,
+    origin: &Origin,
+    addresses: &[SocketAddr],
+    shown: &str,
+) -> Result<Box<Lane>, Error> {
+    let tls = settings.tls.config(Protocols::H3Only)?;
+    let limits = &settings.config.limits;
+    let machine = Config {
+        limits: limits.clone(),
+        windows: settings.config.windows.clone(),
+        ..Config::default()
+    };
+    let quic = config::client(tls, &machine)?;
+    let name = origin.server_name.as_deref().unwrap_or(&origin.host);
+    let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
+        .with_text(format!("the host of {shown} has no address"));
+    for &address in addresses {
+        let begun = Lane::connect(quic.clone(), address, name, limits.concurrent_streams_max);
+        let mut lane = match begun {
+            Ok(lane) => Box::new(lane),
+            Err(error) => {
+                let text = format!("no QUIC connection to {shown} can be begun");
+                last = Error::new(ErrorKind::Connect, Fault::Us, Retry::Safe)
+                    .with_text(text)
+                    .with_source(error);
+                continue;
+            }
+        };
+        match poll_fn(|cx| lane.poll_handshake(cx)).await {
+            Ok(()) => return Ok(lane),
+            Err(error) => last = handshake_error(shown, error),
+        }
+    }
+    Err(last)
+}
+
+fn handshake_error(shown: &str, error: HandshakeError) -> Error {
+    let (kind, fault, text) = match &error {
+        HandshakeError::NobodyListens => (
+            ErrorKind::Connect,
+            Fault::Network,
+            format!("no QUIC connection to {shown}: nobody listens on its UDP port"),
+        ),
+        HandshakeError::Quic(quinn_proto::ConnectionError::TimedOut) => (
+            ErrorKind::Connect,
+            Fault::Network,
+            format!("no QUIC connection to {shown}: nothing came back"),
+        ),
+        HandshakeError::Quic(_) => (
+            ErrorKind::Tls,
+            Fault::Peer,
+            format!("the QUIC handshake with {shown} failed"),
+        ),
+    };
+    Error::new(kind, fault, Retry::Safe)
+        .with_text(text)
+        .with_source(error)
+}

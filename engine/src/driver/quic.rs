@@ -1,0 +1,10 @@
+//! QUIC under HTTP/3. Packets, loss, congestion and TLS are quinn-proto's, system calls are
+//! quinn-udp's; here bytes, time and stream events go between them and the machine. Nothing else
+//! in the project knows either library.
+
+pub(crate) mod cid;
+pub(crate) mod config;
+pub(crate) mod lane;
+pub(crate) mod session;
+pub(crate) mod socket;
+pub(crate) mod timers;

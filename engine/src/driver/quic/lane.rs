@@ -1,0 +1,262 @@
+//! A client's QUIC connection with a socket of its own: connections run as tasks of their own, and
+//! a shared socket would only make them wait for each other. Behind a [`Link`](super::super::link)
+//! it takes the place of a TCP transport.
+
+use super::session::Session;
+use super::socket::Socket;
+use crate::driver::machine::Machine;
+use bytes::Bytes;
+use quinn_proto::{
+    ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
+    Transmit,
+};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+use tokio::time::Sleep;
+use trunkline_core::error::H3Code;
+
+/// Ids and reset tokens of all lanes of the process.
+static ENDPOINT: LazyLock<Arc<EndpointConfig>> = LazyLock::new(Arc::default);
+
+/// One connection and its socket.
+pub(crate) struct Lane {
+    socket: Socket,
+    endpoint: Endpoint,
+    handle: ConnectionHandle,
+    session: Session,
+    /// The packet that the socket did not take, in `packet`.
+    unsent: Option<Transmit>,
+    packet: Vec<u8>,
+    /// The alarm of the handshake; later the link has one.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Lane {
+    /// Begins a connection. `ahead`: the most exchanges that it will have at once. Must be called
+    /// within a runtime.
+    ///
+    /// # Errors
+    /// When no socket can be had, or the name or address cannot be connected to.
+    pub(crate) fn connect(
+        config: ClientConfig,
+        remote: SocketAddr,
+        server_name: &str,
+        ahead: u32,
+    ) -> io::Result<Self> {
+        let any: SocketAddr = match remote {
+            SocketAddr::V4(_) => ([0; 4], 0).into(),
+            SocketAddr::V6(_) => ([0; 16], 0).into(),
+        };
+        let socket = std::net::UdpSocket::bind(any)?;
+        if cfg!(target_os = "linux") {
+            // Only a connected socket hears that nobody listens over there. Elsewhere it could
+            // not be told a destination at each send.
+            socket.connect(remote)?;
+        }
+        let socket = Socket::new(socket)?;
+        let mut endpoint = Endpoint::new(Arc::clone(&ENDPOINT), None, !socket.may_fragment(), None);
+        let (handle, quic) = endpoint
+            .connect(Instant::now(), config, remote, server_name)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        Ok(Self {
+            socket,
+            endpoint,
+            handle,
+            session: Session::new(quic, ahead),
+            unsent: None,
+            packet: Vec::new(),
+            alarm: None,
+        })
+    }
+    /// Drives the handshake.
+    pub(crate) fn poll_handshake(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), HandshakeError>> {
+        loop {
+            let now = Instant::now();
+            let received = self.receive(cx, now);
+            if let Poll::Ready(Err(error)) = &received
+                && error.kind() == io::ErrorKind::ConnectionRefused
+            {
+                return Poll::Ready(Err(HandshakeError::NobodyListens));
+            }
+            let deadline = self.session.quic.poll_timeout();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                self.session.quic.handle_timeout(now);
+                continue;
+            }
+            self.exchange_events();
+            let done = self.session.poll_handshake();
+            let _ = self.flush(cx, now);
+            if let Some(done) = done {
+                return Poll::Ready(done.map_err(HandshakeError::Quic));
+            }
+            if received.is_ready() {
+                continue;
+            }
+            let Some(deadline) = self.session.quic.poll_timeout() else {
+                return Poll::Pending;
+            };
+            let alarm = self
+                .alarm
+                .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+            if alarm.deadline() != deadline.into() {
+                alarm.as_mut().reset(deadline.into());
+            }
+            ready!(alarm.as_mut().poll(cx));
+        }
+    }
+    /// Receives one batch and tells the machine; as a link's `poll_read`.
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Instant,
+        machine: &mut Machine,
+    ) -> Poll<bool> {
+        let received = self.receive(cx, now);
+        self.exchange_events();
+        let told = self.tell(now, machine);
+        match received {
+            // An error here is of a packet that was lost: QUIC's timers see to it.
+            Poll::Ready(_) => Poll::Ready(true),
+            Poll::Pending if told => Poll::Ready(true),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+    /// Carries out the machine's orders and sends. `Ready`: the socket took everything.
+    pub(crate) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Instant,
+        machine: &mut Machine,
+    ) -> Poll<()> {
+        if let Some(h3) = machine.h3() {
+            self.session.obey(h3, now);
+        }
+        let flushed = self.flush(cx, now);
+        self.exchange_events();
+        flushed
+    }
+    /// When [`expire`](Self::expire) is due.
+    pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
+        self.session.quic.poll_timeout()
+    }
+    /// Carries out the deadlines that have passed.
+    pub(crate) fn expire(&mut self, now: Instant, machine: &mut Machine) {
+        let deadline = self.session.quic.poll_timeout();
+        if deadline.is_some_and(|deadline| deadline <= now) {
+            self.session.quic.handle_timeout(now);
+            self.exchange_events();
+            self.tell(now, machine);
+        }
+    }
+    /// Whether nothing is left to do once the machine is closed: the peer said goodbye, or had
+    /// time to ask for ours again (RFC 9000 section 10.2).
+    pub(crate) fn is_done(&self) -> bool {
+        self.session.lost().is_some() || self.session.quic.is_drained()
+    }
+    fn tell(&mut self, now: Instant, machine: &mut Machine) -> bool {
+        machine.h3().is_some_and(|h3| self.session.tell(h3, now))
+    }
+    fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<io::Result<()>> {
+        let Self {
+            socket,
+            endpoint,
+            handle,
+            session,
+            ..
+        } = self;
+        let mut answer = Vec::new();
+        socket.poll_receive(cx, &mut |arrival| {
+            let event = endpoint.handle(
+                now,
+                arrival.from,
+                arrival.to,
+                arrival.ecn,
+                arrival.bytes,
+                &mut answer,
+            );
+            // An endpoint without a server answers nobody and accepts nobody.
+            if let Some(DatagramEvent::ConnectionEvent(to, event)) = event
+                && to == *handle
+            {
+                session.quic.handle_event(event);
+            }
+        })
+    }
+    fn exchange_events(&mut self) {
+        while let Some(event) = self.session.quic.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(self.handle, event) {
+                self.session.quic.handle_event(event);
+            }
+        }
+    }
+    fn flush(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let segments = self.socket.segments_max();
+        loop {
+            if let Some(transmit) = &self.unsent {
+                ready!(self.socket.poll_send(cx, transmit, &self.packet));
+                self.unsent = None;
+            }
+            self.packet.clear();
+            self.unsent = self
+                .session
+                .quic
+                .poll_transmit(now, segments, &mut self.packet);
+            if self.unsent.is_none() {
+                return Poll::Ready(());
+            }
+        }
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        // An owner that is gone says goodbye once; it cannot wait for more.
+        if self.session.quic.is_closed() || !self.session.is_connected() {
+            return;
+        }
+        let now = Instant::now();
+        let code = quinn_proto::VarInt::from_u64(H3Code::NO_ERROR.0).unwrap_or_default();
+        self.session.quic.close(now, code, Bytes::new());
+        self.packet.clear();
+        let last = self.session.quic.poll_transmit(now, 1, &mut self.packet);
+        if let Some(transmit) = last {
+            let _ = self.socket.try_send(&transmit, &self.packet);
+        }
+    }
+}
+
+impl fmt::Debug for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lane")
+            .field("remote", &self.session.quic.remote_address())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a connection could not be opened.
+#[derive(Debug)]
+pub(crate) enum HandshakeError {
+    /// The peer's machine says that nobody is there.
+    NobodyListens,
+    /// Everything else.
+    Quic(ConnectionError),
+}
+
+impl fmt::Display for HandshakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NobodyListens => f.write_str("nobody listens on that UDP port"),
+            Self::Quic(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for HandshakeError {}

@@ -1,0 +1,308 @@
+//! A QUIC connection and an HTTP/3 machine, joined: what happens on streams is told to the machine,
+//! what the machine orders is carried out. Used by both sides.
+//!
+//! Credit in bytes comes back as the machine takes bytes: what it does not take stays unread with
+//! quinn-proto, which then grants nothing more. Credit in streams is quinn-proto's: a request
+//! stream is given back when both halves are done, which the machine sees to by always finishing
+//! or stopping the request half.
+
+use bytes::Bytes;
+use quinn_proto::{
+    Connection, ConnectionError, Dir, Event, ReadError, Side as QuicSide, StreamEvent, VarInt,
+    WriteError,
+};
+use std::time::Instant;
+use trunkline_core::error::H3Code;
+use trunkline_core::h3;
+use trunkline_core::http::StreamId;
+
+/// A QUIC connection whose streams an HTTP/3 machine uses.
+pub(crate) struct Session {
+    /// Packets in and out.
+    pub(crate) quic: Connection,
+    /// The handshake is done; the machine hears of it with the next [`tell`](Self::tell).
+    connected: bool,
+    told_connected: bool,
+    /// Why it ended below us.
+    lost: Option<ConnectionError>,
+    /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
+    /// not say how many may be opened; opening them is the one way to know, and an open stream
+    /// without bytes is nothing on the wire.
+    reserved: u64,
+    used: u64,
+    /// Client: how many to keep open ahead.
+    ahead: u64,
+}
+
+impl Session {
+    /// Over a connection just begun. `ahead`: the most exchanges that the client will have at once;
+    /// 0 for a server.
+    pub(crate) fn new(quic: Connection, ahead: u32) -> Self {
+        Self {
+            quic,
+            connected: false,
+            told_connected: false,
+            lost: None,
+            reserved: 0,
+            used: 0,
+            ahead: u64::from(ahead),
+        }
+    }
+    /// Drives the handshake without a machine; `None` while it goes on.
+    pub(crate) fn poll_handshake(&mut self) -> Option<Result<(), ConnectionError>> {
+        loop {
+            // Stream events behind `Connected` stay queued until there is a machine.
+            match self.quic.poll()? {
+                Event::Connected => {
+                    self.connected = true;
+                    return Some(Ok(()));
+                }
+                Event::ConnectionLost { reason } => return Some(Err(reason)),
+                _ => {}
+            }
+        }
+    }
+    /// Whether the handshake is done.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connected
+    }
+    /// Why the connection ended, unless we closed it.
+    pub(crate) fn lost(&self) -> Option<&ConnectionError> {
+        self.lost.as_ref()
+    }
+    /// Tells the machine what happened; true when something did.
+    pub(crate) fn tell(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+        let mut any = self.tell_connected(machine, now);
+        while let Some(event) = self.quic.poll() {
+            any = true;
+            match event {
+                Event::Connected => {
+                    self.connected = true;
+                    self.tell_connected(machine, now);
+                }
+                Event::ConnectionLost { reason } => {
+                    let code = match &reason {
+                        ConnectionError::ApplicationClosed(close) => {
+                            Some(H3Code(close.error_code.into_inner()))
+                        }
+                        _ => None,
+                    };
+                    self.lost = Some(reason);
+                    machine.handle_close(now, code);
+                }
+                Event::Stream(event) => self.tell_of_stream(machine, now, event),
+                Event::DatagramReceived => {
+                    while let Some(bytes) = self.quic.datagrams().recv() {
+                        machine.handle_datagram(now, bytes);
+                    }
+                }
+                Event::HandshakeDataReady | Event::DatagramsUnblocked => {}
+            }
+        }
+        if any {
+            machine.handle_round_trip(self.quic.rtt());
+        }
+        any
+    }
+    fn tell_connected(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+        if !self.connected || self.told_connected {
+            return false;
+        }
+        self.told_connected = true;
+        machine.handle_handshake_done(now);
+        self.reserve(machine, now);
+        true
+    }
+    fn tell_of_stream(&mut self, machine: &mut h3::Conn, now: Instant, event: StreamEvent) {
+        match event {
+            StreamEvent::Opened { dir } => {
+                while let Some(id) = self.quic.streams().accept(dir) {
+                    machine.handle_opened(now, StreamId(id.into()));
+                    // The first bytes came with it; no event tells of them.
+                    self.read(machine, now, id);
+                }
+            }
+            StreamEvent::Readable { id } => self.read(machine, now, id),
+            StreamEvent::Writable { id } => machine.handle_stream_room(now, StreamId(id.into())),
+            StreamEvent::Finished { id } => machine.handle_finished(now, StreamId(id.into())),
+            StreamEvent::Stopped { id, error_code } => {
+                let code = H3Code(error_code.into_inner());
+                machine.handle_stop_sending(now, StreamId(id.into()), code);
+            }
+            StreamEvent::Available { dir: Dir::Bi } => self.reserve(machine, now),
+            StreamEvent::Available { dir: Dir::Uni } => {}
+        }
+    }
+    /// Opens request streams ahead and says how many there are since the start.
+    fn reserve(&mut self, machine: &mut h3::Conn, now: Instant) {
+        let before = self.reserved;
+        while self.reserved < self.used + self.ahead && self.quic.streams().open(Dir::Bi).is_some()
+        {
+            self.reserved += 1;
+        }
+        if self.reserved > before {
+            machine.handle_streams_available(now, self.reserved);
+        }
+    }
+    /// Gives the machine as much of a stream as it takes.
+    fn read(&mut self, machine: &mut h3::Conn, now: Instant, id: quinn_proto::StreamId) {
+        let stream = StreamId(id.into());
+        let mut receive = self.quic.recv_stream(id);
+        // Stopped or read to its end already.
+        let Ok(mut chunks) = receive.read(true) else {
+            return;
+        };
+        // A piece waits for what follows it, so that the end comes with the last bytes.
+        let mut held = Bytes::new();
+        loop {
+            let room = machine.read_room(stream).saturating_sub(held.len());
+            if room == 0 && !held.is_empty() {
+                machine.handle_stream(now, stream, &std::mem::take(&mut held), false);
+                continue;
+            }
+            if room == 0 {
+                break;
+            }
+            match chunks.next(room) {
+                Ok(Some(chunk)) => {
+                    if !held.is_empty() {
+                        machine.handle_stream(now, stream, &held, false);
+                    }
+                    held = chunk.bytes;
+                }
+                Ok(None) => {
+                    machine.handle_stream(now, stream, &held, true);
+                    break;
+                }
+                Err(ReadError::Blocked) => {
+                    if !held.is_empty() {
+                        machine.handle_stream(now, stream, &held, false);
+                    }
+                    break;
+                }
+                Err(ReadError::Reset(code)) => {
+                    machine.handle_stream_reset(now, stream, H3Code(code.into_inner()));
+                    break;
+                }
+            }
+        }
+        // What it tells is known to `poll_transmit` by itself.
+        let _ = chunks.finalize();
+    }
+    /// Carries out what the machine orders; true when it ordered something.
+    pub(crate) fn obey(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+        if !self.connected {
+            // Before the peer's transport parameters no stream can be opened.
+            return false;
+        }
+        let mut any = false;
+        while let Some(action) = machine.poll_transport(now) {
+            any = true;
+            self.carry_out(machine, now, action);
+        }
+        if self.reserved < self.used + self.ahead / 2 {
+            self.reserve(machine, now);
+        }
+        any
+    }
+    fn carry_out(&mut self, machine: &mut h3::Conn, now: Instant, action: h3::Action) {
+        match action {
+            h3::Action::OpenUni { stream, .. } => {
+                let opened = self.quic.streams().open(Dir::Uni);
+                debug_assert!(opened.is_none_or(|id| u64::from(id) == stream.0));
+                if opened.is_none() && !self.quic.is_closed() {
+                    // RFC 9114 section 6.2: at least three must be allowed.
+                    let code = H3Code::GENERAL_PROTOCOL_ERROR;
+                    self.close(now, code, "fewer than three unidirectional streams allowed");
+                    machine.handle_close(now, None);
+                }
+            }
+            h3::Action::OpenBidi { .. } => self.used += 1,
+            h3::Action::Write {
+                stream,
+                pieces,
+                fin,
+            } => self.write(machine, now, stream, pieces, fin),
+            h3::Action::Reset { stream, code } => {
+                if let Some(id) = self.sending(stream) {
+                    // Done or reset already: nothing to do.
+                    let _ = self.quic.send_stream(id).reset(varint(code.0));
+                }
+            }
+            h3::Action::StopSending { stream, code } => {
+                if let Some(id) = self.receiving(stream) {
+                    let _ = self.quic.recv_stream(id).stop(varint(code.0));
+                }
+            }
+            h3::Action::Read { stream } => {
+                if let Some(id) = self.receiving(stream) {
+                    self.read(machine, now, id);
+                }
+            }
+            h3::Action::SetPriority { stream, order } => {
+                if let Some(id) = self.sending(stream) {
+                    let _ = self.quic.send_stream(id).set_priority(order);
+                }
+            }
+            // Both stream counts are quinn-proto's: see the top.
+            h3::Action::GrantStreams { .. } => {}
+            h3::Action::Datagram { bytes } => {
+                // May be dropped (RFC 9221 section 5).
+                let _ = self.quic.datagrams().send(bytes, true);
+            }
+            h3::Action::Close { code, reason } => self.close(now, code, reason),
+        }
+    }
+    /// Closes the connection.
+    pub(crate) fn close(&mut self, now: Instant, code: H3Code, reason: &'static str) {
+        self.quic
+            .close(now, varint(code.0), Bytes::from_static(reason.as_bytes()));
+    }
+    fn write(
+        &mut self,
+        machine: &mut h3::Conn,
+        now: Instant,
+        stream: StreamId,
+        mut pieces: [Bytes; 2],
+        fin: bool,
+    ) {
+        let Some(id) = self.sending(stream) else {
+            return;
+        };
+        let mut send = self.quic.send_stream(id);
+        while pieces.iter().any(|piece| !piece.is_empty()) {
+            match send.write_chunks(&mut pieces) {
+                Ok(_) => {}
+                Err(WriteError::Blocked) => {
+                    return machine.handle_stream_blocked(now, stream, pieces, fin);
+                }
+                // The peer's STOP_SENDING, or our reset, came first; the machine knows.
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return,
+            }
+        }
+        if fin {
+            let _ = send.finish();
+        }
+    }
+    /// The id for quinn-proto, if we may send on it: it panics otherwise.
+    fn sending(&self, stream: StreamId) -> Option<quinn_proto::StreamId> {
+        let id = quinn_id(stream);
+        (id.dir() == Dir::Bi || id.initiator() == self.side()).then_some(id)
+    }
+    fn receiving(&self, stream: StreamId) -> Option<quinn_proto::StreamId> {
+        let id = quinn_id(stream);
+        (id.dir() == Dir::Bi || id.initiator() != self.side()).then_some(id)
+    }
+    fn side(&self) -> QuicSide {
+        self.quic.side()
+    }
+}
+
+fn quinn_id(stream: StreamId) -> quinn_proto::StreamId {
+    quinn_proto::StreamId::from(varint(stream.0))
+}
+
+/// Ids and codes come from the machine, which takes them from varints (RFC 9000 section 16).
+fn varint(value: u64) -> VarInt {
+    VarInt::from_u64(value).unwrap_or(VarInt::MAX)
+}

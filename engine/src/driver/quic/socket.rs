@@ -1,0 +1,155 @@
+//! A UDP socket: many datagrams per system call in (GRO, recvmmsg) and out (GSO).
+
+use bytes::BytesMut;
+use quinn_proto::{EcnCodepoint, Transmit};
+use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
+use std::cell::RefCell;
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll, ready};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+/// One buffer of a batch takes what GRO joins at most (a UDP length field).
+const BUFFER_BYTES: usize = 64 * 1024;
+/// Segments of one send. More would only go out in one burst that a router queue drops.
+const SEGMENTS_MAX: usize = 16;
+/// The kernel's queues: a burst of one congestion window per busy connection must fit.
+const KERNEL_BUFFER_BYTES: usize = 4 * 1024 * 1024;
+
+thread_local! {
+    /// Where datagrams arrive; all sockets of a thread share it, because each is emptied at once.
+    static ARRIVALS: RefCell<Vec<u8>> = RefCell::new(vec![0; BUFFER_BYTES * BATCH_SIZE]);
+}
+
+/// A UDP socket.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    /// Where received bytes are kept while the connections look at them; used again when they are
+    /// done.
+    arena: BytesMut,
+}
+
+/// A datagram that came.
+pub(crate) struct Arrival {
+    pub(crate) from: SocketAddr,
+    /// The address it came to.
+    pub(crate) to: Option<IpAddr>,
+    pub(crate) ecn: Option<EcnCodepoint>,
+    pub(crate) bytes: BytesMut,
+}
+
+impl Socket {
+    /// Takes a bound socket. Must be called within a runtime.
+    pub(crate) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        let io = UdpSocket::from_std(socket)?;
+        let state = UdpSocketState::new(UdpSockRef::from(&io))?;
+        // A system that gives less only loses packets earlier.
+        let _ = state.set_send_buffer_size(UdpSockRef::from(&io), KERNEL_BUFFER_BYTES);
+        let _ = state.set_recv_buffer_size(UdpSockRef::from(&io), KERNEL_BUFFER_BYTES);
+        Ok(Self {
+            io,
+            state,
+            arena: BytesMut::new(),
+        })
+    }
+    /// Segments that one transmit may have.
+    pub(crate) fn segments_max(&self) -> usize {
+        self.state.max_gso_segments().min(SEGMENTS_MAX)
+    }
+    /// Whether packets are never fragmented on their way: only then a path's size can be probed.
+    pub(crate) fn may_fragment(&self) -> bool {
+        self.state.may_fragment()
+    }
+    /// Receives one batch. `Ready(Err)`: an error of an earlier send, of one peer only.
+    pub(crate) fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut impl FnMut(Arrival),
+    ) -> Poll<io::Result<()>> {
+        let Self { io, state, arena } = self;
+        loop {
+            ready!(io.poll_recv_ready(cx))?;
+            let received = ARRIVALS.with_borrow_mut(|arrivals| {
+                let mut metas = [RecvMeta::default(); BATCH_SIZE];
+                let count = receive(io, state, arrivals, &mut metas)?;
+                for (buffer, meta) in arrivals.chunks(BUFFER_BYTES).zip(&metas[..count]) {
+                    hand_on(arena, buffer, meta, sink);
+                }
+                Ok(())
+            });
+            match received {
+                Err(error) if would_block(&error) => {}
+                done => return Poll::Ready(done),
+            }
+        }
+    }
+    /// Sends one transmit; what fails otherwise than by a full queue is lost, as packets are.
+    pub(crate) fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        transmit: &Transmit,
+        contents: &[u8],
+    ) -> Poll<()> {
+        loop {
+            if ready!(self.io.poll_send_ready(cx)).is_err() {
+                return Poll::Ready(());
+            }
+            match self.try_send(transmit, contents) {
+                Err(error) if would_block(&error) => {}
+                _ => return Poll::Ready(()),
+            }
+        }
+    }
+    /// Sends without waiting.
+    pub(crate) fn try_send(&self, transmit: &Transmit, contents: &[u8]) -> io::Result<()> {
+        let out = quinn_udp::Transmit {
+            destination: transmit.destination,
+            ecn: transmit
+                .ecn
+                .and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
+            contents: &contents[..transmit.size],
+            segment_size: transmit.segment_size,
+            src_ip: transmit.src_ip,
+        };
+        self.io.try_io(Interest::WRITABLE, || {
+            self.state.send(UdpSockRef::from(&self.io), &out)
+        })
+    }
+}
+
+fn receive(
+    io: &UdpSocket,
+    state: &UdpSocketState,
+    arrivals: &mut [u8],
+    metas: &mut [RecvMeta; BATCH_SIZE],
+) -> io::Result<usize> {
+    let mut buffers = arrivals.chunks_mut(BUFFER_BYTES);
+    let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
+        std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
+    io.try_io(Interest::READABLE, || {
+        state.recv(UdpSockRef::from(io), &mut slices, metas)
+    })
+}
+
+/// Splits what GRO joined.
+fn hand_on(arena: &mut BytesMut, buffer: &[u8], meta: &RecvMeta, sink: &mut impl FnMut(Arrival)) {
+    arena.extend_from_slice(&buffer[..meta.len]);
+    let mut joined = arena.split();
+    while !joined.is_empty() {
+        let length = meta.stride.clamp(1, joined.len());
+        sink(Arrival {
+            from: meta.addr,
+            to: meta.dst_ip,
+            ecn: meta.ecn.and_then(|ecn| EcnCodepoint::from_bits(ecn as u8)),
+            bytes: joined.split_to(length),
+        });
+    }
+}
+
+fn would_block(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}

@@ -1,0 +1,419 @@
+//! HTTP/3 on one worker: one UDP socket and one QUIC endpoint for all of its connections, on one
+//! task. A turn receives a batch, runs the connections that it touched, and sends once for each:
+//! never one send per datagram or per stream.
+
+use super::accept::Ground;
+use super::metrics::add;
+use super::quic_connection::QuicConnection;
+use super::service::HttpService;
+use super::worker::OpenConnections;
+use crate::driver::quic::cid::Steering;
+use crate::driver::quic::socket::{Arrival, Socket};
+use crate::driver::quic::timers::Timers;
+use crate::driver::signals::{Notes, Signals};
+use crate::error::Error;
+use crate::tls::Tls;
+use quinn_proto::{DatagramEvent, Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit};
+use std::net::UdpSocket;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tokio::time::Sleep;
+use trunkline_core::limits::{Config, QUIC_HALF_OPEN_MAX};
+
+/// Batches received in one poll, before others on the thread get their turn.
+const BATCHES_PER_POLL_MAX: usize = 8;
+/// Packets that wait for their own worker; further ones are lost, as packets may be.
+const PASSED_PACKETS_MAX: usize = 1024;
+/// Transmits of one connection in one turn, before the others send.
+const TRANSMITS_PER_TURN_MAX: usize = 8;
+
+/// What one worker gets to serve HTTP/3.
+pub(super) struct Seat {
+    socket: UdpSocket,
+    worker: u16,
+    endpoint: EndpointConfig,
+    server: Arc<ServerConfig>,
+    steering: Steering,
+    /// The way to every worker, by number.
+    workers: Arc<[mpsc::Sender<Arrival>]>,
+    /// What the others pass on.
+    passed: mpsc::Receiver<Arrival>,
+}
+
+/// The seats of all workers, which share their keys: each understands the others' tokens, ids and
+/// resets.
+pub(super) fn seats(
+    sockets: Vec<UdpSocket>,
+    tls: &Tls,
+    config: &Config,
+) -> Result<Vec<Seat>, Error> {
+    let server = Arc::new(crate::driver::quic::config::server(
+        tls.quic_config(),
+        config,
+    )?);
+    let endpoint = EndpointConfig::default();
+    let steering = Steering::new(sockets.len());
+    let (senders, receivers): (Vec<_>, Vec<_>) = sockets
+        .iter()
+        .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
+        .unzip();
+    let workers: Arc<[_]> = senders.into();
+    let seats = sockets.into_iter().zip(receivers).enumerate();
+    Ok(seats
+        .map(|(number, (socket, passed))| Seat {
+            socket,
+            worker: number as u16,
+            endpoint: endpoint.clone(),
+            server: Arc::clone(&server),
+            steering: steering.clone(),
+            workers: Arc::clone(&workers),
+            passed,
+        })
+        .collect())
+}
+
+/// The endpoint of one worker.
+pub(super) struct QuicListener<S: HttpService> {
+    ground: Ground<S>,
+    open: Rc<OpenConnections>,
+    connections_max: usize,
+    socket: Socket,
+    endpoint: Endpoint,
+    worker: u16,
+    steering: Steering,
+    workers: Arc<[mpsc::Sender<Arrival>]>,
+    passed: mpsc::Receiver<Arrival>,
+    /// By quinn-proto's handle.
+    connections: Vec<Option<Box<QuicConnection<S>>>>,
+    /// Connections whose handshake is not done.
+    half_open: usize,
+    /// Those whose turn it is: something came, or a handler can go on.
+    dirty: Vec<u32>,
+    /// Those that may have something to send.
+    sending: Vec<u32>,
+    timers: Timers,
+    alarm: Option<Pin<Box<Sleep>>>,
+    /// Each connection's waker leaves its handle here.
+    signals: Arc<Signals>,
+    notes: Notes,
+    arrivals: Vec<Arrival>,
+    /// What the socket did not take: the bytes are in `packet`.
+    unsent: Option<Transmit>,
+    packet: Vec<u8>,
+    /// No new connections.
+    draining: bool,
+}
+
+impl<S: HttpService> QuicListener<S> {
+    /// Within the worker's runtime. `signals`: drains it.
+    pub(super) fn new(
+        seat: Seat,
+        ground: Ground<S>,
+        open: Rc<OpenConnections>,
+        connections_max: usize,
+        signals: Arc<Signals>,
+    ) -> std::io::Result<Self> {
+        let socket = Socket::new(seat.socket)?;
+        let mut config = seat.endpoint;
+        let (steering, worker) = (seat.steering.clone(), seat.worker);
+        config.cid_generator(move || Box::new(steering.ids_of(worker)));
+        let probe = !socket.may_fragment();
+        let endpoint = Endpoint::new(Arc::new(config), Some(seat.server), probe, None);
+        Ok(Self {
+            ground,
+            open,
+            connections_max,
+            socket,
+            endpoint,
+            worker: seat.worker,
+            steering: seat.steering,
+            workers: seat.workers,
+            passed: seat.passed,
+            connections: Vec::new(),
+            half_open: 0,
+            dirty: Vec::new(),
+            sending: Vec::new(),
+            timers: Timers::default(),
+            alarm: None,
+            signals,
+            notes: Notes::default(),
+            arrivals: Vec::new(),
+            unsent: None,
+            packet: Vec::new(),
+            draining: false,
+        })
+    }
+    fn take_notes(&mut self) {
+        let mut notes = std::mem::take(&mut self.notes);
+        self.signals.begin_turn(&mut notes);
+        self.draining |= notes.stop.is_some();
+        for &key in &notes.ready {
+            self.mark_dirty(key);
+        }
+        notes.clear();
+        self.notes = notes;
+    }
+    fn mark_dirty(&mut self, key: u32) {
+        if let Some(Some(connection)) = self.connections.get_mut(key as usize)
+            && !std::mem::replace(&mut connection.is_dirty, true)
+        {
+            self.dirty.push(key);
+        }
+    }
+    fn mark_sending(&mut self, key: u32) {
+        if let Some(Some(connection)) = self.connections.get_mut(key as usize)
+            && !std::mem::replace(&mut connection.is_sending, true)
+        {
+            self.sending.push(key);
+        }
+    }
+    /// Receives one batch; true when there may be more.
+    fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let received = self
+            .socket
+            .poll_receive(cx, &mut |arrival| arrivals.push(arrival));
+        for arrival in arrivals.drain(..) {
+            match self.steering.worker_of(&arrival.bytes) {
+                Some(worker) if worker != self.worker => self.pass_on(worker, arrival),
+                _ => self.take(now, arrival),
+            }
+        }
+        while let Poll::Ready(Some(arrival)) = self.passed.poll_recv(cx) {
+            self.take(now, arrival);
+        }
+        self.arrivals = arrivals;
+        received.is_ready()
+    }
+    fn pass_on(&self, worker: u16, arrival: Arrival) {
+        add(&self.ground.counters.quic_packets_forwarded, 1);
+        if let Some(way) = self.workers.get(usize::from(worker)) {
+            // A worker that does not keep up loses packets, as a full socket does.
+            let _ = way.try_send(arrival);
+        }
+    }
+    fn take(&mut self, now: Instant, arrival: Arrival) {
+        let mut answer = Vec::new();
+        let event = self.endpoint.handle(
+            now,
+            arrival.from,
+            arrival.to,
+            arrival.ecn,
+            arrival.bytes,
+            &mut answer,
+        );
+        match event {
+            None => {}
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some(Some(connection)) = self.connections.get_mut(handle.0) {
+                    connection.session.quic.handle_event(event);
+                    self.mark_dirty(handle.0 as u32);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
+            Some(DatagramEvent::Response(transmit)) => self.answer(&transmit, &answer),
+        }
+    }
+    /// Best effort: who asked asks again.
+    fn answer(&self, transmit: &Transmit, contents: &[u8]) {
+        let _ = self.socket.try_send(transmit, contents);
+    }
+    fn accept(&mut self, now: Instant, incoming: Incoming) {
+        let mut answer = Vec::new();
+        let counters = Arc::clone(&self.ground.counters);
+        if self.draining || self.open.len() >= self.connections_max {
+            let transmit = self.endpoint.refuse(incoming, &mut answer);
+            return self.answer(&transmit, &answer);
+        }
+        let crowded = self.half_open >= QUIC_HALF_OPEN_MAX;
+        if crowded && !incoming.remote_address_validated() && incoming.may_retry() {
+            add(&counters.quic_retries, 1);
+            if let Ok(transmit) = self.endpoint.retry(incoming, &mut answer) {
+                self.answer(&transmit, &answer);
+            }
+            return;
+        }
+        match self.endpoint.accept(incoming, now, &mut answer, None) {
+            Ok((handle, quic)) => {
+                add(&counters.connections_accepted, 1);
+                add(&counters.quic_connections, 1);
+                let key = handle.0 as u32;
+                let connection =
+                    QuicConnection::new(quic, handle, &self.ground, &self.open, &self.signals, now);
+                if self.connections.len() <= handle.0 {
+                    self.connections.resize_with(handle.0 + 1, || None);
+                }
+                self.connections[handle.0] = Some(Box::new(connection));
+                self.half_open += 1;
+                self.mark_dirty(key);
+            }
+            Err(error) => {
+                add(&counters.handshakes_failed, 1);
+                if let Some(transmit) = error.response {
+                    self.answer(&transmit, &answer);
+                }
+            }
+        }
+    }
+    /// Wakes the connections whose time has come; true when there was one.
+    fn expire(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(key) = self.timers.pop_due(now) {
+            any = true;
+            if let Some(Some(connection)) = self.connections.get_mut(key as usize) {
+                connection.expire(now);
+                self.mark_dirty(key);
+            }
+        }
+        any
+    }
+    /// The turns of all connections that are due.
+    fn run_dirty(&mut self, now: Instant) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for key in dirty.drain(..) {
+            let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
+                continue;
+            };
+            connection.is_dirty = false;
+            let rests = connection.turn(now);
+            if connection.take_connected() {
+                self.half_open -= 1;
+            }
+            if !rests {
+                self.mark_dirty(key);
+            }
+            self.mark_sending(key);
+        }
+        // What was marked meanwhile comes after the others have sent.
+        dirty.append(&mut self.dirty);
+        self.dirty = dirty;
+    }
+    /// Sends for every connection that may have something; `Pending`: the socket is full.
+    fn send(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let segments = self.socket.segments_max();
+        let mut at = 0;
+        let mut transmits = 0;
+        loop {
+            if let Some(transmit) = &self.unsent {
+                if self
+                    .socket
+                    .poll_send(cx, transmit, &self.packet)
+                    .is_pending()
+                {
+                    self.sending.drain(..at);
+                    return Poll::Pending;
+                }
+                self.unsent = None;
+            }
+            let Some(&key) = self.sending.get(at) else {
+                self.sending.clear();
+                return Poll::Ready(());
+            };
+            let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
+                at += 1;
+                continue;
+            };
+            self.packet.clear();
+            self.unsent = connection
+                .session
+                .quic
+                .poll_transmit(now, segments, &mut self.packet);
+            transmits += 1;
+            if self.unsent.is_none() {
+                connection.is_sending = false;
+                (at, transmits) = (at + 1, 0);
+                self.settle(key);
+            } else if transmits == TRANSMITS_PER_TURN_MAX {
+                // The others first; this one stands at the end of the line now.
+                (at, transmits) = (at + 1, 0);
+                self.sending.push(key);
+            }
+        }
+    }
+    /// After a connection has sent: its identifiers, its deadline, or its end.
+    fn settle(&mut self, key: u32) {
+        let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
+            return;
+        };
+        let handle = connection.handle;
+        while let Some(event) = connection.session.quic.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(handle, event) {
+                connection.session.quic.handle_event(event);
+            }
+        }
+        connection.say_closed();
+        if !connection.session.quic.is_drained() {
+            let deadline = connection.next_deadline();
+            return self.timers.set(key, deadline);
+        }
+        self.timers.set(key, None);
+        if !connection.was_connected() {
+            self.half_open -= 1;
+            add(&self.ground.counters.handshakes_failed, 1);
+        }
+        let stats = connection.session.quic.stats();
+        add(
+            &self.ground.counters.quic_packets_lost,
+            stats.path.lost_packets,
+        );
+        self.connections[key as usize] = None;
+    }
+    /// Sets the alarm for the next deadline; true if it is due already.
+    fn arm(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(deadline) = self.timers.next() else {
+            return false;
+        };
+        let deadline = tokio::time::Instant::from_std(deadline);
+        let alarm = self
+            .alarm
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if alarm.deadline() != deadline {
+            alarm.as_mut().reset(deadline);
+        }
+        alarm.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl<S: HttpService> Future for QuicListener<S> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        for _ in 0..BATCHES_PER_POLL_MAX {
+            let now = Instant::now();
+            this.take_notes();
+            let received = this.receive(cx, now);
+            let expired = this.expire(now);
+            this.run_dirty(now);
+            // A full socket wakes us when it takes more.
+            let _ = this.send(cx, now);
+            if received || expired || !this.dirty.is_empty() || this.arm(cx) {
+                continue;
+            }
+            if this.signals.end_turn(cx.waker()) {
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<S: HttpService> Unpin for QuicListener<S> {}
+
+impl<S: HttpService> Drop for QuicListener<S> {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        for connection in self.connections.iter_mut().flatten() {
+            // One word of goodbye each; nobody is left to repeat it.
+            self.packet.clear();
+            if let Some(transmit) = connection.goodbye(now, &mut self.packet) {
+                let _ = self.socket.try_send(&transmit, &self.packet);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! One QUIC connection of a server: its streams, its HTTP/3 machine and its handlers.
+
+use super::accept::Ground;
+use super::metrics::{Counters, add};
+use super::service::HttpService;
+use super::serving::Serving;
+use super::worker::{OpenConnections, OpenEntry};
+use crate::driver::machine::Machine;
+use crate::driver::quic::session::Session;
+use crate::driver::signals::{Signals, SlotWaker};
+use quinn_proto::{Connection, ConnectionHandle, Transmit};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
+use trunkline_core::error::H3Code;
+use trunkline_core::h3;
+use trunkline_core::http::Side;
+
+/// Rounds of one turn: a handler that always has more must not keep the endpoint from others.
+const ROUNDS_PER_TURN_MAX: u32 = 8;
+
+/// A connection from its first packet to its last.
+pub(super) struct QuicConnection<S: HttpService> {
+    pub(super) session: Session,
+    pub(super) handle: ConnectionHandle,
+    /// It stands in the endpoint's list of those whose turn it is.
+    pub(super) is_dirty: bool,
+    /// It stands in the endpoint's list of those that may send.
+    pub(super) is_sending: bool,
+    machine: Machine,
+    serving: Serving<S>,
+    waker: Waker,
+    /// Its place among the open connections, until the machine is done.
+    entry: Option<OpenEntry>,
+    counters: Arc<Counters>,
+    /// When the handshake must be done; `None`: it is, or may take any time.
+    handshake_until: Option<Instant>,
+    counted_connected: bool,
+}
+
+impl<S: HttpService> QuicConnection<S> {
+    /// `endpoint`: where its waker leaves its handle.
+    pub(super) fn new(
+        quic: Connection,
+        handle: ConnectionHandle,
+        ground: &Ground<S>,
+        open: &Rc<OpenConnections>,
+        endpoint: &Arc<Signals>,
+        now: Instant,
+    ) -> Self {
+        let signals = Arc::new(Signals::default());
+        let exchanges = Rc::new(Cell::new(0));
+        let entry = OpenConnections::enter(open, &signals, &exchanges);
+        let counters = Arc::clone(&ground.counters);
+        let serving = Serving::new(
+            ground.exchanges(&signals, true),
+            signals,
+            Arc::clone(&counters),
+            exchanges,
+        );
+        let conn = h3::Conn::new(Side::Server, Arc::clone(&ground.config), now);
+        let handshake = ground.config.timeouts.handshake;
+        Self {
+            session: Session::new(quic, 0),
+            handle,
+            is_dirty: false,
+            is_sending: false,
+            machine: Machine::http3(conn),
+            serving,
+            waker: SlotWaker::waker(endpoint, handle.0 as u32),
+            entry: Some(entry),
+            counters,
+            handshake_until: handshake.map(|limit| now + limit),
+            counted_connected: false,
+        }
+    }
+    /// Answers what came and what became ready. True: it rests until something happens.
+    pub(super) fn turn(&mut self, now: Instant) -> bool {
+        for _ in 0..ROUNDS_PER_TURN_MAX {
+            self.serving.take_notes(&mut self.machine, now);
+            let told = match self.machine.h3() {
+                Some(h3) => self.session.tell(h3, now),
+                None => false,
+            };
+            let answered = self.serving.handle_events(&mut self.machine, now);
+            let ordered = match self.machine.h3() {
+                Some(h3) => self.session.obey(h3, now),
+                None => false,
+            };
+            if told || answered || ordered {
+                continue;
+            }
+            self.serving.rest(false);
+            if self.serving.end_turn(&self.waker) {
+                return true;
+            }
+        }
+        false
+    }
+    /// Carries out the deadlines that have passed.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
+        if due(self.session.quic.poll_timeout()) {
+            self.session.quic.handle_timeout(now);
+        }
+        if due(self.machine.next_deadline()) {
+            self.machine.handle_timeout(now);
+        }
+        if due(self.handshake_until.take_if(|until| *until <= now)) {
+            self.session
+                .close(now, H3Code::NO_ERROR, "the handshake took too long");
+            self.machine.handle_close(now);
+        }
+    }
+    /// When [`expire`](Self::expire) is due.
+    pub(super) fn next_deadline(&mut self) -> Option<Instant> {
+        [
+            self.session.quic.poll_timeout(),
+            self.machine.next_deadline(),
+            self.handshake_until,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+    /// Whether the handshake was done since someone asked.
+    pub(super) fn take_connected(&mut self) -> bool {
+        let fresh = self.session.is_connected() && !self.counted_connected;
+        if fresh {
+            self.counted_connected = true;
+            self.handshake_until = None;
+        }
+        fresh
+    }
+    /// Whether the handshake was ever done.
+    pub(super) fn was_connected(&self) -> bool {
+        self.counted_connected
+    }
+    /// A connection whose machine is done counts as closed, though its last words may have to be
+    /// said again (RFC 9000 section 10.2).
+    pub(super) fn say_closed(&mut self) {
+        let over = self.session.quic.is_closed() || self.session.quic.is_drained();
+        if over && self.machine.is_closed() && self.entry.take().is_some() {
+            add(&self.counters.connections_closed, 1);
+        }
+    }
+    /// The last packet of a server that stops at once.
+    pub(super) fn goodbye(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<Transmit> {
+        if self.session.quic.is_closed() {
+            return None;
+        }
+        self.session
+            .close(now, H3Code::NO_ERROR, "the server stops");
+        self.session.quic.poll_transmit(now, 1, packet)
+    }
+}
