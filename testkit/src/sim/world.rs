@@ -365,7 +365,8 @@ pub(super) fn other(side: Side) -> Side {
 /// Whether an attempt to this server ends with HTTP/2.
 pub(super) fn speaks_h2(plan: &OriginPlan) -> bool {
     match plan.protocols {
-        Protocols::H1Only => false,
+        // Worlds have byte streams only.
+        Protocols::H1Only | Protocols::H3Only => false,
         Protocols::H2Only => true,
         Protocols::H2AndH1 => plan.answers_h2,
     }
