@@ -11,11 +11,14 @@
 //! sender waited for the window, which is the only time we need it.
 
 mod lender;
+mod peak;
 mod quota;
 
 pub use lender::Lender;
+pub use peak::Peak;
 pub use quota::{Overflow, Quota};
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// RFC 9113 section 6.9.1: no flow-control window exceeds this.
@@ -26,6 +29,10 @@ pub const WINDOW_MAX: u32 = (1 << 31) - 1;
 const QUANTUM_MIN: u32 = 16 * 1024;
 /// The most that waits for one update: beyond it a larger quantum saves nothing.
 const QUANTUM_MAX: u32 = 1024 * 1024;
+/// A window grows to at most so many times what comes in a round trip: a sender doubles its speed
+/// in one at most. Behind a loss, everything comes at once; without this bound each quantum of such
+/// a burst would look like a window that was full in no time.
+const GROWTH_MAX: u64 = 2;
 /// Growth begins with this: below it the granularity of frames costs 5 to 10 % of the speed.
 const FIRST_STEP: u32 = 256 * 1024;
 /// A little credit held back this long is granted after all: a peer may take the silence for a
@@ -40,9 +47,25 @@ const SLOW: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded;
 
-/// A window that would shrink, or is out of 1..=2^31-1.
+/// A receive window that was asked for and cannot be: it would shrink, or is out of 1..=2^31-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowInvalid;
+pub struct WindowInvalid {
+    /// What was asked for, bytes.
+    pub asked: u32,
+    /// What it is, bytes: the least that may be asked for.
+    pub window: u32,
+}
+
+impl fmt::Display for WindowInvalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, window } = self;
+        write!(
+            f,
+            "receive_window is {asked}; it must be from {window} (its size now: a receive window \
+             only grows) to {WINDOW_MAX}"
+        )
+    }
+}
 
 /// The receiver's side of one window: bytes of a stream or a connection, or streams.
 ///
@@ -55,6 +78,8 @@ pub struct Credit {
     /// A higher limit that a peer may assume until it has seen our settings.
     tolerated: u64,
     used: u64,
+    /// The most that the peer will ever use: `u64::MAX` where that is not known.
+    total: u64,
     /// Taken by the application, or discarded.
     consumed: u64,
     /// What holds the window back no longer: `consumed`, and of the unread as much as `allowance`.
@@ -72,6 +97,7 @@ pub struct Credit {
     granted_at: Instant,
     /// `freed` at that moment.
     freed_then: u64,
+    round: Round,
     used_at: Instant,
     /// Since when more than half of the window is unread.
     slow_since: Option<Instant>,
@@ -88,6 +114,17 @@ pub struct Credit {
 struct Probe {
     limit: u64,
     sent_at: Instant,
+}
+
+/// What is freed per round trip. A round begins with the first grant after the end of the one
+/// before, which is when a sender's next flight arrives.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    began_at: Instant,
+    /// `freed` at that moment.
+    freed_then: u64,
+    /// What the round before freed.
+    before: u64,
 }
 
 /// What a window looks like from outside, for metrics and for a user's decisions.
@@ -114,6 +151,7 @@ impl Credit {
             limit: u64::from(window),
             tolerated: 0,
             used: 0,
+            total: u64::MAX,
             consumed: 0,
             freed: 0,
             allowance: 0,
@@ -124,6 +162,11 @@ impl Credit {
             step: None,
             granted_at: now,
             freed_then: 0,
+            round: Round {
+                began_at: now,
+                freed_then: 0,
+                before: 0,
+            },
             used_at: now,
             slow_since: None,
             peer_blocked: false,
@@ -193,6 +236,12 @@ impl Credit {
             .min(self.used);
         self.free();
     }
+    /// As [`refund`](Self::refund), for bytes beside those that [`expect`](Self::expect) speaks
+    /// of: padding counts against the window and not against the length of a body.
+    pub fn discard(&mut self, bytes: u32) {
+        self.total = self.total.saturating_add(u64::from(bytes));
+        self.refund(bytes);
+    }
     /// The increment to announce now, if one is due: at most one per quantum. `rtt` is the
     /// path's estimate, `writing` says that a write goes out anyway.
     pub fn grant(
@@ -210,6 +259,14 @@ impl Credit {
             return None;
         }
         self.grow(now, rtt, lender);
+        self.announce(now)
+    }
+    /// The increment to announce of all credit that is held back, due or not: after
+    /// [`raise_to`](Self::raise_to) and [`set_window`](Self::set_window).
+    pub fn announce(&mut self, now: Instant) -> Option<u32> {
+        if self.pending() == 0 {
+            return None;
+        }
         let increment = self.pending().min(u64::from(WINDOW_MAX)) as u32;
         // With eight grants per round trip a sample that is overwritten would never complete.
         self.probe.get_or_insert(Probe {
@@ -222,9 +279,18 @@ impl Credit {
         self.peer_blocked = false;
         Some(increment)
     }
-    /// When [`grant`](Self::grant) is due though nothing more happens.
+    /// When [`grant`](Self::grant) is due though nothing more happens: because credit was held
+    /// back, or because a window that is idle or not read gives back what it borrowed.
     pub fn next_deadline(&self) -> Option<Instant> {
-        (self.pending() > 0).then(|| self.granted_at + HELD_BACK_MAX)
+        let held_back = (self.pending() > 0 && self.limit < self.total)
+            .then(|| self.granted_at + HELD_BACK_MAX);
+        let may_lapse = self.lease > 0 && self.window > self.min;
+        let lapse = may_lapse.then(|| {
+            let slow = self.slow_since.map(|at| at + SLOW);
+            let idle = (self.used > 0).then(|| self.used_at + IDLE);
+            slow.into_iter().chain(idle).min()
+        });
+        held_back.into_iter().chain(lapse.flatten()).min()
     }
     /// The peer says that it waits for credit (QUIC's BLOCKED frames): the next grant does not
     /// wait for a quantum.
@@ -232,11 +298,19 @@ impl Credit {
         self.peer_blocked = true;
     }
 
-    /// Raises the window at once, as far as `max` and the lender let it: for a body that is known
-    /// to be large. The next [`grant`](Self::grant) announces it.
+    /// Raises the window at once, as far as `max` and the lender let it: for a body that is likely
+    /// to be large. [`announce`](Self::announce) tells the peer.
     pub fn raise_to(&mut self, window: u32, lender: &mut Lender) {
-        let wanted = window.min(self.max).saturating_sub(self.window);
-        self.borrow(wanted, lender);
+        let wanted = window.min(self.max).min(self.useful());
+        self.borrow(wanted.saturating_sub(self.window), lender);
+    }
+    /// The peer will use `bytes` in all and no more: content-length. What was borrowed for more
+    /// goes back, and nothing is granted beyond it.
+    pub fn expect(&mut self, bytes: u64, lender: &mut Lender) {
+        // Padding that came before is beside it.
+        self.total = bytes.saturating_add(self.used);
+        self.shrink_to(self.useful().max(self.min));
+        self.settle(lender);
     }
     /// Lowers the window: what is granted stays granted, and the difference is withheld from
     /// what is freed. Never raises it. At least 1.
@@ -251,7 +325,10 @@ impl Credit {
     /// Raises the window by the user's order, without the lender.
     pub fn set_window(&mut self, window: u32) -> Result<(), WindowInvalid> {
         if !(self.window.max(1)..=WINDOW_MAX).contains(&window) {
-            return Err(WindowInvalid);
+            return Err(WindowInvalid {
+                asked: window,
+                window: self.window,
+            });
         }
         self.window = window;
         self.min = self.min.max(window);
@@ -286,6 +363,12 @@ impl Credit {
     /// What the peer may still use.
     pub fn remaining(&self) -> u64 {
         self.limit.saturating_sub(self.used)
+    }
+    /// How large a window the path has shown to need: this one, unless two of them would be more
+    /// than what comes in a round trip.
+    pub fn demand(&self) -> u32 {
+        let twice = self.per_round().saturating_mul(2);
+        self.window.min(u32::try_from(twice).unwrap_or(u32::MAX))
     }
     /// The absolute limit, as QUIC announces it.
     pub fn limit(&self) -> u64 {
@@ -324,7 +407,8 @@ impl Credit {
         let piggyback = writing && self.step.is_none() && pending >= (quantum / 4).max(1);
         let stuck = self.peer_blocked && self.used >= self.limit;
         let overdue = now.saturating_duration_since(self.granted_at) >= HELD_BACK_MAX;
-        pending > 0 && (pending >= quantum || piggyback || stuck || overdue)
+        let is_useful = pending > 0 && self.limit < self.total;
+        is_useful && (pending >= quantum || piggyback || stuck || overdue)
     }
     /// If more was freed since the last grant than a sender held up by this window could have
     /// sent, then the window is what holds it up. Measured on freed bytes: a slow reader never
@@ -334,7 +418,9 @@ impl Credit {
         let Some(rtt) = [rtt, self.rtt].into_iter().flatten().min() else {
             return;
         };
-        if slow || self.window >= self.max {
+        let per_round = self.measure_round(now, rtt);
+        let max = self.max.min(self.useful());
+        if slow || self.window >= max {
             return;
         }
         let freed = self.freed - self.freed_then;
@@ -346,7 +432,33 @@ impl Credit {
         };
         let step = excess.saturating_mul(4).min(u128::from(WINDOW_MAX)) as u32;
         let step = step.max(FIRST_STEP.saturating_sub(self.window));
-        self.borrow(step.min(self.max - self.window), lender);
+        let most = u32::try_from(per_round.saturating_mul(GROWTH_MAX)).unwrap_or(u32::MAX);
+        let max = max.min(most.max(FIRST_STEP));
+        self.borrow(step.min(max.saturating_sub(self.window)), lender);
+    }
+    /// What one round trip frees, by the round before or this one; ends the round when it is over.
+    fn measure_round(&mut self, now: Instant, rtt: Duration) -> u64 {
+        let per_round = self.per_round();
+        let lasted = now.saturating_duration_since(self.round.began_at);
+        if lasted >= rtt {
+            self.round = Round {
+                began_at: now,
+                freed_then: self.freed,
+                before: {
+                    let freed = u128::from(self.freed - self.round.freed_then);
+                    (freed * rtt.as_nanos() / lasted.as_nanos().max(1)) as u64
+                },
+            };
+        }
+        per_round
+    }
+    fn per_round(&self) -> u64 {
+        self.round.before.max(self.freed - self.round.freed_then)
+    }
+    /// The largest window that the peer can make use of.
+    fn useful(&self) -> u32 {
+        let left = self.total.saturating_sub(self.freed);
+        u32::try_from(left).unwrap_or(u32::MAX).max(1)
     }
     /// Widens the window by what is ours, then by what the lender gives.
     fn borrow(&mut self, bytes: u32, lender: &mut Lender) {
@@ -360,6 +472,7 @@ impl Credit {
     fn settle(&mut self, lender: &mut Lender) {
         let fillable = self
             .limit
+            .min(self.total)
             .saturating_sub(self.freed)
             .max(u64::from(self.window));
         let needed = fillable.saturating_sub(u64::from(self.min));
@@ -379,7 +492,10 @@ impl Credit {
     fn lapse(&mut self, now: Instant) {
         let since = |at: Instant| now.saturating_duration_since(at);
         let slow = self.slow_since.is_some_and(|at| since(at) >= SLOW);
-        if self.lease > 0 && (slow || since(self.used_at) >= IDLE) {
+        // Before the first byte it is the peer's application that rests, and all of the window is
+        // granted: to shrink it would win nothing.
+        let idle = self.used > 0 && since(self.used_at) >= IDLE;
+        if self.lease > 0 && (slow || idle) {
             self.shrink_to(self.min);
         }
     }

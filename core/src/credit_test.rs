@@ -282,7 +282,11 @@ fn a_window_is_set_upwards_only() {
     let t = start();
     let mut credit = Credit::new(64 * KIB, 64 * KIB, t);
     for window in [0, 1, 64 * KIB - 1, WINDOW_MAX + 1, u32::MAX] {
-        assert_eq!(credit.set_window(window), Err(WindowInvalid), "{window}");
+        let refused = credit.set_window(window).unwrap_err();
+        assert_eq!((refused.asked, refused.window), (window, 64 * KIB));
+        let text = refused.to_string();
+        let names = ["receive_window", &window.to_string(), "65536", "2147483647"];
+        assert!(names.iter().all(|name| text.contains(name)), "{text}");
     }
     assert_eq!(
         credit.grant(t, None, true, &mut nobody()),

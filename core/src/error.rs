@@ -1,6 +1,7 @@
 //! What can go wrong, as values: a peer's [`Violation`], a caller's [`Misuse`], and why a
 //! connection ended ([`Closed`]). No strings on the hot path.
 
+use crate::credit::WindowInvalid;
 use std::fmt;
 
 /// How much a violation breaks.
@@ -220,8 +221,8 @@ pub enum Misuse {
     Invalid(Violation),
     /// The body is longer or shorter than the content-length that was sent.
     BodyLength,
-    /// A window that would shrink, or out of 1..=2^31-1.
-    WindowInvalid,
+    /// A receive window that would shrink, or out of 1..=2^31-1.
+    WindowInvalid(WindowInvalid),
     /// This side or this version has no such command.
     WrongSide,
 }
@@ -234,9 +235,7 @@ impl fmt::Display for Misuse {
             Self::ConnectionClosed => f.write_str("the connection is closed or draining"),
             Self::Invalid(violation) => write!(f, "the message is invalid: {violation}"),
             Self::BodyLength => f.write_str("the body does not match the content-length sent"),
-            Self::WindowInvalid => {
-                f.write_str("a window must not shrink and must be from 1 to 2147483647")
-            }
+            Self::WindowInvalid(refused) => refused.fmt(f),
             Self::WrongSide => f.write_str("this side has no such command"),
         }
     }

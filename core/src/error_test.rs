@@ -240,7 +240,12 @@ fn errors_speak_in_sentences() {
         "the message is invalid: the method is not a token"
     );
     assert!(
-        Misuse::WindowInvalid.to_string().contains("2147483647"),
+        Misuse::WindowInvalid(WindowInvalid {
+            asked: 0,
+            window: 1
+        })
+        .to_string()
+        .contains("2147483647"),
         "names what is allowed"
     );
 }

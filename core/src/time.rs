@@ -21,6 +21,13 @@ impl<const KINDS: usize> TimerTable<KINDS> {
     pub fn set(&mut self, kind: usize, at: Instant) {
         self.deadlines[kind] = Some(at);
     }
+    /// Sets the deadline of `kind`, unless there is an earlier one.
+    pub fn set_earlier(&mut self, kind: usize, at: Instant) {
+        let deadline = &mut self.deadlines[kind];
+        if deadline.is_none_or(|set| at < set) {
+            *deadline = Some(at);
+        }
+    }
     /// Forgets the deadline of `kind`.
     pub fn stop(&mut self, kind: usize) {
         self.deadlines[kind] = None;

@@ -48,6 +48,10 @@ impl Lender {
     pub fn lent(&self) -> u64 {
         self.budget.total - self.budget.left.load(Ordering::Relaxed)
     }
+    /// What can be lent now.
+    pub fn left(&self) -> u64 {
+        self.budget.left.load(Ordering::Relaxed)
+    }
     /// Takes up to `bytes`; returns what it got, maybe 0.
     #[must_use]
     pub fn lease(&mut self, bytes: u32) -> u32 {

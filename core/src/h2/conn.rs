@@ -16,7 +16,7 @@ use super::stream::{Awaits, Incoming, Method, SendQueue, Sends, Stream};
 use super::stream_state::State;
 use super::streams::Streams;
 use crate::abuse::{Abuse, Verdict};
-use crate::credit::{Credit, Lender, Quota};
+use crate::credit::{Credit, Lender, Peak, Quota};
 use crate::error::{Closed, H2Code, Violation};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::body_length::Expected;
@@ -65,10 +65,12 @@ pub(super) enum Timer {
     Streams,
     /// The slot of a stream that we reset comes back.
     Held,
+    /// The earliest stream that is granted what was held back, or gives back what it borrowed.
+    Windows,
 }
 
 impl Timer {
-    pub(super) const KINDS: usize = 9;
+    pub(super) const KINDS: usize = 10;
     /// In the order of their discriminants.
     pub(super) const ALL: [Self; Self::KINDS] = [
         Self::Preface,
@@ -80,6 +82,7 @@ impl Timer {
         Self::Write,
         Self::Streams,
         Self::Held,
+        Self::Windows,
     ];
 }
 
@@ -133,6 +136,8 @@ pub struct Conn {
     /// What the peer grants us on the connection.
     pub(super) quota: Quota,
     pub(super) lender: Lender,
+    /// The stream windows that the path has shown to need.
+    pub(super) need: Peak,
     pub(super) abuse: Abuse,
     /// The highest stream the peer opened.
     pub(super) last_peer_id: u32,
@@ -185,6 +190,7 @@ impl Conn {
                 .allowing_unread(windows.memory_budget / 2),
             quota: Quota::new(WINDOW_INITIAL),
             lender: Lender::new(windows.memory_budget),
+            need: Peak::new(now),
             abuse: Abuse::new(&config.limits, now),
             last_peer_id: 0,
             next_id: 1,

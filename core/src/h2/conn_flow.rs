@@ -1,12 +1,12 @@
 //! Windows: what DATA uses, what consumption gives back, and what the peer grants us. All sums
 //! are kept by [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota).
 
-use super::conn::Conn;
+use super::conn::{Conn, Life, Timer};
 use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
-use super::stream::{Awaits, Incoming};
+use super::stream::{Awaits, Incoming, Stream};
 use super::stream_state::{Input, step};
-use crate::credit::Readback;
-use crate::error::Violation;
+use crate::credit::{Readback, WINDOW_MAX};
+use crate::error::{Misuse, Violation};
 use crate::http::StreamId;
 use std::time::{Duration, Instant};
 
@@ -98,13 +98,13 @@ impl Conn {
     pub(super) fn discard(&mut self, now: Instant, id: u32, bytes: u32) {
         self.credit.refund(bytes);
         if let Some(incoming) = self.incoming(id) {
-            incoming.credit.refund(bytes);
+            incoming.credit.discard(bytes);
             self.grant_stream(now, id);
         }
     }
 
     fn incoming(&mut self, id: u32) -> Option<&mut Incoming> {
-        self.streams.get_mut(id)?.incoming.as_deref_mut()
+        self.streams.get_mut(id)?.incoming()
     }
 
     // What we grant.
@@ -147,13 +147,27 @@ impl Conn {
             .credit
             .grant(now, self.rtt, writing, &mut self.lender);
         let sample = incoming.credit.rtt_sample();
+        if let Some(at) = incoming.credit.next_deadline() {
+            self.timers.set_earlier(Timer::Windows as usize, at);
+        }
         if let Some(increment) = grant {
+            self.need.note(now, incoming.credit.demand());
             self.send_window_update(WindowUpdate {
                 stream: id,
                 increment,
             });
         }
         self.note_round_trip(sample);
+    }
+
+    /// Grants what was held back for long, and takes back what windows borrowed in vain: the one
+    /// place where the open streams are looked through for their windows, once in a while.
+    pub(super) fn expire_windows(&mut self, now: Instant) {
+        let ids: Vec<u32> = self.streams.ids().collect();
+        for id in ids {
+            self.grant_stream(now, id);
+        }
+        self.grant_connection(now);
     }
 
     pub(super) fn grant_connection(&mut self, now: Instant) {
@@ -167,6 +181,105 @@ impl Conn {
             });
         }
         self.note_round_trip(sample);
+    }
+
+    /// Raises the window of a stream that begins to what the path has shown to need, shared with
+    /// the streams that are open; returns what to announce behind the head, in the same write.
+    pub(super) fn raise_fresh(&mut self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
+        if let Some(bytes) = incoming.length.left() {
+            incoming.credit.expect(bytes, &mut self.lender);
+        }
+        let need = self.path_need(now);
+        if !self.config.windows.auto || need <= self.config.windows.stream_initial {
+            return None;
+        }
+        let share = need / (self.streams.len() + 1);
+        let window = share.min(self.raise_max());
+        incoming.credit.raise_to(window, &mut self.lender);
+        incoming.credit.announce(now)
+    }
+
+    /// Tells how large the body to come is thought to be (0: unknown), before its head says so:
+    /// the window is raised for it, as far as the memory budget lends it.
+    pub fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
+        let Ok(id) = self.live_id(stream) else {
+            return;
+        };
+        let raise_max = self.raise_max();
+        let Some(incoming) = self.streams.get_mut(id).and_then(Stream::incoming) else {
+            return;
+        };
+        let window = u32::try_from(bytes).unwrap_or(u32::MAX).min(raise_max);
+        incoming.credit.raise_to(window, &mut self.lender);
+        self.announce_stream(now, id);
+    }
+
+    /// The largest window on a guess: a quarter of what the lender has left. What is granted cannot
+    /// be taken back, and streams that then receive nothing must not leave the others without.
+    fn raise_max(&self) -> u32 {
+        let quarter = u32::try_from(self.lender.left() / 4).unwrap_or(u32::MAX);
+        let initial = self.config.windows.stream_initial;
+        quarter.saturating_add(initial).min(WINDOW_MAX)
+    }
+
+    /// Sets a receive window, of a stream or (`None`) of the connection, in bytes: how much the
+    /// peer may send that the application has not taken. It only grows, and goes on tuning itself
+    /// from there. The memory is the caller's word, beside the memory budget.
+    ///
+    /// # Errors
+    /// [`Misuse::WindowInvalid`] when `window` is smaller than the window is now, or not in
+    /// 1..=2^31-1; then nothing changes. [`Misuse::StreamNotOpen`] when the stream is over.
+    pub fn set_receive_window(
+        &mut self,
+        now: Instant,
+        stream: Option<StreamId>,
+        window: u32,
+    ) -> Result<(), Misuse> {
+        let Some(stream) = stream else {
+            if self.life == Life::Closed {
+                return Err(Misuse::ConnectionClosed);
+            }
+            let set = self.credit.set_window(window);
+            set.map_err(Misuse::WindowInvalid)?;
+            if let Some(increment) = self.credit.announce(now) {
+                let stream = 0;
+                self.send_window_update(WindowUpdate { stream, increment });
+            }
+            return Ok(());
+        };
+        let id = self.live_id(stream)?;
+        let stream = self.streams.get_mut(id).and_then(Stream::incoming);
+        let incoming = stream.ok_or(Misuse::StreamNotOpen)?;
+        let set = incoming.credit.set_window(window);
+        set.map_err(Misuse::WindowInvalid)?;
+        self.announce_stream(now, id);
+        Ok(())
+    }
+
+    fn announce_stream(&mut self, now: Instant, id: u32) {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return;
+        };
+        if !stream.state.can_recv() {
+            return;
+        }
+        let granted = stream.incoming().and_then(|it| it.credit.announce(now));
+        if let Some(increment) = granted {
+            let stream = id;
+            self.send_window_update(WindowUpdate { stream, increment });
+        }
+    }
+
+    /// The stream window that the path has shown to need in the last minute, in bytes: for the
+    /// next connection to the same origin. 0: nothing is known.
+    pub fn path_need(&self, now: Instant) -> u32 {
+        self.need.get(now)
+    }
+    /// What an earlier connection to the same origin learned: its
+    /// [`path_need`](Self::path_need) and its [`round_trip`](Self::round_trip).
+    pub fn remember_path(&mut self, now: Instant, need: u32, round_trip: Option<Duration>) {
+        self.need.note(now, need);
+        self.note_round_trip(round_trip);
     }
 
     pub(super) fn send_window_update(&mut self, update: WindowUpdate) {
@@ -212,6 +325,13 @@ impl Conn {
 
     // Read access.
 
+    /// A receive window, of a stream or (`None`) of the connection; `None` when the stream is over.
+    pub fn receive_window(&self, stream: Option<StreamId>) -> Option<Readback> {
+        match stream {
+            Some(stream) => self.stream_window(stream),
+            None => Some(self.connection_window()),
+        }
+    }
     /// The connection's receive window.
     pub fn connection_window(&self) -> Readback {
         self.credit.readback()

@@ -3,7 +3,7 @@
 
 use super::conn::{Conn, Timer};
 use super::conn_recv::HeaderBlock;
-use super::frame::{Continuation, FrameHeader, Headers};
+use super::frame::{Continuation, FrameHeader, Headers, WindowUpdate};
 use super::stream::{Awaits, Method};
 use super::stream_state::{Input, step};
 use crate::error::Violation;
@@ -140,7 +140,12 @@ impl Conn {
         let mut stream = self.fresh_stream(Method::of(head.method()));
         if !end {
             let length = Expected::of_request(&head);
-            stream.incoming = Some(self.fresh_incoming(length, now));
+            let mut incoming = self.fresh_incoming(length, now);
+            if let Some(increment) = self.raise_fresh(now, &mut incoming) {
+                let stream = id;
+                self.send_window_update(WindowUpdate { stream, increment });
+            }
+            stream.incoming = Some(incoming);
         }
         stream.priority = self.priority_of(id, head.get(Token::PRIORITY));
         stream.advance(Input::RecvHeaders { end });
@@ -281,6 +286,9 @@ impl Conn {
         } else if let Some(incoming) = &mut stream.incoming {
             incoming.length = length;
             incoming.received_at = now;
+            if let Some(bytes) = length.left() {
+                incoming.credit.expect(bytes, &mut self.lender);
+            }
         }
         self.held.handle_progress();
         self.push_event(Event::ResponseReceived {

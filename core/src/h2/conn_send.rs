@@ -6,13 +6,14 @@
 
 use super::conn::{Conn, Life, Timer};
 use super::frame::headers::HeaderBlockStart;
-use super::frame::{STREAM_ID_MAX, data};
+use super::frame::{STREAM_ID_MAX, WindowUpdate, data};
 use super::stream::{Awaits, Method, SendQueue, Sends};
 use super::stream_state::Input;
 use crate::error::{Misuse, Violation};
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
-use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
+use crate::http::priority::Priority;
+use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
@@ -51,7 +52,10 @@ impl Conn {
         if end && stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);
         }
-        stream.incoming = Some(self.fresh_incoming(Expected::any(), now));
+        stream.priority = upload_priority(head);
+        let mut incoming = self.fresh_incoming(Expected::any(), now);
+        let raise = self.raise_fresh(now, &mut incoming);
+        stream.incoming = Some(incoming);
         stream.advance(Input::SendHeaders { end });
         let id = self.next_id;
         self.next_id += 2;
@@ -59,6 +63,10 @@ impl Conn {
         let block = HeaderBlockStart::reserve(out);
         self.encoder.encode_request(head, out);
         block.finish(id, end, self.peer.max_frame_size, out);
+        if let Some(increment) = raise {
+            let stream = id;
+            self.send_window_update(WindowUpdate { stream, increment });
+        }
         self.streams.insert(id, stream);
         self.counts.exchanges += 1;
         self.timers.stop(Timer::Idle as usize);
@@ -316,6 +324,17 @@ impl Conn {
             _ => Err(Misuse::StreamNotOpen),
         }
     }
+}
+
+/// How a client's body takes turns with its others. A server waits for each body with a timer of
+/// its own, and most act on the bytes as they come: unless the request says otherwise, they share
+/// the line (RFC 9218 section 10 leaves the order of what a client sends to the client).
+fn upload_priority(head: &RequestHead) -> Priority {
+    let shared = Priority {
+        incremental: true,
+        ..Priority::default()
+    };
+    head.get(Token::PRIORITY).map_or(shared, Priority::parse)
 }
 
 /// Appends one DATA frame with the first `len` queued bytes.

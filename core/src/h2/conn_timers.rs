@@ -49,6 +49,7 @@ impl Conn {
                 self.held.handle_timeout(now, self.rtt);
                 self.watch_held();
             }
+            Timer::Windows => self.expire_windows(now),
         }
     }
 

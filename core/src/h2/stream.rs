@@ -153,6 +153,10 @@ impl Stream {
     pub(super) fn queued(&self) -> usize {
         self.queue.as_ref().map_or(0, |queue| queue.len())
     }
+    /// What is known of the body to come.
+    pub(super) fn incoming(&mut self) -> Option<&mut Incoming> {
+        self.incoming.as_deref_mut()
+    }
     /// Body bytes that the user holds.
     pub(super) fn unread(&self) -> u64 {
         let incoming = self.incoming.as_ref();
