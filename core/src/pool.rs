@@ -24,6 +24,7 @@ mod health;
 mod origin;
 mod origin_state;
 mod queue;
+mod race;
 mod retry;
 mod returns;
 mod slab;
@@ -47,6 +48,9 @@ mod pool_random_test;
 #[path = "pool/pool_test.rs"]
 mod pool_test;
 #[cfg(test)]
+#[path = "pool/race_test.rs"]
+mod race_test;
+#[cfg(test)]
 #[path = "pool/retry_test.rs"]
 mod retry_test;
 #[cfg(test)]
@@ -65,6 +69,7 @@ pub use gate::{Gate, UNSETTLED_EXCHANGES};
 pub use health::{Checkup, Health, HealthTimes};
 pub use origin::{Multiplexing, Origin, Protocols, Scheme};
 pub use queue::{PriorityClass, Rank, Ticket};
+pub use race::{ATTEMPT_DELAY, ATTEMPT_DELAY_MAX, ATTEMPT_DELAY_MIN, Race, RaceStep};
 pub use retry::{
     Cause, Loss, NoRetry, RETRIES_MAX, RETRY_BURST, RETRY_PAUSE, RETRY_PERCENT, Retry, RetryBudget,
     RetryClass, classify,
