@@ -15,7 +15,7 @@ mod framing;
 mod parse;
 mod reuse;
 
-pub use conn::Conn;
+pub use conn::{Conn, Proxy};
 pub use reuse::CloseReason;
 
 #[cfg(test)]

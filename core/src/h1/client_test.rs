@@ -1,7 +1,7 @@
 //! The client's side: requests out, responses in.
 
-use super::CloseReason;
 use super::script_test::*;
+use super::{CloseReason, Proxy};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::http::{RequestHead, Side, StreamId, Token, Version};
 use crate::limits::{Config, INTERIM_RESPONSES_MAX};
@@ -512,4 +512,55 @@ fn a_request_without_an_authority_cannot_be_sent() {
     let refused = script.conn.open(script.now, &head, true);
     assert_eq!(refused, Err(Misuse::Invalid(Violation::HostMissing)));
     assert_eq!(script.wrote(), "");
+}
+
+/// What a request looks like on its way to a proxy that wants `authorization`.
+fn written_to_a_proxy(head: &RequestHead, authorization: Option<&str>) -> String {
+    let mut script = Script::client();
+    script.conn = script.conn.through(Proxy {
+        authorization: authorization.map(|value| value.as_bytes().into()),
+    });
+    script.open(head, true);
+    script.wrote()
+}
+
+#[test]
+fn to_a_proxy_the_target_is_in_absolute_form() {
+    assert_eq!(
+        written_to_a_proxy(&request("GET", "/x?y=1", &[]), None),
+        "GET http://a.test/x?y=1 HTTP/1.1\r\nhost: a.test\r\n\r\n"
+    );
+}
+
+#[test]
+fn options_for_a_whole_server_has_no_path_on_its_way_to_a_proxy() {
+    assert_eq!(
+        written_to_a_proxy(&request("OPTIONS", "*", &[]), None),
+        "OPTIONS http://a.test HTTP/1.1\r\nhost: a.test\r\n\r\n"
+    );
+}
+
+#[test]
+fn a_proxy_gets_its_credentials_unless_the_request_brings_its_own() {
+    assert_eq!(
+        written_to_a_proxy(&get(), Some("Basic eDp5")),
+        "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\nproxy-authorization: Basic eDp5\r\n\r\n"
+    );
+    let own = request("GET", "/x", &[("proxy-authorization", "Bearer z")]);
+    assert_eq!(
+        written_to_a_proxy(&own, Some("Basic eDp5")),
+        "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\nproxy-authorization: Bearer z\r\n\r\n"
+    );
+}
+
+#[test]
+fn the_answer_through_a_proxy_is_an_ordinary_answer() {
+    let input = "HTTP/1.1 407 no\r\ncontent-length: 0\r\n\r\n";
+    let mut script = Script::client();
+    script.conn = script.conn.through(Proxy::default());
+    script.open(&get(), true);
+    script.says(input);
+    let heard = script.heard();
+    assert!(heard.contains(&"1 status 407 end".to_owned()), "{heard:?}");
+    assert_eq!(script.conn.capacity(), 1, "the connection goes on");
 }

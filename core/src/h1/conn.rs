@@ -34,6 +34,7 @@ use crate::time::TimerTable;
 use crate::wire::Outbox;
 use bytes::BytesMut;
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -74,6 +75,8 @@ pub struct Conn {
     pub(super) outbox_len: usize,
     /// Client: the capacity its owner knows of.
     pub(super) capacity_told: u32,
+    /// Client: a proxy reads our requests.
+    pub(super) proxy: Option<Proxy>,
     /// No new exchanges.
     pub(super) draining: bool,
     /// Why there is no exchange after the last one in the queue.
@@ -81,6 +84,21 @@ pub struct Conn {
     pub(super) closed: Option<Closed>,
     /// The bytes belong to another protocol now.
     pub(super) switched: bool,
+}
+
+/// Client: the proxy at the other end, which forwards each request by itself.
+#[derive(Clone, Default)]
+pub struct Proxy {
+    /// The value of `proxy-authorization` on every request that brings none of its own. It must
+    /// be a valid field value.
+    pub authorization: Option<Box<[u8]>>,
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Credentials stay out of logs.
+        f.debug_struct("Proxy").finish_non_exhaustive()
+    }
 }
 
 /// What the next bytes of the peer are.
@@ -162,6 +180,7 @@ impl Conn {
             sent: 0,
             outbox_len: 0,
             capacity_told: 0,
+            proxy: None,
             draining: false,
             last: None,
             closed: None,
@@ -174,6 +193,14 @@ impl Conn {
         conn.set_timers(now);
         conn.capacity_told = conn.capacity();
         conn
+    }
+
+    /// Client: the connection leads to a proxy that forwards requests, so that every target is
+    /// in absolute form (RFC 9112 section 3.2.2).
+    #[must_use]
+    pub fn through(mut self, proxy: Proxy) -> Self {
+        self.proxy = Some(proxy);
+        self
     }
 
     // Facts and time out.

@@ -1,7 +1,7 @@
 //! The writing half of [`Conn`]: the owner's commands into bytes.
 
 use super::conn::{Conn, Receiving};
-use super::encode::{self, Announce, Persist};
+use super::encode::{self, Announce, Persist, Target};
 use super::exchange::{Exchange, Method, SendLength, Sending};
 use super::framing;
 use super::parse::HeadScan;
@@ -41,11 +41,12 @@ impl Conn {
             .authority()
             .ok_or(Misuse::Invalid(Violation::HostMissing))?;
         let method = Method::of(head.method());
-        let target = match method {
-            Method::Connect => authority,
-            _ => head
-                .path()
-                .ok_or(Misuse::Invalid(Violation::PseudoFieldMissing))?,
+        let path = match method {
+            Method::Connect => None,
+            _ => Some(
+                head.path()
+                    .ok_or(Misuse::Invalid(Violation::PseudoFieldMissing))?,
+            ),
         };
         let (announce, sending) = framing::of_request(head, end)?;
         let id = self.take_id();
@@ -58,7 +59,8 @@ impl Conn {
             open.close_because(CloseReason::RequestsExhausted);
         }
         self.last = open.close;
-        encode::request_head(self.outbox.buffer(), head, target, authority, announce);
+        let target = Target::of(path, self.proxy.as_ref());
+        encode::request_head(self.outbox.buffer(), head, &target, authority, announce);
         self.exchanges.push_back(open);
         self.settle(now);
         Ok(id)

@@ -4,6 +4,7 @@
 //! Framing fields are ours: the owner's `transfer-encoding` is never copied, `content-length`
 //! only where it may stand, and `connection` is replaced when the connection closes.
 
+use super::conn::Proxy;
 use crate::error::Violation;
 use crate::http::{Field, Fields, RequestHead, Token};
 use std::io::Write;
@@ -33,20 +34,58 @@ pub(super) enum Persist {
     KeepAlive,
 }
 
-/// Appends a request head. `target` is the path, or the authority of a CONNECT.
+/// The form of a request's target (RFC 9112 section 3.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target<'a> {
+    /// To the origin itself.
+    Path(&'a [u8]),
+    /// To a proxy that forwards the request.
+    Absolute { path: &'a [u8], proxy: &'a Proxy },
+    /// CONNECT.
+    Authority,
+}
+
+impl<'a> Target<'a> {
+    /// CONNECT has no path.
+    pub(super) fn of(path: Option<&'a [u8]>, proxy: Option<&'a Proxy>) -> Self {
+        match (path, proxy) {
+            (None, _) => Self::Authority,
+            (Some(path), None) => Self::Path(path),
+            (Some(path), Some(proxy)) => Self::Absolute { path, proxy },
+        }
+    }
+}
+
+/// Appends a request head.
 pub(super) fn request_head(
     out: &mut Vec<u8>,
     head: &RequestHead,
-    target: &[u8],
+    target: &Target<'_>,
     authority: &[u8],
     announce: Announce,
 ) {
     out.extend_from_slice(head.method());
     out.push(b' ');
-    out.extend_from_slice(target);
+    match target {
+        Target::Path(path) => out.extend_from_slice(path),
+        Target::Authority => out.extend_from_slice(authority),
+        Target::Absolute { path, .. } => {
+            out.extend_from_slice(head.scheme().unwrap_or(b"http"));
+            out.extend_from_slice(b"://");
+            out.extend_from_slice(authority);
+            // RFC 9112 section 3.2.4: OPTIONS for the server as a whole has no path.
+            out.extend_from_slice(if *path == b"*" { b"" } else { path });
+        }
+    }
     out.extend_from_slice(b" HTTP/1.1\r\n");
     // RFC 9110 section 7.2: host first.
     line(out, b"host", authority);
+    if let Target::Absolute { proxy, .. } = target
+        && let Some(authorization) = &proxy.authorization
+        && head.get(Token::PROXY_AUTHORIZATION).is_none()
+    {
+        line(out, b"proxy-authorization", authorization);
+    }
     let mut cookies = 0;
     let rest = head.fields().filter(|field| {
         cookies += usize::from(field.token == Some(Token::COOKIE));
