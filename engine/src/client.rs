@@ -22,14 +22,20 @@ mod deadlines;
 mod direct;
 mod dispatch;
 mod exchange;
+mod proxy;
 mod quic;
+mod race;
 mod request;
+mod resolve;
+mod route;
+mod socket;
 
 pub use crate::tls::ClientTls;
 pub use builder::{ClientBuilder, ClientTimeouts};
 pub use direct::{Direct, Next, Turn};
 pub use exchange::ResponseFuture;
 pub use request::RequestBuilder;
+pub use resolve::{Resolver, Resolving};
 pub use trunkline_core::pool::{OriginStats, Protocols, Totals, WaitReason};
 
 use crate::body::Body;

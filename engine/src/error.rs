@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Resolve,
     /// A connection could not be opened.
     Connect,
+    /// A proxy refused, or did not speak its protocol.
+    Proxy,
     /// The TLS handshake or a TLS record failed.
     Tls,
     /// A message that the validator refuses, or a command in the wrong state.
@@ -219,6 +221,7 @@ impl fmt::Display for Error {
             ErrorKind::Config => f.write_str("a setting cannot be used"),
             ErrorKind::Resolve => f.write_str("the name could not be resolved"),
             ErrorKind::Connect => f.write_str("the connection could not be opened"),
+            ErrorKind::Proxy => f.write_str("the proxy refused"),
             ErrorKind::Tls => f.write_str("TLS failed"),
             ErrorKind::Message(misuse) => misuse.fmt(f),
             ErrorKind::Violation(violation) => write!(f, "the peer broke a rule: {violation}"),

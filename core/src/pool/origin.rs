@@ -16,7 +16,7 @@ pub struct Origin {
     pub protocols: Protocols,
     /// The name the certificate must have, when it is not `host`.
     pub server_name: Option<Box<str>>,
-    /// The proxy in between, as its URL.
+    /// The proxy in between, as its URL without credentials.
     pub proxy: Option<Box<str>>,
     /// Which of the client's TLS configurations (roots, client certificate) speaks.
     pub tls_identity: u32,

@@ -1,21 +1,23 @@
-//! A connection being opened: name, TCP, TLS, and the version that ALPN chose. The task that opens
+//! A connection being opened: the way there, TLS, and the version that ALPN chose. The task that opens
 //! it goes on to run it.
 
 use super::connection::Connection;
 use super::dispatch::{Dispatch, Door, Settings};
 use super::quic;
+use super::route::{Reached, shown};
+use super::socket::Socket;
 use crate::driver::link::Link;
 use crate::driver::quic::lane::Lane;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use bytes::Bytes;
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
-use tokio::net::TcpStream;
+use trunkline_core::h1;
 use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
 
 /// Opens a connection and runs it to its end. Holds the client only at the moments it tells it
@@ -43,11 +45,7 @@ pub(super) fn run(
 struct Answer(Option<(Weak<Dispatch>, AttemptId)>);
 
 impl Answer {
-    fn succeed(
-        &mut self,
-        opened: Opened,
-        settings: Arc<Settings>,
-    ) -> Option<Connection<TcpStream>> {
+    fn succeed(&mut self, opened: Opened, settings: Arc<Settings>) -> Option<Connection<Socket>> {
         let (dispatch, attempt) = self.0.take()?;
         let client = dispatch.upgrade()?;
         let now = Instant::now();
@@ -79,31 +77,52 @@ impl Drop for Answer {
 
 /// A connection whose version is known, before its machine.
 pub(super) enum Opened {
-    /// TCP, perhaps under TLS.
-    Bytes(Transport<TcpStream>, Multiplexing),
+    /// TCP and whatever else carries bytes in order, perhaps under TLS.
+    Bytes(Box<OpenedBytes>),
     /// QUIC.
     Quic(Box<Lane>),
+}
+
+/// A way for bytes.
+pub(super) struct OpenedBytes {
+    transport: Transport<Socket>,
+    multiplexing: Multiplexing,
+    /// Bytes of the origin that came with a proxy's answer.
+    early: Bytes,
+    /// The other end is a proxy that forwards requests.
+    forwards: Option<h1::Proxy>,
 }
 
 impl Opened {
     fn multiplexing(&self) -> Multiplexing {
         match self {
-            Self::Bytes(_, multiplexing) => *multiplexing,
+            Self::Bytes(bytes) => bytes.multiplexing,
             Self::Quic(_) => Multiplexing::Yes,
         }
     }
     /// Joins it with the machine of a new connection.
-    pub(super) fn into_link(self, dispatch: &Dispatch, now: Instant) -> Link<TcpStream> {
+    pub(super) fn into_link(self, dispatch: &Dispatch, now: Instant) -> Link<Socket> {
         match self {
-            Self::Bytes(transport, multiplexing) => {
-                Link::new(transport, dispatch.machine(multiplexing, now))
-            }
+            Self::Bytes(bytes) => bytes.into_link(dispatch, now),
             Self::Quic(lane) => Link::quic(lane, dispatch.http3_machine(now)),
         }
     }
 }
 
-/// Name, TCP, TLS and ALPN, within the connect timeout.
+impl OpenedBytes {
+    fn into_link(self, dispatch: &Dispatch, now: Instant) -> Link<Socket> {
+        let mut machine = dispatch.machine(self.multiplexing, now);
+        if let Some(proxy) = self.forwards {
+            machine = machine.through(proxy);
+        }
+        if !self.early.is_empty() {
+            machine.handle_bytes(now, &self.early);
+        }
+        Link::new(self.transport, machine)
+    }
+}
+
+/// The way there, TLS and ALPN, within the connect timeout.
 pub(super) async fn establish_in_time(
     settings: &Settings,
     origin: &Origin,
@@ -120,14 +139,16 @@ pub(super) async fn establish_in_time(
 }
 
 async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error> {
-    let addresses = resolve(settings, origin).await?;
     if origin.protocols == Protocols::H3Only && origin.scheme == Scheme::Https {
+        let addresses = settings.route.addresses_for_quic(origin).await?;
         let lane = quic::establish(settings, origin, &addresses, &shown(origin)).await?;
         return Ok(Opened::Quic(lane));
     }
-    let socket = connect(origin, &addresses).await?;
-    // Batches are whole when they are written; waiting for more only adds a delay.
-    let _ = socket.set_nodelay(true);
+    let Reached {
+        socket,
+        early,
+        forwards,
+    } = settings.route.reach(origin).await?;
     if origin.scheme == Scheme::Http {
         let multiplexing = match origin.protocols {
             Protocols::H2Only => Multiplexing::Yes,
@@ -138,7 +159,12 @@ async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error
             }
             Protocols::H1Only | Protocols::H2AndH1 => Multiplexing::No,
         };
-        return Ok(Opened::Bytes(Transport::plain(socket), multiplexing));
+        return Ok(Opened::Bytes(Box::new(OpenedBytes {
+            transport: Transport::plain(socket),
+            multiplexing,
+            early,
+            forwards,
+        })));
     }
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let server_name = ServerName::try_from(name.to_owned()).map_err(|error| {
@@ -163,42 +189,12 @@ async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error
         // RFC 7301 section 3.2: a server without ALPN says nothing; it speaks HTTP/1.1.
         _ => Multiplexing::No,
     };
-    Ok(Opened::Bytes(transport, multiplexing))
-}
-
-async fn resolve(settings: &Settings, origin: &Origin) -> Result<Vec<SocketAddr>, Error> {
-    if let Some(addresses) = settings.resolve.get(&origin.host) {
-        let with_port = |address: &SocketAddr| match address.port() {
-            0 => SocketAddr::new(address.ip(), origin.port),
-            _ => *address,
-        };
-        return Ok(addresses.iter().map(with_port).collect());
-    }
-    let unknown =
-        |text: String| Error::new(ErrorKind::Resolve, Fault::Network, Retry::Safe).with_text(text);
-    let found = tokio::net::lookup_host((&*origin.host, origin.port)).await;
-    let addresses: Vec<SocketAddr> = found
-        .map_err(|error| {
-            unknown(format!("the host {} cannot be resolved", origin.host)).with_source(error)
-        })?
-        .collect();
-    if addresses.is_empty() {
-        return Err(unknown(format!("the host {} has no address", origin.host)));
-    }
-    Ok(addresses)
-}
-
-async fn connect(origin: &Origin, addresses: &[SocketAddr]) -> Result<TcpStream, Error> {
-    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for &address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(socket) => return Ok(socket),
-            Err(error) => last = error,
-        }
-    }
-    let text = format!("no connection to {}", shown(origin));
-    let error = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe).with_text(text);
-    Err(error.with_source(last))
+    Ok(Opened::Bytes(Box::new(OpenedBytes {
+        transport,
+        multiplexing,
+        early,
+        forwards,
+    })))
 }
 
 fn handshake_error(origin: &Origin, error: io::Error) -> Error {
@@ -206,12 +202,4 @@ fn handshake_error(origin: &Origin, error: io::Error) -> Error {
     Error::new(ErrorKind::Tls, Fault::Peer, Retry::Safe)
         .with_text(text)
         .with_source(error)
-}
-
-fn shown(origin: &Origin) -> String {
-    let (host, port) = (&origin.host, origin.port);
-    match host.contains(':') {
-        true => format!("{}://[{host}]:{port}", origin.scheme.as_str()),
-        false => format!("{}://{host}:{port}", origin.scheme.as_str()),
-    }
 }

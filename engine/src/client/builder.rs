@@ -2,11 +2,10 @@
 
 use super::Client;
 use super::dispatch::{Dispatch, Settings};
+use super::route::Route;
 use crate::config::ClientConfig;
 use crate::error::Error;
 use crate::tls::ClientTls;
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::limits::{Limits, Timeouts, Windows};
@@ -49,7 +48,7 @@ pub struct ClientBuilder {
     timeouts: ClientTimeouts,
     config: ClientConfig,
     tls: ClientTls,
-    resolve: BTreeMap<Box<str>, Vec<SocketAddr>>,
+    pub(super) route: Route,
 }
 
 impl Default for ClientBuilder {
@@ -64,7 +63,7 @@ impl Default for ClientBuilder {
                 windows: Windows::default(),
             },
             tls: ClientTls::new(),
-            resolve: BTreeMap::new(),
+            route: Route::default(),
         }
     }
 }
@@ -138,14 +137,6 @@ impl ClientBuilder {
         self.tls = tls;
         self
     }
-    /// Connects to `addresses` for `host` instead of asking the resolver; a port of 0 stands for
-    /// the URL's.
-    #[must_use]
-    pub fn resolve(mut self, host: &str, addresses: impl Into<Vec<SocketAddr>>) -> Self {
-        let host = host.to_ascii_lowercase().into();
-        self.resolve.insert(host, addresses.into());
-        self
-    }
     /// Makes the client.
     ///
     /// # Errors
@@ -167,6 +158,7 @@ impl ClientBuilder {
         }
         self.config.limits.pipelining = self.pool.pipelining;
         self.config.freeze()?;
+        self.route.check()?;
         Ok(self.assemble())
     }
 
@@ -181,7 +173,7 @@ impl ClientBuilder {
             timeouts: self.timeouts,
             config: self.config,
             tls: self.tls,
-            resolve: self.resolve,
+            route: self.route,
         };
         Client {
             dispatch: Arc::new(Dispatch::new(settings, self.pool)),

@@ -4,6 +4,7 @@
 use super::attempt;
 use super::dispatch::Dispatch;
 use super::request::origin_of;
+use super::socket::Socket;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::error::Error;
@@ -14,7 +15,6 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{Event, Fields, RequestHead, StreamId, Version};
@@ -24,7 +24,7 @@ const READS_MAX: usize = 8;
 
 /// A connection whose handshake is done and whose version is known.
 pub struct Direct {
-    link: Link<TcpStream>,
+    link: Link<Socket>,
 }
 
 /// What a turn's caller wants next.
@@ -52,7 +52,7 @@ impl Direct {
         parts.method = Method::GET;
         parts.uri = uri;
         let settings = &dispatch.settings;
-        let origin = origin_of(&parts, settings.protocols)?;
+        let origin = origin_of(&parts, settings)?;
         let opened = attempt::establish_in_time(settings, &origin).await?;
         Ok(Self {
             link: opened.into_link(dispatch, Instant::now()),

@@ -5,6 +5,7 @@ use super::attempt;
 use super::builder::ClientTimeouts;
 use super::exchange::Outgoing;
 use super::request::RecentOrigins;
+use super::route::Route;
 use crate::config::ClientConfig;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, Stop};
@@ -12,7 +13,6 @@ use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use crate::tls::ClientTls;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 use tokio::runtime::Handle;
@@ -33,7 +33,7 @@ pub(super) struct Settings {
     pub(super) timeouts: ClientTimeouts,
     pub(super) config: ClientConfig,
     pub(super) tls: ClientTls,
-    pub(super) resolve: BTreeMap<Box<str>, Vec<SocketAddr>>,
+    pub(super) route: Route,
 }
 
 /// The slot number that stands for "look into your inbox" in a connection's notes.

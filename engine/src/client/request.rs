@@ -2,7 +2,7 @@
 //! what is wrong and what is allowed.
 
 use super::compose;
-use super::dispatch::Dispatch;
+use super::dispatch::{Dispatch, Settings};
 use super::exchange::{Exchange, OnInterim, Outgoing, ResponseFuture};
 use crate::body::Body;
 use crate::error::Error;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trunkline_core::pool::{Origin, Protocols, Scheme};
+use trunkline_core::pool::{Origin, Scheme};
 
 /// A request being made; [`send`](Self::send) sends it.
 #[must_use = "a request does nothing until it is sent"]
@@ -124,7 +124,7 @@ pub(super) fn send(
 ) -> ResponseFuture {
     let made = dispatch
         .recent_origins
-        .find(&parts, dispatch.settings.protocols)
+        .find(&parts, &dispatch.settings)
         .and_then(|origin| Ok((origin, compose::request_head(&parts, &body)?)));
     let (origin, head) = match made {
         Ok(made) => made,
@@ -156,10 +156,10 @@ pub(super) struct RecentOrigins {
 }
 
 impl RecentOrigins {
-    fn find(&self, parts: &Parts, protocols: Protocols) -> Result<Arc<Origin>, Error> {
+    fn find(&self, parts: &Parts, settings: &Settings) -> Result<Arc<Origin>, Error> {
         let of_uri = parts.uri.scheme().zip(parts.uri.authority());
         let Some((scheme, authority)) = of_uri.filter(|_| parts.method != Method::CONNECT) else {
-            return origin_of(parts, protocols).map(Arc::new);
+            return origin_of(parts, settings).map(Arc::new);
         };
         // No code panics while it holds the lock.
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +167,7 @@ impl RecentOrigins {
         if let Some((_, _, origin)) = entries.iter().find(is) {
             return Ok(Arc::clone(origin));
         }
-        let origin = Arc::new(origin_of(parts, protocols)?);
+        let origin = Arc::new(origin_of(parts, settings)?);
         if entries.len() == RECENT_ORIGINS_MAX {
             entries.pop_front();
         }
@@ -180,7 +180,7 @@ impl RecentOrigins {
 const RECENT_ORIGINS_MAX: usize = 8;
 
 /// What the pool keys a request by.
-pub(super) fn origin_of(parts: &Parts, protocols: Protocols) -> Result<Origin, Error> {
+pub(super) fn origin_of(parts: &Parts, settings: &Settings) -> Result<Origin, Error> {
     let uri = &parts.uri;
     if parts.method == Method::CONNECT {
         return Err(Error::config(
@@ -231,5 +231,7 @@ pub(super) fn origin_of(parts: &Parts, protocols: Protocols) -> Result<Origin, E
             "the URL {uri} has the port 0; it must be from 1 to 65535"
         )));
     }
-    Ok(Origin::new(scheme, host, port, protocols))
+    let mut origin = Origin::new(scheme, host, port, settings.protocols);
+    settings.route.complete(&mut origin);
+    Ok(origin)
 }

@@ -79,6 +79,15 @@ impl Machine {
         }
     }
 
+    /// Client: the other end is a proxy that forwards requests; HTTP/1.1's alone
+    /// (RFC 9112 section 3.2.2).
+    pub(crate) fn through(self, proxy: h1::Proxy) -> Self {
+        match self {
+            Self::H1(conn) => Self::H1(conn.through(proxy)),
+            Self::H2(conn) => Self::H2(conn),
+        }
+    }
+
     /// Client: whether the peer has said how many exchanges it allows.
     pub(crate) fn is_settled(&self) -> bool {
         match self {

@@ -1,0 +1,163 @@
+use super::Credentials;
+use super::socks::{Destination, Socks, SocksRefusal};
+
+const NAME: Destination<'static> = Destination::Name("a.test", 443);
+
+fn credentials() -> Credentials {
+    Credentials {
+        user: b"me".to_vec().into(),
+        password: b"pw".to_vec().into(),
+    }
+}
+
+/// What is written in answer to `said`, and how it ends: the same at every split. The machine
+/// never takes more than it wants.
+#[track_caller]
+fn talk(
+    destination: Destination<'_>,
+    credentials: Option<&Credentials>,
+    said: &[u8],
+) -> (Vec<u8>, Result<bool, SocksRefusal>, usize) {
+    let run = |step: usize| {
+        let mut socks = Socks::new(destination, credentials);
+        let mut written = socks.poll_write();
+        let mut at = 0;
+        while at < said.len() && socks.wants() > 0 {
+            let take = socks.wants().min(step).min(said.len() - at);
+            if let Err(refusal) = socks.handle_bytes(&said[at..at + take]) {
+                return (written, Err(refusal), 0);
+            }
+            at += take;
+            written.extend(socks.poll_write());
+        }
+        (written, Ok(socks.wants() == 0), said.len() - at)
+    };
+    let whole = run(usize::MAX);
+    for step in 1..8 {
+        assert_eq!(run(step), whole, "{step} bytes at a time");
+    }
+    whole
+}
+
+#[test]
+fn without_credentials_it_offers_none_and_asks() {
+    let said = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
+    let (written, outcome, left) = talk(NAME, None, &said);
+    let mut expected = vec![5, 1, 0, 5, 1, 0, 3, 6];
+    expected.extend_from_slice(b"a.test\x01\xbb");
+    assert_eq!(written, expected);
+    assert_eq!((outcome, left), (Ok(true), 0));
+}
+
+#[test]
+fn addresses_go_in_their_own_form() {
+    let said = [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let four = Destination::Address("192.0.2.7:80".parse().unwrap());
+    let (written, ..) = talk(four, None, &said);
+    assert_eq!(written[3..], [5, 1, 0, 1, 192, 0, 2, 7, 0, 80]);
+    let six = Destination::Address("[2001:db8::1]:80".parse().unwrap());
+    let (written, ..) = talk(six, None, &said);
+    assert_eq!(written[3..7], [5, 1, 0, 4]);
+    assert_eq!(
+        written[7..23],
+        [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    );
+    assert_eq!(written[23..], [0, 80]);
+}
+
+#[test]
+fn user_and_password_go_out_only_when_they_are_wanted() {
+    let given = credentials();
+    let said = [5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let (written, outcome, _) = talk(NAME, Some(&given), &said);
+    assert_eq!(written[..4], [5, 2, 0, 2]);
+    assert_eq!(written[4..11], [1, 2, b'm', b'e', 2, b'p', b'w']);
+    assert_eq!(written[11..14], [5, 1, 0]);
+    assert_eq!(outcome, Ok(true));
+    let said = [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let (written, outcome, _) = talk(NAME, Some(&given), &said);
+    assert!(!written.windows(2).any(|pair| pair == b"pw"), "{written:?}");
+    assert_eq!(outcome, Ok(true));
+}
+
+#[test]
+fn the_replys_address_may_be_of_any_kind_and_the_origins_bytes_stay() {
+    for address in [
+        &[1, 1, 2, 3, 4][..],
+        &[4; 17],
+        &[3, 3, b'x', b'y', b'z'],
+        &[3, 0],
+    ] {
+        let mut said = vec![5, 0, 5, 0, 0];
+        said.extend_from_slice(address);
+        said.extend_from_slice(&[0, 80]);
+        said.extend_from_slice(b"SSH");
+        let (_, outcome, left) = talk(NAME, None, &said);
+        assert_eq!((outcome, left), (Ok(true), 3), "{address:?}");
+    }
+}
+
+#[test]
+fn every_refusal_is_told_apart() {
+    let given = credentials();
+    let table: &[(&str, Option<&Credentials>, &[u8], SocksRefusal)] = &[
+        ("an HTTP proxy", None, b"HTTP", SocksRefusal::Version(b'H')),
+        ("a SOCKS4 proxy", None, &[0, 0x5b], SocksRefusal::Version(0)),
+        (
+            "no method suits",
+            None,
+            &[5, 0xff],
+            SocksRefusal::Method(0xff),
+        ),
+        (
+            "a method not offered",
+            None,
+            &[5, 2],
+            SocksRefusal::Method(2),
+        ),
+        ("GSSAPI", Some(&given), &[5, 1], SocksRefusal::Method(1)),
+        (
+            "a wrong password",
+            Some(&given),
+            &[5, 2, 1, 1],
+            SocksRefusal::Password,
+        ),
+        (
+            "a password's version",
+            Some(&given),
+            &[5, 2, 5, 0],
+            SocksRefusal::Version(5),
+        ),
+        (
+            "refused, short",
+            None,
+            &[5, 0, 5, 5],
+            SocksRefusal::Reply(5),
+        ),
+        (
+            "refused, whole",
+            None,
+            &[5, 0, 5, 4, 0, 1, 0, 0, 0, 0, 0, 0],
+            SocksRefusal::Reply(4),
+        ),
+        (
+            "an unknown kind",
+            None,
+            &[5, 0, 5, 0, 0, 9, 0],
+            SocksRefusal::AddressKind(9),
+        ),
+    ];
+    for (sentence, credentials, said, refusal) in table {
+        let (_, outcome, _) = talk(NAME, *credentials, said);
+        assert_eq!(outcome, Err(*refusal), "{sentence}");
+    }
+}
+
+#[test]
+fn a_reply_that_is_cut_off_is_not_a_connection() {
+    let said = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
+    for end in 0..said.len() {
+        let (_, outcome, _) = talk(NAME, None, &said[..end]);
+        assert_eq!(outcome, Ok(false), "cut off after {end} bytes");
+    }
+}

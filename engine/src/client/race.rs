@@ -1,0 +1,141 @@
+//! Carries the race for a host's addresses out (RFC 8305): sockets and time in and out of
+//! [`Race`]. Losers are closed by being dropped.
+
+use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use socket2::{SockRef, TcpKeepalive};
+use std::fmt::Write;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::Sleep;
+use trunkline_core::pool::{Race, RaceStep};
+
+/// How sockets are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SocketOptions {
+    /// The address to connect from.
+    pub(super) local_address: Option<IpAddr>,
+    /// The silence after which the kernel asks whether the peer is there.
+    pub(super) keepalive: Option<Duration>,
+}
+
+type Attempt = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
+
+/// Connects to whichever of `addresses` answers first. `target` names them in the error.
+pub(super) async fn connect(
+    target: &str,
+    addresses: &[SocketAddr],
+    delay: Duration,
+    options: SocketOptions,
+) -> Result<TcpStream, Error> {
+    let mut racing = Racing {
+        race: Race::new(addresses, delay),
+        attempts: Vec::new(),
+        failures: Vec::new(),
+        alarm: None,
+        options,
+    };
+    match poll_fn(|cx| racing.poll(cx)).await {
+        Some(socket) => Ok(socket),
+        None => Err(all_failed(target, racing.failures)),
+    }
+}
+
+struct Racing {
+    race: Race,
+    attempts: Vec<(SocketAddr, Attempt)>,
+    failures: Vec<(SocketAddr, io::Error)>,
+    alarm: Option<Pin<Box<Sleep>>>,
+    options: SocketOptions,
+}
+
+impl Racing {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<TcpStream>> {
+        loop {
+            if let Some(socket) = self.poll_attempts(cx) {
+                self.race.handle_connected();
+                return Poll::Ready(Some(socket));
+            }
+            match self.race.poll(Instant::now()) {
+                RaceStep::Connect(address) => {
+                    self.attempts
+                        .push((address, Box::pin(open(address, self.options))));
+                }
+                RaceStep::Wait(Some(until)) if self.rings(cx, until) => {}
+                RaceStep::Wait(_) => return Poll::Pending,
+                RaceStep::Done | RaceStep::Failed => return Poll::Ready(None),
+            }
+        }
+    }
+
+    /// The first attempt that has succeeded; those that have failed are noted.
+    fn poll_attempts(&mut self, cx: &mut Context<'_>) -> Option<TcpStream> {
+        let mut index = 0;
+        while let Some((address, attempt)) = self.attempts.get_mut(index) {
+            match attempt.as_mut().poll(cx) {
+                Poll::Pending => index += 1,
+                Poll::Ready(Ok(socket)) => return Some(socket),
+                Poll::Ready(Err(error)) => {
+                    self.failures.push((*address, error));
+                    drop(self.attempts.remove(index));
+                    self.race.handle_failed();
+                }
+            }
+        }
+        None
+    }
+
+    /// Sets the alarm; true if that time has passed already.
+    fn rings(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
+        let until = tokio::time::Instant::from_std(until);
+        let alarm = self
+            .alarm
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        if alarm.deadline() != until {
+            alarm.as_mut().reset(until);
+        }
+        alarm.as_mut().poll(cx).is_ready()
+    }
+}
+
+async fn open(address: SocketAddr, options: SocketOptions) -> io::Result<TcpStream> {
+    let socket = match options.local_address {
+        None => TcpStream::connect(address).await?,
+        Some(local) => {
+            let socket = match local {
+                IpAddr::V4(_) => TcpSocket::new_v4(),
+                IpAddr::V6(_) => TcpSocket::new_v6(),
+            }?;
+            socket.bind(SocketAddr::new(local, 0))?;
+            socket.connect(address).await?
+        }
+    };
+    // Batches are whole when they are written; waiting for more only adds a delay.
+    let _ = socket.set_nodelay(true);
+    if let Some(silence) = options.keepalive {
+        let keepalive = TcpKeepalive::new()
+            .with_time(silence)
+            .with_interval(silence);
+        SockRef::from(&socket).set_tcp_keepalive(&keepalive)?;
+    }
+    Ok(socket)
+}
+
+/// Names every address with its error; the last one's error is the source.
+fn all_failed(target: &str, mut failures: Vec<(SocketAddr, io::Error)>) -> Error {
+    let mut text = format!("no connection to {target}");
+    for (index, (address, error)) in failures.iter().enumerate() {
+        let separator = if index == 0 { ": " } else { "; " };
+        // Writing to a String does not fail.
+        let _ = write!(text, "{separator}{address}: {error}");
+    }
+    let error = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe).with_text(text);
+    match failures.pop() {
+        Some((_, last)) => error.with_source(last),
+        None => error,
+    }
+}

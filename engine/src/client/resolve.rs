@@ -1,0 +1,94 @@
+//! Names into addresses.
+
+use super::route::Route;
+use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+
+/// The addresses to come, in the order of preference (RFC 6724).
+pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
+
+/// Where a client asks for the addresses of a host. The default asks the operating system.
+///
+/// ```
+/// use trunkline::client::{Client, Resolver, Resolving};
+///
+/// struct Fixed;
+/// impl Resolver for Fixed {
+///     fn resolve(&self, _host: &str, port: u16) -> Resolving {
+///         Box::pin(async move { Ok(vec![([127, 0, 0, 1], port).into()]) })
+///     }
+/// }
+/// let client = Client::builder().resolver(Fixed).build()?;
+/// # Ok::<(), trunkline::Error>(())
+/// ```
+pub trait Resolver: Send + Sync + 'static {
+    /// Looks `host` up: a name, never an address. The addresses come with the port to connect to,
+    /// which is `port` unless the resolver knows better. They are tried in this order, the two
+    /// families by turns (RFC 8305 section 4); none is an error too.
+    fn resolve(&self, host: &str, port: u16) -> Resolving;
+}
+
+/// The operating system's resolver.
+pub(super) struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, host: &str, port: u16) -> Resolving {
+        let host = host.to_owned();
+        Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
+    }
+}
+
+impl fmt::Debug for dyn Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Resolver")
+    }
+}
+
+impl Route {
+    /// The addresses of `host`: an override, the host itself where it is one, or what the
+    /// resolver says; only those that the local address can reach.
+    pub(super) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
+        let unknown = |text: String| {
+            Error::new(ErrorKind::Resolve, Fault::Network, Retry::Safe).with_text(text)
+        };
+        let mut addresses = if let Some(given) = self.overrides.get(host) {
+            let with_port = |address: &SocketAddr| match address.port() {
+                0 => SocketAddr::new(address.ip(), port),
+                _ => *address,
+            };
+            given.iter().map(with_port).collect()
+        } else if let Ok(ip) = host.parse::<IpAddr>() {
+            vec![SocketAddr::new(ip, port)]
+        } else {
+            self.resolver.resolve(host, port).await.map_err(|error| {
+                unknown(format!("the host {host} cannot be resolved")).with_source(error)
+            })?
+        };
+        if addresses.is_empty() {
+            return Err(unknown(format!("the host {host} has no address")));
+        }
+        if let Some(local) = self.local_address {
+            addresses.retain(|address| address.is_ipv4() == local.is_ipv4());
+            if addresses.is_empty() {
+                return Err(wrong_family(local, host));
+            }
+        }
+        Ok(addresses)
+    }
+}
+
+/// The error for a local address from which `host` cannot be reached.
+pub(super) fn wrong_family(local: IpAddr, host: &str) -> Error {
+    let (own, other) = match local.is_ipv4() {
+        true => ("IPv4", "IPv6"),
+        false => ("IPv6", "IPv4"),
+    };
+    Error::config(format!(
+        "local_address {local} is {own}, and {host} has only {other} addresses; \
+         both must be of one family"
+    ))
+}

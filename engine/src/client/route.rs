@@ -1,0 +1,502 @@
+//! The way to an origin: overrides and resolver, Unix sockets, the local address, proxies. The
+//! settings of it, checked when the client is built, and carrying them out.
+
+use super::builder::ClientBuilder;
+use super::proxy::bypass::Bypass;
+use super::proxy::socks::{self, Destination};
+use super::proxy::{Proxies, Proxy, ProxyKind, connect, env};
+use super::race::{self, SocketOptions};
+use super::resolve::{Resolver, SystemResolver, wrong_family};
+use super::socket::{ProxyTls, Socket};
+use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::tls::ClientTls;
+use bytes::Bytes;
+use rustls::pki_types::ServerName;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline_core::h1;
+use trunkline_core::pool::{
+    ATTEMPT_DELAY, ATTEMPT_DELAY_MAX, ATTEMPT_DELAY_MIN, Origin, Protocols, Scheme,
+};
+
+/// The settings of the way.
+#[derive(Debug)]
+pub(super) struct Route {
+    /// Addresses by host, instead of the resolver's.
+    pub(super) overrides: BTreeMap<Box<str>, Vec<SocketAddr>>,
+    pub(super) resolver: Arc<dyn Resolver>,
+    pub(super) local_address: Option<IpAddr>,
+    unix_socket: Option<PathBuf>,
+    unix_sockets: BTreeMap<Box<str>, PathBuf>,
+    keepalive: Option<Duration>,
+    attempt_delay: Duration,
+    proxies: Proxies,
+    /// The one given by `proxy`, not by the environment.
+    proxy_given: bool,
+    proxy_tls: ClientTls,
+    /// The first setting that could not be used.
+    refused: Option<Error>,
+}
+
+impl Default for Route {
+    fn default() -> Self {
+        Self {
+            overrides: BTreeMap::new(),
+            resolver: Arc::new(SystemResolver),
+            local_address: None,
+            unix_socket: None,
+            unix_sockets: BTreeMap::new(),
+            keepalive: None,
+            attempt_delay: ATTEMPT_DELAY,
+            proxies: Proxies::default(),
+            proxy_given: false,
+            proxy_tls: ClientTls::new(),
+            refused: None,
+        }
+    }
+}
+
+/// How the bytes of an origin's connection begin.
+pub(super) struct Reached {
+    pub(super) socket: Socket,
+    /// Bytes of the origin that came with a proxy's answer.
+    pub(super) early: Bytes,
+    /// The other end is a proxy that forwards requests.
+    pub(super) forwards: Option<h1::Proxy>,
+}
+
+impl Reached {
+    fn directly(socket: Socket) -> Self {
+        Self {
+            socket,
+            early: Bytes::new(),
+            forwards: None,
+        }
+    }
+}
+
+impl Route {
+    /// Completes an origin by what of the way two requests must share.
+    pub(super) fn complete(&self, origin: &mut Origin) {
+        origin.local_address = self.local_address;
+        origin.proxy = self.proxy_for(origin).map(|proxy| proxy.shown.clone());
+    }
+
+    /// Opens the way to `origin`, up to the first byte of its own.
+    pub(super) async fn reach(&self, origin: &Origin) -> Result<Reached, Error> {
+        if let Some(path) = self.unix_socket_for(&origin.host) {
+            return Ok(Reached::directly(connect_unix(path).await?));
+        }
+        let Some(proxy) = self.proxy_for(origin) else {
+            let addresses = self.addresses(&origin.host, origin.port).await?;
+            let socket = self.connect(&shown(origin), &addresses).await?;
+            return Ok(Reached::directly(socket));
+        };
+        match proxy.kind {
+            ProxyKind::Http | ProxyKind::Https => self.through_http(proxy, origin).await,
+            ProxyKind::Socks5h => {
+                let destination = match origin.host.parse::<IpAddr>() {
+                    Ok(ip) => Destination::Address(SocketAddr::new(ip, origin.port)),
+                    Err(_) => Destination::Name(&origin.host, origin.port),
+                };
+                self.through_socks(proxy, destination).await
+            }
+            ProxyKind::Socks5 => {
+                let addresses = self.addresses(&origin.host, origin.port).await?;
+                self.through_socks_to_any(proxy, &addresses).await
+            }
+        }
+    }
+
+    /// The addresses of an origin that only QUIC reaches: what carries bytes in order cannot.
+    pub(super) async fn addresses_for_quic(
+        &self,
+        origin: &Origin,
+    ) -> Result<Vec<SocketAddr>, Error> {
+        let refuse = |option: &str| {
+            Error::config(format!(
+                "only HTTP/3 is allowed and {option} is set for {}; this option is for \
+                 TCP, and HTTP/3 goes over UDP",
+                shown(origin)
+            ))
+        };
+        if self.unix_socket_for(&origin.host).is_some() {
+            return Err(refuse("unix_socket"));
+        }
+        if self.proxy_for(origin).is_some() {
+            return Err(refuse("proxy"));
+        }
+        if self.local_address.is_some() {
+            return Err(refuse("local_address"));
+        }
+        self.addresses(&origin.host, origin.port).await
+    }
+
+    async fn through_http(&self, proxy: &Proxy, origin: &Origin) -> Result<Reached, Error> {
+        let mut socket = self.connect_proxy(proxy).await?;
+        let authorization = self.proxies.authorization(proxy);
+        // HTTP/2 has no absolute form: with prior knowledge it needs a tunnel.
+        let forwards = origin.scheme == Scheme::Http
+            && origin.protocols != Protocols::H2Only
+            && !self.proxies.always_tunnel;
+        if forwards {
+            return Ok(Reached {
+                socket,
+                early: Bytes::new(),
+                forwards: Some(h1::Proxy { authorization }),
+            });
+        }
+        let authority = authority(&origin.host, origin.port);
+        let authorization = authorization.as_deref();
+        let early = connect::open_tunnel(&mut socket, proxy, &authority, authorization).await?;
+        if origin.scheme == Scheme::Https && !early.is_empty() {
+            // RFC 8446 section 2: the client speaks first, so these are not the origin's.
+            let text = format!("sent bytes into the tunnel to {authority} before TLS began");
+            return Err(proxy.error(Fault::Network, Retry::Never, &text));
+        }
+        Ok(Reached {
+            socket,
+            early,
+            forwards: None,
+        })
+    }
+
+    async fn through_socks(
+        &self,
+        proxy: &Proxy,
+        destination: Destination<'_>,
+    ) -> Result<Reached, Error> {
+        let mut socket = self.connect_proxy(proxy).await?;
+        socks::open_connection(&mut socket, proxy, destination).await?;
+        Ok(Reached::directly(socket))
+    }
+
+    /// One address after another: the proxy, not we, finds out which of them answers.
+    async fn through_socks_to_any(
+        &self,
+        proxy: &Proxy,
+        addresses: &[SocketAddr],
+    ) -> Result<Reached, Error> {
+        let mut last = None;
+        for &address in addresses {
+            let destination = Destination::Address(address);
+            match self.through_socks(proxy, destination).await {
+                Err(error) if error.kind() == ErrorKind::Proxy && error.retry() == Retry::Safe => {
+                    last = Some(error);
+                }
+                outcome => return outcome,
+            }
+        }
+        // The list has at least one address, so there is a last error.
+        Err(last.unwrap_or_else(|| Error::config("no address")))
+    }
+
+    /// TCP, or TLS over TCP, to a proxy.
+    async fn connect_proxy(&self, proxy: &Proxy) -> Result<Socket, Error> {
+        let addresses = self.addresses(&proxy.host, proxy.port).await?;
+        let target = format!("the proxy {}", proxy.shown);
+        let socket = race::connect(&target, &addresses, self.attempt_delay, self.options()).await?;
+        if proxy.kind != ProxyKind::Https {
+            return Ok(Socket::Tcp(socket));
+        }
+        let name = ServerName::try_from(String::from(&*proxy.host)).map_err(|error| {
+            let text = "has a host that no certificate can have";
+            proxy
+                .error(Fault::Config, Retry::Never, text)
+                .with_source(error)
+        })?;
+        // The tunnel itself is HTTP/1.1.
+        let config = self.proxy_tls.config(Protocols::H1Only)?;
+        let stream = tokio_rustls::TlsConnector::from(config).connect(name, socket);
+        let stream = stream.await.map_err(|error| {
+            let text = format!("the TLS handshake with {target} failed");
+            Error::new(ErrorKind::Tls, Fault::Peer, Retry::Safe)
+                .with_text(text)
+                .with_source(error)
+        })?;
+        Ok(Socket::Tls(Box::new(ProxyTls::new(stream))))
+    }
+
+    async fn connect(&self, target: &str, addresses: &[SocketAddr]) -> Result<Socket, Error> {
+        let socket = race::connect(target, addresses, self.attempt_delay, self.options()).await?;
+        Ok(Socket::Tcp(socket))
+    }
+
+    fn options(&self) -> SocketOptions {
+        SocketOptions {
+            local_address: self.local_address,
+            keepalive: self.keepalive,
+        }
+    }
+
+    fn unix_socket_for(&self, host: &str) -> Option<&Path> {
+        let of_host = self.unix_sockets.get(host);
+        of_host.or(self.unix_socket.as_ref()).map(PathBuf::as_path)
+    }
+
+    fn proxy_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
+        if self.unix_socket_for(&origin.host).is_some() {
+            return None;
+        }
+        self.proxies
+            .choose(origin.scheme, &origin.host, origin.port)
+    }
+
+    /// What cannot be used, alone or together.
+    pub(super) fn check(&mut self) -> Result<(), Error> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        if !(ATTEMPT_DELAY_MIN..=ATTEMPT_DELAY_MAX).contains(&self.attempt_delay) {
+            return Err(Error::config(format!(
+                "attempt_delay is {:?}; it must be from {ATTEMPT_DELAY_MIN:?} to \
+                 {ATTEMPT_DELAY_MAX:?}",
+                self.attempt_delay
+            )));
+        }
+        if let Some(silence) = self.keepalive
+            && !(KEEPALIVE_MIN..=KEEPALIVE_MAX).contains(&silence)
+        {
+            return Err(Error::config(format!(
+                "tcp_keepalive is {silence:?}; it must be from {KEEPALIVE_MIN:?} to \
+                 {KEEPALIVE_MAX:?}"
+            )));
+        }
+        for path in self.unix_socket.iter().chain(self.unix_sockets.values()) {
+            check_unix_path(path)?;
+        }
+        if self.unix_socket.is_some() && self.proxy_given {
+            return Err(Error::config(
+                "unix_socket and proxy are both set; a connection goes through one of them",
+            ));
+        }
+        self.check_local_address()
+    }
+
+    fn check_local_address(&self) -> Result<(), Error> {
+        let Some(local) = self.local_address else {
+            return Ok(());
+        };
+        let broadcast = matches!(local, IpAddr::V4(ip) if ip.is_broadcast());
+        if local.is_multicast() || broadcast {
+            return Err(Error::config(format!(
+                "local_address is {local}; it must be an address of one machine"
+            )));
+        }
+        for proxy in [&self.proxies.for_http, &self.proxies.for_https] {
+            if let Some(proxy) = proxy
+                && let Ok(ip) = proxy.host.parse::<IpAddr>()
+                && ip.is_ipv4() != local.is_ipv4()
+            {
+                return Err(wrong_family(local, &proxy.shown));
+            }
+        }
+        for (host, addresses) in &self.overrides {
+            let reachable = |address: &SocketAddr| address.is_ipv4() == local.is_ipv4();
+            if !addresses.is_empty() && !addresses.iter().any(reachable) {
+                return Err(wrong_family(local, host));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the first error for `build`.
+    fn accept<T>(&mut self, outcome: Result<T, Error>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.refused.get_or_insert(error);
+                None
+            }
+        }
+    }
+}
+
+/// The way to an origin. What cannot be used is an error of [`build`](Self::build).
+impl ClientBuilder {
+    /// Connects to `addresses` for `host` instead of asking the resolver; a port of 0 stands for
+    /// the URL's.
+    #[must_use]
+    pub fn resolve(mut self, host: &str, addresses: impl Into<Vec<SocketAddr>>) -> Self {
+        let host = host.to_ascii_lowercase().into();
+        self.route.overrides.insert(host, addresses.into());
+        self
+    }
+    /// Asks this resolver in place of the operating system's. It is asked about proxies too.
+    #[must_use]
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.route.resolver = Arc::new(resolver);
+        self
+    }
+    /// The head start that one address has over the next (RFC 8305 section 5). From 10 ms to 2 s,
+    /// default 250 ms.
+    #[must_use]
+    pub fn attempt_delay(mut self, delay: Duration) -> Self {
+        self.route.attempt_delay = delay;
+        self
+    }
+    /// Connects every origin through the Unix socket at this path, which must exist. The
+    /// environment's proxies do not apply.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.route.unix_socket = Some(path.into());
+        self
+    }
+    /// Connects the origins of one host through the Unix socket at this path, which must exist.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn unix_socket_for(mut self, host: &str, path: impl Into<PathBuf>) -> Self {
+        let host = host.to_ascii_lowercase().into();
+        self.route.unix_sockets.insert(host, path.into());
+        self
+    }
+    /// The address to connect from. Only peers of its family are reached; `0.0.0.0` and `::` choose
+    /// the family and nothing else.
+    #[must_use]
+    pub fn local_address(mut self, address: IpAddr) -> Self {
+        self.route.local_address = Some(address);
+        self
+    }
+    /// Lets the kernel ask a peer that is silent for this long whether it is there, and as often
+    /// again. From 1 s to 32,767 s (what Linux takes). Default: it does not ask.
+    #[must_use]
+    pub fn tcp_keepalive(mut self, silence: Option<Duration>) -> Self {
+        self.route.keepalive = silence;
+        self
+    }
+    /// Reaches every origin through this proxy: `scheme://[user:password@]host[:port]`, the scheme
+    /// `http` (default port 80), `https` (443), `socks5` or `socks5h` (1080); with `socks5h` the
+    /// proxy resolves names. User and password are percent-encoded and go to the proxy alone.
+    ///
+    /// `http` requests go to an HTTP proxy in absolute form, everything else through a tunnel.
+    #[must_use]
+    pub fn proxy(mut self, url: &str) -> Self {
+        let proxy = self.route.accept(Proxy::parse("proxy", url)).map(Arc::new);
+        self.route.proxies.for_http.clone_from(&proxy);
+        self.route.proxies.for_https = proxy;
+        self.route.proxy_given = true;
+        self
+    }
+    /// Reaches origins through the proxies that the environment names: `http_proxy`,
+    /// `https_proxy`, `all_proxy`, `no_proxy` or the same in capitals, small letters first;
+    /// `HTTP_PROXY` is not read, because in a CGI program a client sets it. Read now, once.
+    #[must_use]
+    pub fn proxy_from_env(mut self) -> Self {
+        if let Some(found) = self
+            .route
+            .accept(env::proxies(|name| std::env::var_os(name)))
+        {
+            self.route.proxies = Proxies {
+                authorization: self.route.proxies.authorization.take(),
+                always_tunnel: self.route.proxies.always_tunnel,
+                ..found
+            };
+            self.route.proxy_given = false;
+        }
+        self
+    }
+    /// The hosts reached without a proxy, separated by commas: names (with every name below them),
+    /// `.names` (only those below), addresses, networks like `10.0.0.0/8`, each perhaps with a
+    /// `:port`; `*` is every host. Replaces what the environment says.
+    #[must_use]
+    pub fn no_proxy(mut self, list: &str) -> Self {
+        if let Some(bypass) = self.route.accept(Bypass::parse("no_proxy", list)) {
+            self.route.proxies.bypass = bypass;
+        }
+        self
+    }
+    /// The `proxy-authorization` for HTTP proxies (`Bearer ..`), in place of the credentials in
+    /// their URLs.
+    #[must_use]
+    pub fn proxy_authorization(mut self, value: &str) -> Self {
+        let valid = http::HeaderValue::from_str(value).map(|_| value.as_bytes().into());
+        // The value is a secret: it is not repeated.
+        let valid = valid.map_err(|_| {
+            Error::config(
+                "proxy_authorization has a character that is not allowed there; \
+                 it must be visible ASCII and spaces",
+            )
+        });
+        self.route.proxies.authorization = self.route.accept(valid);
+        self
+    }
+    /// Tunnels `http` requests too (CONNECT), so that an HTTP proxy neither reads nor changes
+    /// them. Many proxies allow tunnels to port 443 only. Default: no.
+    #[must_use]
+    pub fn proxy_always_tunnels(mut self, always: bool) -> Self {
+        self.route.proxies.always_tunnel = always;
+        self
+    }
+    /// Whom to believe to be an `https` proxy, and who we are to it. Default: the platform's
+    /// roots, whatever [`tls`](Self::tls) says of origins.
+    #[must_use]
+    pub fn proxy_tls(mut self, tls: ClientTls) -> Self {
+        self.route.proxy_tls = tls;
+        self
+    }
+}
+
+#[cfg(unix)]
+async fn connect_unix(path: &Path) -> Result<Socket, Error> {
+    let socket = tokio::net::UnixStream::connect(path).await;
+    socket.map(Socket::Unix).map_err(|error| {
+        let text = format!(
+            "no connection to the Unix socket {}: {error}",
+            path.display()
+        );
+        Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
+            .with_text(text)
+            .with_source(error)
+    })
+}
+
+#[cfg(not(unix))]
+async fn connect_unix(path: &Path) -> Result<Socket, Error> {
+    let text = format!("{}: this system has no Unix sockets", path.display());
+    Err(Error::config(text))
+}
+
+#[cfg(unix)]
+fn check_unix_path(path: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::FileTypeExt;
+    let refuse = |why: &str| {
+        Error::config(format!(
+            "unix_socket: {} {why}; it must be the path of a Unix socket that a server listens on",
+            path.display()
+        ))
+    };
+    let metadata = path
+        .metadata()
+        .map_err(|error| refuse("cannot be used").with_source(error))?;
+    match metadata.file_type().is_socket() {
+        true => Ok(()),
+        false => Err(refuse("is not a socket")),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_unix_path(_: &Path) -> Result<(), Error> {
+    Ok(())
+}
+
+/// `host:port`, an IPv6 address in brackets.
+fn authority(host: &str, port: u16) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
+}
+
+/// An origin for people.
+pub(super) fn shown(origin: &Origin) -> String {
+    let authority = authority(&origin.host, origin.port);
+    format!("{}://{authority}", origin.scheme.as_str())
+}
+
+/// The kernel counts in whole seconds; Linux takes at most 32,767 of them.
+const KEEPALIVE_MIN: Duration = Duration::from_secs(1);
+const KEEPALIVE_MAX: Duration = Duration::from_secs(32_767);
