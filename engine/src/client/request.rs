@@ -6,7 +6,7 @@ use super::dispatch::{Dispatch, Settings};
 use super::exchange::{Exchange, OnInterim, Outgoing, ResponseFuture};
 use crate::body::Body;
 use crate::error::Error;
-use http::header::{HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::uri::{Authority, Scheme as SchemeText};
 use http::{Method, Request, Response, Uri};
@@ -125,7 +125,10 @@ pub(super) fn send(
     let made = dispatch
         .recent_origins
         .find(&parts, &dispatch.settings)
-        .and_then(|origin| Ok((origin, compose::request_head(&parts, &body)?)));
+        .and_then(|origin| {
+            refuse_proxy_credentials(&origin, &parts)?;
+            Ok((origin, compose::request_head(&parts, &body)?))
+        });
     let (origin, head) = match made {
         Ok(made) => made,
         Err(error) => return ResponseFuture::failed(Arc::clone(dispatch), error),
@@ -146,6 +149,17 @@ pub(super) fn send(
     };
     dispatch.submit(now, Box::new(request));
     ResponseFuture::new(Arc::clone(dispatch), exchange)
+}
+
+/// Through a tunnel the origin would read them: they are the proxy's, and a setting.
+fn refuse_proxy_credentials(origin: &Origin, parts: &Parts) -> Result<(), Error> {
+    if origin.proxy.is_some() && parts.headers.contains_key(PROXY_AUTHORIZATION) {
+        return Err(Error::config(
+            "the request has the field proxy-authorization; set proxy_authorization on the \
+             client, which gives it to the proxy alone",
+        ));
+    }
+    Ok(())
 }
 
 /// The origins of the last few requests by the text of their URLs: nearly every request goes where

@@ -165,18 +165,19 @@ fn refusal_error(
     refusal: Refusal,
 ) -> Error {
     match refusal {
+        // 401 is an origin's (RFC 9110 section 15.5.2); some proxies use it for a wrong password.
         Refusal::Status {
-            status: 407,
+            status: status @ (401 | 407),
             challenge,
         } => {
             let wants = challenge.map_or(String::new(), |text| format!(" ({text})"));
             let text = match gave_credentials {
                 true => format!(
-                    "refused a tunnel to {authority} with status 407: it does not accept the \
+                    "refused a tunnel to {authority} with status {status}: it does not accept the \
                      credentials it was given{wants}"
                 ),
                 false => format!(
-                    "refused a tunnel to {authority} with status 407: it wants \
+                    "refused a tunnel to {authority} with status {status}: it wants \
                      credentials{wants}; give them in its URL or as proxy_authorization"
                 ),
             };
