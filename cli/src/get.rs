@@ -2,6 +2,7 @@
 
 mod decode;
 mod output;
+mod route;
 mod trace;
 
 use crate::failure::Failure;
@@ -11,6 +12,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::BodyExt;
 use output::Output;
+use route::RouteOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 use trace::Trace;
@@ -67,6 +69,8 @@ pub(crate) struct Options {
     /// Seconds for all of it.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: Option<u64>,
+    #[command(flatten)]
+    route: RouteOptions,
 }
 
 /// Fetches and writes.
@@ -279,12 +283,11 @@ fn client(options: &Options) -> Result<Client, Failure> {
         total: options.timeout.map(Duration::from_secs),
         ..ClientTimeouts::default()
     };
-    Client::builder()
+    let client = Client::builder()
         .protocols(protocols)
         .tls(tls)
-        .timeouts(timeouts)
-        .build()
-        .map_err(failure)
+        .timeouts(timeouts);
+    options.route.apply(client)?.build().map_err(failure)
 }
 
 fn failure(error: Error) -> Failure {

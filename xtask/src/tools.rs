@@ -53,6 +53,9 @@ pub(crate) const PEERS: &[Tool] = &[
     debian("h2load", "nghttp2-client"),
     debian("nghttpd", "nghttp2-server"),
     debian("nginx", "nginx-light"),
+    debian("tinyproxy", "tinyproxy"),
+    debian("microsocks", "microsocks"),
+    debian("danted", "dante-server"),
     OPENSSL,
 ];
 

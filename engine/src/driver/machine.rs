@@ -83,7 +83,7 @@ impl Machine {
     /// (RFC 9112 section 3.2.2).
     pub(crate) fn through(self, proxy: h1::Proxy) -> Self {
         match self {
-            Self::H1(conn) => Self::H1(conn.through(proxy)),
+            Self::H1(conn) => Self::H1(Box::new((*conn).through(proxy))),
             Self::H2(conn) => Self::H2(conn),
         }
     }

@@ -1,0 +1,370 @@
+//! The way to an origin: the race of its addresses, resolvers, Unix sockets, the local address.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "support/origin.rs"]
+mod origin;
+#[path = "support/peer.rs"]
+mod support;
+
+use http::Response;
+use http_body_util::BodyExt;
+use origin::{Origin, Speaks, run};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use trunkline::client::{Client, ClientBuilder, Resolver, Resolving};
+use trunkline::{Body, ErrorKind, Origin as Fault};
+
+fn hello(speaks: Speaks) -> Origin {
+    Origin::start(speaks, 100, |_| async {
+        Response::new(Body::from("hello"))
+    })
+}
+
+/// A port of this machine on which nothing listens.
+fn dead_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+/// A listener whose line is full: a further SYN is not answered, like one into a black hole.
+struct BlackHole {
+    address: SocketAddr,
+    _listener: socket2::Socket,
+    _line: Vec<socket2::Socket>,
+}
+
+impl BlackHole {
+    fn new() -> Self {
+        let new_socket =
+            || socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let listener = new_socket();
+        listener
+            .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+            .unwrap();
+        listener.listen(0).unwrap();
+        let address = listener.local_addr().unwrap().as_socket().unwrap();
+        let line = (0..8)
+            .map(|_| {
+                let socket = new_socket();
+                socket.set_nonblocking(true).unwrap();
+                let _ = socket.connect(&address.into());
+                socket
+            })
+            .collect();
+        Self {
+            address,
+            _listener: listener,
+            _line: line,
+        }
+    }
+}
+
+#[test]
+fn an_address_that_does_not_answer_costs_one_delay() {
+    for speaks in [Speaks::Plain, Speaks::Tls] {
+        let hole = BlackHole::new();
+        let origin = hello(speaks);
+        run(async {
+            let addresses = [hole.address, origin.running.local_addr()];
+            let delay = Duration::from_millis(20);
+            let client = origin
+                .client()
+                .resolve("localhost", addresses)
+                .attempt_delay(delay);
+            let began = Instant::now();
+            let response = client
+                .build()
+                .unwrap()
+                .get(origin.url("/"))
+                .send()
+                .await
+                .unwrap();
+            assert_eq!(response.status(), 200);
+            assert!(
+                began.elapsed() >= delay,
+                "the first address had its head start"
+            );
+        });
+        assert_eq!(origin.sockets(), 1);
+    }
+}
+
+#[test]
+fn an_address_that_refuses_costs_no_delay() {
+    let origin = hello(Speaks::Plain);
+    run(async {
+        let dead = SocketAddr::from(([127, 0, 0, 1], dead_port()));
+        let client = origin
+            .client()
+            .resolve("localhost", [dead, origin.running.local_addr()])
+            // Only a race that waits for it in vain takes this long.
+            .attempt_delay(Duration::from_secs(2));
+        let began = Instant::now();
+        let client = client.build().unwrap();
+        client.get(origin.url("/")).send().await.unwrap();
+        assert!(began.elapsed() < Duration::from_secs(2));
+    });
+}
+
+#[test]
+fn when_all_fail_each_address_is_named_with_its_error() {
+    run(async {
+        let (first, second) = (dead_port(), dead_port());
+        let addresses = [
+            SocketAddr::from((Ipv4Addr::LOCALHOST, first)),
+            SocketAddr::from((Ipv4Addr::LOCALHOST, second)),
+        ];
+        let client = Client::builder()
+            .resolve("a.test", addresses)
+            .build()
+            .unwrap();
+        let error = client.get("http://a.test:81/").send().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connect);
+        assert_eq!(error.origin(), Fault::Network);
+        let text = error.to_string();
+        assert!(
+            text.starts_with("no connection to http://a.test:81: "),
+            "{text}"
+        );
+        for port in [first, second] {
+            assert!(
+                text.contains(&format!("127.0.0.1:{port}: Connection refused")),
+                "{text}"
+            );
+        }
+    });
+}
+
+/// Says the same address to everybody, and counts.
+#[derive(Clone)]
+struct Fixed(SocketAddr, Arc<AtomicU32>);
+
+impl Resolver for Fixed {
+    fn resolve(&self, host: &str, _port: u16) -> Resolving {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        let answer = match host {
+            "nowhere.test" => Ok(Vec::new()),
+            "broken.test" => Err(io::Error::other("the resolver is on strike")),
+            _ => Ok(vec![self.0]),
+        };
+        Box::pin(async move { answer })
+    }
+}
+
+#[test]
+fn a_users_resolver_is_asked_for_names_and_not_for_addresses() {
+    let origin = hello(Speaks::Plain);
+    let address = origin.running.local_addr();
+    run(async {
+        let asked = Arc::new(AtomicU32::new(0));
+        let resolver = Fixed(address, Arc::clone(&asked));
+        let client = Client::builder().resolver(resolver).build().unwrap();
+        let response = client.get("http://far.test/").send().await.unwrap();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(&body[..], b"hello");
+        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        client
+            .get(format!("http://{address}/"))
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(
+            asked.load(Ordering::SeqCst),
+            1,
+            "an address needs no resolver"
+        );
+        for (host, words) in [
+            ("nowhere.test", "the host nowhere.test has no address"),
+            ("broken.test", "the host broken.test cannot be resolved"),
+        ] {
+            let error = client
+                .get(format!("http://{host}/"))
+                .send()
+                .await
+                .unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Resolve);
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    });
+}
+
+#[test]
+fn the_connection_comes_from_the_local_address() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut socket, from) = listener.accept().unwrap();
+        let mut heard = [0; 1024];
+        let _ = socket.read(&mut heard).unwrap();
+        socket.write_all(b"HTTP/1.1 204 x\r\n\r\n").unwrap();
+        from.ip()
+    });
+    let local: IpAddr = [127, 0, 0, 77].into();
+    run(async {
+        let client = Client::builder()
+            .local_address(local)
+            .tcp_keepalive(Some(Duration::from_secs(30)));
+        let url = format!("http://{address}/");
+        client.build().unwrap().get(url).send().await.unwrap();
+    });
+    assert_eq!(server.join().unwrap(), local);
+}
+
+#[test]
+fn a_local_address_of_the_wrong_family_is_told() {
+    let text = |builder: ClientBuilder| builder.build().unwrap_err().to_string();
+    let six = IpAddr::from(Ipv6Addr::LOCALHOST);
+    let four: SocketAddr = ([127, 0, 0, 1], 80).into();
+    for refused in [
+        text(
+            Client::builder()
+                .local_address(six)
+                .resolve("a.test", [four]),
+        ),
+        text(
+            Client::builder()
+                .local_address(six)
+                .proxy("http://127.0.0.1:80"),
+        ),
+    ] {
+        assert!(refused.contains("local_address ::1 is IPv6"), "{refused}");
+        assert!(refused.contains("only IPv4 addresses"), "{refused}");
+    }
+    run(async {
+        let client = Client::builder().local_address(six).build().unwrap();
+        let error = client.get("http://127.0.0.1:1/").send().await.unwrap_err();
+        assert_eq!(error.origin(), Fault::Config);
+        assert!(error.to_string().contains("of one family"), "{error}");
+    });
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::{Client, Read, Write, run};
+    use std::os::unix::net::UnixListener;
+    use std::path::PathBuf;
+
+    /// A socket's path, removed with the value.
+    struct Path(PathBuf);
+
+    impl Path {
+        fn new(name: &str) -> Self {
+            let name = format!("trunkline-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = std::fs::remove_file(&path);
+            Self(path)
+        }
+    }
+
+    impl Drop for Path {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    /// A server on a Unix socket that answers one request; its head is the result.
+    fn serve(path: &Path) -> std::thread::JoinHandle<String> {
+        let listener = UnixListener::bind(&path.0).unwrap();
+        std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut heard = Vec::new();
+            let mut byte = [0];
+            while !heard.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() == 1 {
+                heard.push(byte[0]);
+            }
+            socket.write_all(b"HTTP/1.1 204 x\r\n\r\n").unwrap();
+            String::from_utf8(heard).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_client_goes_through_a_unix_socket() {
+        let path = Path::new("client");
+        let server = serve(&path);
+        run(async {
+            let client = Client::builder().unix_socket(&path.0).build().unwrap();
+            let response = client.get("http://docker/info").send().await.unwrap();
+            assert_eq!(response.status(), 204);
+        });
+        let expected = "GET /info HTTP/1.1\r\nhost: docker\r\n\r\n";
+        assert_eq!(server.join().unwrap(), expected);
+    }
+
+    #[test]
+    fn one_host_goes_through_a_unix_socket_and_others_do_not() {
+        let path = Path::new("host");
+        let server = serve(&path);
+        run(async {
+            let client = Client::builder().unix_socket_for("Docker", &path.0);
+            let client = client.build().unwrap();
+            let response = client.get("http://docker/").send().await.unwrap();
+            assert_eq!(response.status(), 204);
+            let error = client.get("http://127.0.0.1:1/").send().await.unwrap_err();
+            assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+        });
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_path_that_is_no_socket_is_refused_when_the_client_is_built() {
+        let missing = Path::new("missing");
+        let file = Path::new("file");
+        std::fs::write(&file.0, b"x").unwrap();
+        for (path, why) in [(&missing, "cannot be used"), (&file, "is not a socket")] {
+            for builder in [
+                Client::builder().unix_socket(&path.0),
+                Client::builder().unix_socket_for("a.test", &path.0),
+            ] {
+                let text = builder.build().unwrap_err().to_string();
+                let shown = path.0.display().to_string();
+                assert!(text.contains(&shown) && text.contains(why), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_unix_socket_and_a_proxy_exclude_each_other() {
+        let path = Path::new("both");
+        let _listener = UnixListener::bind(&path.0).unwrap();
+        let client = Client::builder().unix_socket(&path.0).proxy("http://p");
+        let text = client.build().unwrap_err().to_string();
+        assert!(text.contains("unix_socket and proxy"), "{text}");
+    }
+}
+
+#[test]
+fn a_time_or_an_address_out_of_range_is_refused_when_the_client_is_built() {
+    let second = Duration::from_secs(1);
+    let table = [
+        (
+            Client::builder().attempt_delay(Duration::ZERO),
+            "attempt_delay is 0ns",
+            "10ms to 2s",
+        ),
+        (
+            Client::builder().attempt_delay(3 * second),
+            "attempt_delay is 3s",
+            "10ms to 2s",
+        ),
+        (
+            Client::builder().tcp_keepalive(Some(second / 2)),
+            "tcp_keepalive is 500ms",
+            "1s to 32767s",
+        ),
+        (
+            Client::builder().local_address([224, 0, 0, 1].into()),
+            "local_address is 224.0.0.1",
+            "one machine",
+        ),
+    ];
+    for (builder, name, allowed) in table {
+        let text = builder.build().unwrap_err().to_string();
+        assert!(text.contains(name) && text.contains(allowed), "{text}");
+    }
+}
