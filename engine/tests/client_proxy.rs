@@ -59,8 +59,13 @@ fn https_goes_through_a_tunnel_and_http_in_absolute_form() {
         let origin = origin(speaks);
         run(async {
             let url = format!("http://{}", proxy.address);
-            let client = through(&origin, &url).build().unwrap();
+            let mut client = through(&origin, &url).build().unwrap();
             for _ in 0..3 {
+                if speaks == Speaks::Plain {
+                    // This proxy closes behind an answer without having said so: a request on
+                    // the same connection may be lost.
+                    client = through(&origin, &url).build().unwrap();
+                }
                 let response = fetch(&client, &origin).await;
                 let is_h2 = response.version() == http::Version::HTTP_2;
                 assert_eq!(is_h2, speaks == Speaks::Tls, "ALPN goes through the tunnel");
