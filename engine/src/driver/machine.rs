@@ -84,7 +84,7 @@ impl Machine {
     pub(crate) fn through(self, proxy: h1::Proxy) -> Self {
         match self {
             Self::H1(conn) => Self::H1(Box::new((*conn).through(proxy))),
-            Self::H2(conn) => Self::H2(conn),
+            other => other,
         }
     }
 
