@@ -1,5 +1,7 @@
 //! `trunkline-bench`: measures Trunkline beside its peers, all in one run on this machine.
 
+#[cfg(target_os = "linux")]
+mod bursts;
 mod figures;
 mod idle;
 mod idle_h2;
@@ -34,6 +36,9 @@ enum Command {
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
     WindowsReal(windows_real::Options),
+    /// Clients in bursts: sockets, handshakes and deliveries, counted at the server.
+    #[cfg(target_os = "linux")]
+    Bursts(bursts::Options),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +46,8 @@ fn main() -> ExitCode {
         Command::Server(options) => server::run(&options),
         #[cfg(target_os = "linux")]
         Command::WindowsReal(options) => windows_real::run(&options),
+        #[cfg(target_os = "linux")]
+        Command::Bursts(options) => bursts::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

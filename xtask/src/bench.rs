@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::tools::{cargo, run};
 
 /// What can be measured; `make bench` measures all of it.
-const NAMES: &[&str] = &["server", "windows-real"];
+const NAMES: &[&str] = &["server", "windows-real", "bursts"];
 
 /// Runs the measurement called `names[0]` with the flags behind it, or all.
 pub(crate) fn bench(names: &[String]) -> Outcome {

@@ -1,0 +1,366 @@
+//! 1,000 requests at once on a cold client, against servers that misbehave to order: what reached
+//! the server, counted there, and what the client made of it.
+
+use crate::figures::{Figures, Metric};
+use crate::server::write_files;
+use crate::subject::build;
+use crate::windows_real::{go_program, install_node, node_folder};
+use crate::{machine, report};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use trunkline_interop::{Certificate, Workplace, free_port};
+
+/// Requests of a burst.
+const REQUESTS: u32 = 1_000;
+/// What has not settled by then never will.
+const SETTLED_MAX: Duration = Duration::from_secs(15);
+/// The connect timeout that every client is given, as their sources say.
+const CONNECT_MAX: f64 = 2.0;
+/// Nobody listens.
+const DEAD: &str = "dead host";
+
+/// Scenario, its name at the server, and the most sockets that it takes: C2 to C5 of the promises.
+const SCENARIOS: &[(&str, &str, Option<u32>)] = &[
+    ("h2, 100 streams", "h2-100", Some(10)),
+    ("h2, 10 streams", "h2-10", Some(16)),
+    ("h2, lowered to 1", "h2-lowered", Some(16)),
+    ("h2, raised", "h2-raised", Some(16)),
+    ("h1", "h1", Some(100)),
+    (DEAD, "", None),
+    ("black-holed host", "black-hole", None),
+    ("GOAWAY in the middle", "goaway", Some(16)),
+    ("killed in the middle", "killed", Some(16)),
+];
+
+/// Name and the arguments in front of the URL.
+const CLIENTS: &[(&str, &[&str])] = &[
+    ("trunkline", &["burst", "trunkline"]),
+    ("reqwest", &["burst", "reqwest"]),
+    ("Go", &["burst", "h2"]),
+    ("undici 8", &["burst", "undici"]),
+];
+
+/// Flags of `bursts`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Rounds of each client in each scenario; default 3.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Scenarios whose name contains one of these words, by a comma; default: all.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+struct Ground {
+    place: Workplace,
+    certificate: Certificate,
+    built: PathBuf,
+    go: PathBuf,
+    server: PathBuf,
+}
+
+/// What one burst came to.
+#[derive(Debug, Default)]
+struct Burst {
+    /// Sockets, handshakes, refused, twice: as the server counted.
+    counted: Vec<f64>,
+    answered: f64,
+    failed: f64,
+    seconds: f64,
+    reason: String,
+}
+
+/// Measures, prints the tables and writes them to `bench/out/`.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let place = Workplace::new()?;
+    let ground = Ground {
+        certificate: Certificate::write(place.path())?,
+        built: build()?,
+        go: go_program(place.path(), "go-client")?,
+        server: go_program(place.path(), "burst-server")?,
+        place,
+    };
+    install_node()?;
+    let mut figures = Figures::default();
+    let mut reasons: BTreeMap<(usize, &str), String> = BTreeMap::new();
+    for (number, &(scenario, server, _)) in SCENARIOS.iter().enumerate() {
+        if !options.only.is_empty() && !options.only.iter().any(|word| scenario.contains(word)) {
+            continue;
+        }
+        let mut heard: Vec<Vec<Burst>> = CLIENTS.iter().map(|_| Vec::new()).collect();
+        for _ in 0..options.rounds {
+            for (client, bursts) in CLIENTS.iter().zip(&mut heard) {
+                let burst = burst(&ground, server, client)?;
+                eprintln!("{scenario}, {}: {burst:?}", client.0);
+                bursts.push(burst);
+            }
+        }
+        for (&(client, _), bursts) in CLIENTS.iter().zip(&heard) {
+            note(&mut figures, scenario, client, bursts);
+            if let Some(burst) = bursts.iter().find(|burst| !burst.reason.is_empty()) {
+                reasons.insert((number, client), burst.reason.clone());
+            }
+        }
+    }
+    let tables = tables(&figures);
+    println!("{tables}");
+    write_files(&[
+        ("bursts.csv", figures.csv()),
+        ("bursts.md", page(options, &tables, &reasons)),
+    ])
+}
+
+/// One client against a fresh server.
+fn burst(ground: &Ground, scenario: &str, client: &(&str, &[&str])) -> Result<Burst, String> {
+    let port = free_port()?;
+    let address = format!("127.0.0.1:{port}");
+    let mut server = match scenario.is_empty() {
+        true => None,
+        false => Some(start_server(ground, scenario, &address)?),
+    };
+    let mut burst = send(ground, &address, client)?;
+    if let Some(server) = &mut server {
+        // The end of its input makes it say what it counted.
+        drop(server.0.stdin.take());
+        let mut said = String::new();
+        server
+            .1
+            .read_to_string(&mut said)
+            .map_err(|error| error.to_string())?;
+        let _ = server.0.wait();
+        burst.counted = said
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+    }
+    Ok(burst)
+}
+
+/// The server's process, and what it prints.
+struct Served(std::process::Child, BufReader<std::process::ChildStdout>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start_server(ground: &Ground, scenario: &str, address: &str) -> Result<Served, String> {
+    let log = std::fs::File::create(ground.place.path().join("burst-server.log"));
+    let mut child = Command::new(&ground.server)
+        .args(["-scenario", scenario, "-address", address])
+        .arg("-cert")
+        .arg(&ground.certificate.chain)
+        .arg("-key")
+        .arg(&ground.certificate.key)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log.map_err(|error| error.to_string())?)
+        .spawn()
+        .map_err(|error| format!("the server cannot be started: {error}"))?;
+    let out = child.stdout.take().ok_or("the server has no output")?;
+    let mut served = Served(child, BufReader::new(out));
+    let mut line = String::new();
+    served
+        .1
+        .read_line(&mut line)
+        .map_err(|error| error.to_string())?;
+    match line.trim() {
+        "ready" => Ok(served),
+        other => Err(format!("the server says `{other}` and not `ready`")),
+    }
+}
+
+fn send(ground: &Ground, address: &str, client: &(&str, &[&str])) -> Result<Burst, String> {
+    let (name, arguments) = *client;
+    let mut command = match name {
+        "Go" => Command::new(&ground.go),
+        "undici 8" => {
+            let mut command = Command::new(node_folder().join("node_modules/.bin/node"));
+            command.arg(node_folder().join("client.js"));
+            command
+        }
+        _ => Command::new(ground.built.join("bench-path")),
+    };
+    command.args(arguments).arg(format!("https://{address}"));
+    command
+        .arg(REQUESTS.to_string())
+        .arg(SETTLED_MAX.as_secs().to_string());
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    outcome(&said).ok_or_else(|| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        format!("{name} says no outcome: {said}{errors}")
+    })
+}
+
+/// A line `answered failed seconds reason`.
+fn outcome(said: &str) -> Option<Burst> {
+    let mut words = said.lines().last()?.splitn(4, ' ');
+    let mut number = || words.next()?.parse().ok();
+    let (answered, failed, seconds) = (number()?, number()?, number()?);
+    Some(Burst {
+        counted: Vec::new(),
+        answered,
+        failed,
+        seconds,
+        reason: words.next().unwrap_or("").trim().to_owned(),
+    })
+}
+
+fn note(figures: &mut Figures, scenario: &str, client: &str, bursts: &[Burst]) {
+    let counters = [
+        Metric::Sockets,
+        Metric::Handshakes,
+        Metric::Refused,
+        Metric::Twice,
+    ];
+    for (index, metric) in counters.into_iter().enumerate() {
+        let values = bursts
+            .iter()
+            .filter_map(|burst| burst.counted.get(index).copied());
+        figures.add(scenario, client, metric, values);
+    }
+    figures.add(
+        scenario,
+        client,
+        Metric::Answered,
+        bursts.iter().map(|burst| burst.answered),
+    );
+    figures.add(
+        scenario,
+        client,
+        Metric::Failed,
+        bursts.iter().map(|burst| burst.failed),
+    );
+    figures.add(
+        scenario,
+        client,
+        Metric::LastSettled,
+        bursts.iter().map(|burst| burst.seconds),
+    );
+}
+
+fn tables(figures: &Figures) -> String {
+    let mut text = String::new();
+    for &(scenario, _, sockets_max) in SCENARIOS {
+        let rows: Vec<Vec<String>> = report::subjects(figures, scenario)
+            .into_iter()
+            .map(|client| {
+                let cell = |metric: Metric| {
+                    let spread = figures.get(scenario, client, metric);
+                    report::spread(spread, metric.digits())
+                };
+                vec![
+                    client.to_owned(),
+                    cell(Metric::Sockets),
+                    cell(Metric::Handshakes),
+                    cell(Metric::Refused),
+                    cell(Metric::Twice),
+                    cell(Metric::Answered),
+                    cell(Metric::Failed),
+                    cell(Metric::LastSettled),
+                    verdict(figures, scenario, client, sockets_max),
+                ]
+            })
+            .collect();
+        let head = [
+            "client",
+            "sockets",
+            "handshakes",
+            "refused",
+            "twice",
+            "answered",
+            "failed",
+            "last, s",
+            "bounds",
+        ];
+        report::table(&mut text, scenario, &head, &rows);
+    }
+    text
+}
+
+/// Whether every round kept what we promise: the bound of sockets, nothing delivered twice, all
+/// answered where a server lives (what a killed connection had taken may fail), and all failed
+/// within one connect timeout where none does.
+fn verdict(figures: &Figures, scenario: &str, client: &str, sockets_max: Option<u32>) -> String {
+    let most = |metric| {
+        figures
+            .get(scenario, client, metric)
+            .map_or(0.0, |spread| spread.max)
+    };
+    let mut broken = Vec::new();
+    if let Some(bound) = sockets_max {
+        if most(Metric::Sockets) > f64::from(bound) {
+            broken.push(format!("over {bound} sockets"));
+        }
+        let settled = figures
+            .get(scenario, client, Metric::Answered)
+            .map_or(0.0, |spread| spread.min);
+        let taken = if scenario.starts_with("killed") {
+            100.0
+        } else {
+            0.0
+        };
+        if settled + taken < f64::from(REQUESTS) {
+            broken.push("not all answered".to_owned());
+        }
+    } else {
+        let failed = figures.get(scenario, client, Metric::Failed);
+        if failed.is_none_or(|spread| spread.min < f64::from(REQUESTS)) {
+            broken.push("not all failed".to_owned());
+        }
+        if most(Metric::LastSettled) > CONNECT_MAX * 1.25 {
+            broken.push("over one connect timeout".to_owned());
+        }
+    }
+    if most(Metric::Refused) > 0.0 && !scenario.contains("lowered") {
+        broken.push("streams refused".to_owned());
+    }
+    if most(Metric::Twice) > 0.0 {
+        broken.push("delivered twice".to_owned());
+    }
+    if broken.is_empty() {
+        "kept".to_owned()
+    } else {
+        broken.join(", ")
+    }
+}
+
+fn page(options: &Options, tables: &str, reasons: &BTreeMap<(usize, &str), String>) -> String {
+    let mut text = format!(
+        "# Bursts, counted at the server\n\n\
+         {REQUESTS} requests in one turn on a cold client; the server takes 20 ms for each. Every \
+         client has a connect timeout of {CONNECT_MAX} s and else its defaults. Sockets, completed \
+         TLS handshakes, streams refused (beyond the limit that the client had acknowledged) and \
+         requests processed twice are the server's counts. Median (smallest to largest) of {} \
+         rounds, each with a fresh server and a fresh client. What settles after {} s is neither \
+         answered nor failed.\n\n",
+        options.rounds,
+        SETTLED_MAX.as_secs(),
+    );
+    for line in machine::describe() {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "- {line}");
+    }
+    text.push('\n');
+    text.push_str(tables);
+    text.push_str("## First reasons of failures\n\n");
+    for ((number, client), reason) in reasons {
+        let scenario = SCENARIOS.get(*number).map_or("", |row| row.0);
+        let _ = writeln!(text, "- {scenario}, {client}: {reason}");
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "bursts_test.rs"]
+mod bursts_test;
