@@ -1,0 +1,74 @@
+//! A server of all versions and clients that speak HTTP/3 to it.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a peer that fails fails its test")]
+
+use super::support::service;
+use http::{Request, Response};
+use rustls::pki_types::CertificateDer;
+use std::future::Future;
+use std::net::SocketAddr;
+use trunkline::client::{Client, ClientBuilder, ClientTls, Protocols};
+use trunkline::{Body, Limits, Running, Server, ServerConfig, Tls};
+
+/// A running server and what a client needs to believe it.
+pub(crate) struct Origin {
+    pub(crate) running: Running,
+    root: CertificateDer<'static>,
+}
+
+/// Bounds for tests with many resets on one connection.
+pub(crate) fn generous() -> Limits {
+    Limits {
+        resets: trunkline_core::budget::Rate {
+            burst: 100_000,
+            per_second: 1,
+        },
+        requests_per_connection_max: 1_000_000,
+        ..Limits::default()
+    }
+}
+
+impl Origin {
+    /// One worker, default settings but for `limits`.
+    pub(crate) fn start<F, U>(limits: Limits, handler: F) -> Self
+    where
+        F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+        U: Future<Output = Response<Body>> + 'static,
+    {
+        Self::with_workers(1, limits, handler)
+    }
+    pub(crate) fn with_workers<F, U>(workers: usize, limits: Limits, handler: F) -> Self
+    where
+        F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+        U: Future<Output = Response<Body>> + 'static,
+    {
+        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+        let config = ServerConfig {
+            limits,
+            ..ServerConfig::default()
+        };
+        let running = Server::bind("127.0.0.1:0")
+            .workers(workers)
+            .tls(tls)
+            .http3(true)
+            .config(config)
+            .serve(service(handler))
+            .unwrap();
+        Self { running, root }
+    }
+    pub(crate) fn url(&self, path: &str) -> String {
+        let port = self.running.local_addr().port();
+        format!("https://localhost:{port}{path}")
+    }
+    /// A client that offers HTTP/2 and HTTP/1.1, as by default.
+    pub(crate) fn any_client(&self) -> ClientBuilder {
+        let address: SocketAddr = ([127, 0, 0, 1], 0).into();
+        Client::builder()
+            .resolve("localhost", [address])
+            .tls(ClientTls::new().root(self.root.clone()).only_given_roots())
+    }
+    /// A client that speaks HTTP/3 and nothing else.
+    pub(crate) fn client(&self) -> ClientBuilder {
+        self.any_client().protocols(Protocols::H3Only)
+    }
+}
