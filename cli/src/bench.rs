@@ -34,6 +34,9 @@ pub(crate) struct Options {
     /// Only HTTP/2 (on http:// by prior knowledge).
     #[arg(long)]
     http2: bool,
+    /// HTTP/3 only.
+    #[arg(long, conflicts_with_all = ["http1", "http2"])]
+    http3: bool,
     /// Open loop: so many requests per second in all, however slow the answers; latencies count
     /// from when a request was due, not from when it could be sent.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
@@ -73,6 +76,7 @@ pub(crate) struct Plan {
 enum Protocol {
     Http1,
     Http2,
+    Http3,
 }
 
 /// Runs it and prints the table.
@@ -125,9 +129,10 @@ fn plan(options: Options) -> Result<Plan, Failure> {
         requests: options.requests,
         connections: options.connections,
         streams: options.streams,
-        protocol: match (options.http1, options.http2) {
-            (true, _) => Some(Protocol::Http1),
-            (_, true) => Some(Protocol::Http2),
+        protocol: match (options.http1, options.http2, options.http3) {
+            (true, _, _) => Some(Protocol::Http1),
+            (_, true, _) => Some(Protocol::Http2),
+            (_, _, true) => Some(Protocol::Http3),
             _ => None,
         },
         rate: options.rate,

@@ -51,6 +51,9 @@ pub(crate) struct Options {
     /// Only HTTP/2 (on http:// by prior knowledge).
     #[arg(long)]
     http2: bool,
+    /// HTTP/3 only: QUIC, no TCP.
+    #[arg(long, conflicts_with_all = ["http1", "http2"])]
+    http3_only: bool,
     /// Follow redirects.
     #[arg(short = 'L', long)]
     location: bool,
@@ -274,9 +277,10 @@ fn client(options: &Options) -> Result<Client, Failure> {
     if let Some(path) = &options.cacert {
         tls = tls.roots_from_pem_file(path).map_err(failure)?;
     }
-    let protocols = match (options.http1, options.http2) {
-        (true, _) => Protocols::H1Only,
-        (_, true) => Protocols::H2Only,
+    let protocols = match (options.http1, options.http2, options.http3_only) {
+        (true, _, _) => Protocols::H1Only,
+        (_, true, _) => Protocols::H2Only,
+        (_, _, true) => Protocols::H3Only,
         _ => Protocols::H2AndH1,
     };
     let timeouts = ClientTimeouts {

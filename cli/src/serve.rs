@@ -33,6 +33,9 @@ pub(crate) struct Options {
     /// Serve under TLS with a fresh certificate for localhost that nobody else will believe.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
+    /// Serve HTTP/3 too, over UDP on the same port.
+    #[arg(long)]
+    http3: bool,
     /// Threads that serve; 0 means one per processor.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1024))]
     workers: u16,
@@ -56,9 +59,15 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         .map(|root| Files::new(&root, !options.no_listing))
         .transpose()?;
     let tls = tls(&options)?;
+    if options.http3 && tls.is_none() {
+        return Err(Failure::usage(
+            "--http3 needs TLS: add --tls-self-signed, or --tls-cert and --tls-key",
+        ));
+    }
     let scheme = if tls.is_some() { "https" } else { "http" };
     let mut server = Server::bind(options.listen.as_str())
         .workers(usize::from(options.workers))
+        .http3(options.http3)
         .config(config(&options));
     if let Some(tls) = tls {
         server = server.tls(tls);

@@ -15,6 +15,7 @@
 //! [`Pool::cancel`] (it moves through, so it cannot be copied); connections and attempts of an
 //! origin never exceed its bound, draining connections aside; sockets never exceed `sockets_max`.
 
+mod alt_svc;
 mod capacity;
 mod config;
 mod connection;
@@ -60,6 +61,7 @@ mod returns_test;
 #[path = "pool/upkeep_test.rs"]
 mod upkeep_test;
 
+pub use alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
 pub use capacity::{Capacity, Standing};
 pub use config::{
     CONNECTIONS_MAX, CONNECTIONS_MULTIPLEXED_MAX, ORIGINS_MAX, PoolConfig, SOCKETS_MAX, WAITING_MAX,

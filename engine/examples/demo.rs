@@ -1,4 +1,4 @@
-//! The main job on real sockets: a TLS server that answers HTTP/1.1 and HTTP/2 on one port, and a
+//! The main job on real sockets: a TLS server that answers HTTP/1.1, HTTP/2 and HTTP/3 on one port, and a
 //! client that sends it 2,000 concurrent requests over at most 4 connections. What the table says
 //! is counted at the server.
 //!
@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tower_service::Service;
 use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols};
-use trunkline::{Body, Running, Server, Tls};
+use trunkline::{Body, Metrics, Running, Server, Tls};
 
 const REQUESTS: usize = 2_000;
 const CONNECTIONS: u32 = 4;
@@ -72,9 +72,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::bind("127.0.0.1:0")
         .tls(tls)
         .workers(1)
+        .http3(true)
         .serve(Slow(Arc::clone(&in_flight)))?;
     println!(
-        "https://localhost:{}: HTTP/1.1 and HTTP/2 on one port; each answer takes {} ms",
+        "https://localhost:{}: HTTP/1.1, HTTP/2 and HTTP/3 on one port; each answer takes {} ms",
         server.local_addr().port(),
         DELAY.as_millis()
     );
@@ -83,6 +84,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     let mut rows = Vec::new();
     for (protocol, protocols) in [
+        ("HTTP/3", Protocols::H3Only),
         ("HTTP/2", Protocols::H2Only),
         ("HTTP/1.1", Protocols::H1Only),
     ] {
@@ -142,12 +144,15 @@ async fn measure(
         protocol,
         answered,
         failed,
-        at_server: (after.requests_h1 + after.requests_h2)
-            - (before.requests_h1 + before.requests_h2),
+        at_server: requests(&after) - requests(&before),
         connections: after.connections_accepted - before.connections_accepted,
         most_in_flight: in_flight.most.load(Ordering::Relaxed),
         took,
     })
+}
+
+fn requests(metrics: &Metrics) -> u64 {
+    metrics.requests_h1 + metrics.requests_h2 + metrics.requests_h3
 }
 
 fn print(rows: &[Row]) {

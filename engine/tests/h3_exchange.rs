@@ -141,7 +141,7 @@ fn a_handler_that_waits_for_the_body_invites_it() {
         let response = tokio::spawn(response);
         invited.notified().await;
         sender.send("asked for").await.unwrap();
-        drop(sender.finish());
+        sender.finish();
         let body = response.await.unwrap().unwrap().into_body();
         assert_eq!(body.collect().await.unwrap().to_bytes(), "asked for");
     });
@@ -197,7 +197,10 @@ fn a_body_that_fails_at_the_server_never_looks_whole() {
         let client = origin.client().build().unwrap();
         let response = client.get(origin.url("/")).send().await.unwrap();
         let error = response.into_body().collect().await.unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::StreamReset(_)), "{error:?}");
+        assert!(
+            matches!(error.kind(), ErrorKind::StreamReset(_)),
+            "{error:?}"
+        );
     });
 }
 
@@ -232,7 +235,10 @@ fn an_unread_body_stalls_nobody_else() {
         let large = client.get(origin.url("/large")).send().await.unwrap();
         for _ in 0..50 {
             let response = client.get(origin.url("/")).send().await.unwrap();
-            assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "small");
+            assert_eq!(
+                response.into_body().collect().await.unwrap().to_bytes(),
+                "small"
+            );
         }
         let large = large.into_body().collect().await.unwrap().to_bytes();
         assert!(large == patterned(4 << 20));
@@ -305,7 +311,7 @@ fn resets_by_both_sides_leave_the_others_alone() {
                 _ => Response::new(Body::full("ok")),
             }
         });
-        let client = origin.client().build().unwrap();
+        let client = origin.client().connections(1).build().unwrap();
         let answered = Arc::new(AtomicU64::new(0));
         let mut tasks = tokio::task::JoinSet::new();
         for number in 0..400 {
@@ -349,7 +355,10 @@ fn a_client_learns_of_http_3_from_its_first_answer() {
         assert_eq!(response.headers()["alt-svc"], *expected);
         let response = origin.client().build().unwrap().get(origin.url("/"));
         let response = response.send().await.unwrap();
-        assert!(!response.headers().contains_key("alt-svc"), "it is there already");
+        assert!(
+            !response.headers().contains_key("alt-svc"),
+            "it is there already"
+        );
     });
 }
 

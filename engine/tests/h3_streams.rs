@@ -36,7 +36,10 @@ fn streams(max: u32) -> Limits {
 
 async fn get(client: &Client, url: String) {
     let response = client.get(url).send().await.unwrap();
-    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "ok");
+    assert_eq!(
+        response.into_body().collect().await.unwrap().to_bytes(),
+        "ok"
+    );
 }
 
 #[test]
@@ -124,9 +127,8 @@ fn sixty_four_connections_with_32_streams_each_all_complete() {
 #[test]
 fn several_workers_share_the_port_and_every_connection_is_served() {
     run(async {
-        let origin = Origin::with_workers(4, generous(), |_| async {
-            Response::new(Body::full("ok"))
-        });
+        let origin =
+            Origin::with_workers(4, generous(), |_| async { Response::new(Body::full("ok")) });
         for _ in 0..20 {
             let client = origin.client().build().unwrap();
             let done = tokio::time::timeout(Duration::from_secs(5), async {

@@ -47,6 +47,7 @@ pub(super) async fn run(plan: &Plan) -> Result<Tally, Failure> {
     let mut tally = Tally::new();
     tally.connections = connections.len() as u64;
     tally.protocol = match connections.first().map(Direct::version) {
+        Some(Version::Http3) => "h3",
         Some(Version::Http2) => "h2",
         _ => "http/1.1",
     };
@@ -141,6 +142,7 @@ fn client(plan: &Plan) -> Result<Client, Failure> {
     let protocols = match plan.protocol {
         Some(Protocol::Http1) => Protocols::H1Only,
         Some(Protocol::Http2) => Protocols::H2Only,
+        Some(Protocol::Http3) => Protocols::H3Only,
         None => Protocols::H2AndH1,
     };
     let tls = if plan.insecure {

@@ -90,6 +90,7 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
         "asked": match plan.protocol {
             Some(Protocol::Http1) => "http/1.1",
             Some(Protocol::Http2) => "h2",
+            Some(Protocol::Http3) => "h3",
             None => "any",
         },
         "requests": plan.requests,

@@ -5,7 +5,6 @@ use super::dispatch::Settings;
 use crate::driver::quic::config;
 use crate::driver::quic::lane::{HandshakeError, Lane};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{Origin, Protocols};
@@ -40,7 +39,7 @@ pub(super) async fn establish(
                 continue;
             }
         };
-        match poll_fn(|cx| lane.poll_handshake(cx)).await {
+        match lane.handshake().await {
             Ok(()) => return Ok(lane),
             Err(error) => last = handshake_error(shown, error),
         }

@@ -11,6 +11,7 @@ use quinn_proto::{
     Transmit,
 };
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -73,11 +74,18 @@ impl Lane {
             alarm: None,
         })
     }
-    /// Drives the handshake.
-    pub(crate) fn poll_handshake(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<(), HandshakeError>> {
+    /// Drives the handshake to its end.
+    ///
+    /// # Errors
+    /// When the peer refuses, cannot be believed, or is not there.
+    pub(crate) async fn handshake(&mut self) -> Result<(), HandshakeError> {
+        let refused = self.socket.refused();
+        tokio::select! {
+            done = poll_fn(|cx| self.poll_handshake(cx)) => done,
+            () = refused => Err(HandshakeError::NobodyListens),
+        }
+    }
+    fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), HandshakeError>> {
         loop {
             let now = Instant::now();
             let received = self.receive(cx, now);

@@ -6,6 +6,7 @@ use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use std::cell::RefCell;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -25,7 +26,7 @@ thread_local! {
 /// A UDP socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    io: UdpSocket,
+    io: Arc<UdpSocket>,
     state: UdpSocketState,
     /// Where received bytes are kept while the connections look at them; used again when they are
     /// done.
@@ -45,16 +46,34 @@ impl Socket {
     /// Takes a bound socket. Must be called within a runtime.
     pub(crate) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        let io = UdpSocket::from_std(socket)?;
-        let state = UdpSocketState::new(UdpSockRef::from(&io))?;
+        let io = Arc::new(UdpSocket::from_std(socket)?);
+        let state = UdpSocketState::new(UdpSockRef::from(&*io))?;
         // A system that gives less only loses packets earlier.
-        let _ = state.set_send_buffer_size(UdpSockRef::from(&io), KERNEL_BUFFER_BYTES);
-        let _ = state.set_recv_buffer_size(UdpSockRef::from(&io), KERNEL_BUFFER_BYTES);
+        let _ = state.set_send_buffer_size(UdpSockRef::from(&*io), KERNEL_BUFFER_BYTES);
+        let _ = state.set_recv_buffer_size(UdpSockRef::from(&*io), KERNEL_BUFFER_BYTES);
         Ok(Self {
             io,
             state,
             arena: BytesMut::new(),
         })
+    }
+    /// Waits until a connected socket hears that nobody listens at the other end: that comes as
+    /// an error of its own, not as something to read.
+    pub(crate) fn refused(&self) -> impl Future<Output = ()> + Send + use<> {
+        let io = Arc::clone(&self.io);
+        async move {
+            while io.ready(Interest::ERROR).await.is_ok() {
+                let error = io.take_error().ok().flatten();
+                if error.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+                    return;
+                }
+                // Another error, or one that a send has taken: wait for the next.
+                let _ = io.try_io(Interest::ERROR, || {
+                    Err::<(), _>(io::ErrorKind::WouldBlock.into())
+                });
+            }
+            std::future::pending::<()>().await;
+        }
     }
     /// Segments that one transmit may have.
     pub(crate) fn segments_max(&self) -> usize {
@@ -116,7 +135,7 @@ impl Socket {
             src_ip: transmit.src_ip,
         };
         self.io.try_io(Interest::WRITABLE, || {
-            self.state.send(UdpSockRef::from(&self.io), &out)
+            self.state.send(UdpSockRef::from(&*self.io), &out)
         })
     }
 }
