@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// How long an alternative stands that does not say so (RFC 7838 section 3.1).
-pub const MAX_AGE_DEFAULT: Duration = Duration::from_secs(24 * 3600);
+const MAX_AGE_DEFAULT: Duration = Duration::from_secs(24 * 3600);
 /// The longest that we believe one: a year says nothing about next month.
-pub const MAX_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+const MAX_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Origins remembered; beyond them the one that ends first is forgotten.
-pub const ORIGINS_MAX: usize = 1024;
+const ORIGINS_MAX: usize = 1024;
 /// Bytes of a field that are looked at.
-pub const FIELD_BYTES_MAX: usize = 4096;
+const FIELD_BYTES_MAX: usize = 4096;
 /// What QUIC gets before TCP is tried beside it: more than a round trip nearly everywhere, less
 /// than a person notices.
 pub const QUIC_HEAD_START: Duration = Duration::from_millis(200);
 /// How long an alternative is left alone after it failed for the first time; doubled each time.
-pub const BROKEN_FIRST: Duration = Duration::from_secs(60);
+const BROKEN_FIRST: Duration = Duration::from_secs(60);
 /// The longest that it is left alone.
-pub const BROKEN_MAX: Duration = Duration::from_secs(24 * 3600);
+const BROKEN_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// What a field says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
