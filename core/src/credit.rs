@@ -94,6 +94,8 @@ pub struct Credit {
     lease: u32,
     /// Fixed mode: the quantum.
     step: Option<u32>,
+    /// The least quantum, where the window is twice as large.
+    quantum_min: u32,
     granted_at: Instant,
     /// `freed` at that moment.
     freed_then: u64,
@@ -160,6 +162,7 @@ impl Credit {
             max: max.clamp(window, WINDOW_MAX),
             lease: 0,
             step: None,
+            quantum_min: QUANTUM_MIN,
             granted_at: now,
             freed_then: 0,
             round: Round {
@@ -180,6 +183,13 @@ impl Credit {
     pub fn fixed(window: u32, threshold: u32, now: Instant) -> Self {
         let mut credit = Self::new(window, window, now);
         credit.step = Some(credit.window.saturating_sub(threshold));
+        credit
+    }
+    /// A window of `count` streams at once, that never grows: a stream that is over is granted
+    /// again, an eighth of the window at a time.
+    pub fn streams(count: u32, now: Instant) -> Self {
+        let mut credit = Self::new(count, count, now);
+        credit.quantum_min = 1;
         credit
     }
     /// A peer that has not seen our settings may use up to `limit` (HTTP/2: 65,535).
@@ -395,7 +405,7 @@ impl Credit {
     }
     /// How much one update grants at least.
     fn quantum(&self) -> u32 {
-        let floor = QUANTUM_MIN.min(self.window / 2).max(1);
+        let floor = self.quantum_min.min(self.window / 2).max(1);
         match self.step {
             // Never more than the window, which is all that can ever be pending.
             Some(step) => step.clamp(floor, self.window.max(floor)),

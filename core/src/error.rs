@@ -70,6 +70,45 @@ impl H3Code {
     pub const QPACK_DECODER_STREAM_ERROR: Self = Self(0x202);
 }
 
+impl H3Code {
+    /// What HTTP/3 sends where the owner of a machine names a code: it speaks HTTP/2's in every
+    /// version.
+    pub fn of_h2(code: H2Code) -> Self {
+        match code {
+            H2Code::NO_ERROR => Self::NO_ERROR,
+            H2Code::INTERNAL_ERROR => Self::INTERNAL_ERROR,
+            H2Code::SETTINGS_TIMEOUT => Self::MISSING_SETTINGS,
+            H2Code::FRAME_SIZE_ERROR => Self::FRAME_ERROR,
+            H2Code::REFUSED_STREAM => Self::REQUEST_REJECTED,
+            H2Code::CANCEL => Self::REQUEST_CANCELLED,
+            H2Code::COMPRESSION_ERROR => Self::QPACK_DECOMPRESSION_FAILED,
+            H2Code::CONNECT_ERROR => Self::CONNECT_ERROR,
+            H2Code::ENHANCE_YOUR_CALM => Self::EXCESSIVE_LOAD,
+            H2Code::HTTP_1_1_REQUIRED => Self::VERSION_FALLBACK,
+            _ => Self::GENERAL_PROTOCOL_ERROR,
+        }
+    }
+    /// What the owner of a machine is told when the peer sends this code. RFC 9114 section 8: a
+    /// code that nobody knows counts as H3_NO_ERROR.
+    pub fn as_h2(self) -> H2Code {
+        match self {
+            Self::INTERNAL_ERROR => H2Code::INTERNAL_ERROR,
+            Self::FRAME_ERROR => H2Code::FRAME_SIZE_ERROR,
+            Self::EXCESSIVE_LOAD => H2Code::ENHANCE_YOUR_CALM,
+            Self::REQUEST_REJECTED => H2Code::REFUSED_STREAM,
+            Self::REQUEST_CANCELLED => H2Code::CANCEL,
+            Self::CONNECT_ERROR => H2Code::CONNECT_ERROR,
+            Self::VERSION_FALLBACK => H2Code::HTTP_1_1_REQUIRED,
+            Self::QPACK_DECOMPRESSION_FAILED
+            | Self::QPACK_ENCODER_STREAM_ERROR
+            | Self::QPACK_DECODER_STREAM_ERROR => H2Code::COMPRESSION_ERROR,
+            Self::DATAGRAM_ERROR => H2Code::PROTOCOL_ERROR,
+            Self(0x101..=0x10e) => H2Code::PROTOCOL_ERROR,
+            _ => H2Code::NO_ERROR,
+        }
+    }
+}
+
 /// One row per rule a peer can break: name, scope, HTTP/2 code, HTTP/3 code, HTTP/1 status (0:
 /// close without an answer), and the sentence for people. The whole table is one test.
 macro_rules! violations {
@@ -180,6 +219,23 @@ violations! {
     QpackEncoderStreamInvalid => Connection, COMPRESSION_ERROR, QPACK_ENCODER_STREAM_ERROR, 0, "an instruction on the QPACK encoder stream that does not decode or that breaks the table";
     QpackDecoderStreamInvalid => Connection, COMPRESSION_ERROR, QPACK_DECODER_STREAM_ERROR, 0, "an instruction on the QPACK decoder stream that does not decode or that acknowledges what was not sent";
     QpackBlockedTooLarge => Stream, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 431, "field sections that wait for the QPACK table hold more than QPACK_BLOCKED_BYTES_MAX";
+
+    // HTTP/3 streams and frames (RFC 9114 sections 4, 6 and 7).
+    FrameUnexpected => Connection, PROTOCOL_ERROR, FRAME_UNEXPECTED, 0, "a frame that may not come here, or not in this order";
+    FrameTruncated => Connection, FRAME_SIZE_ERROR, FRAME_ERROR, 0, "a stream that ended in the middle of a frame";
+    FrameMalformed => Connection, FRAME_SIZE_ERROR, FRAME_ERROR, 0, "a frame that is shorter or longer than its fields";
+    ControlFrameTooLarge => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "a frame on the control stream that is larger than CONTROL_FRAME_BYTES_MAX";
+    StreamTypeRepeated => Connection, PROTOCOL_ERROR, STREAM_CREATION_ERROR, 0, "a second control or QPACK stream";
+    StreamTypeForbidden => Connection, PROTOCOL_ERROR, STREAM_CREATION_ERROR, 0, "a stream that this side may not open: a push stream of a client, a request stream of a server";
+    CriticalStreamClosed => Connection, PROTOCOL_ERROR, CLOSED_CRITICAL_STREAM, 0, "a control or QPACK stream that ended";
+    SettingsMissing => Connection, PROTOCOL_ERROR, MISSING_SETTINGS, 0, "a control stream that does not begin with SETTINGS";
+    PushIdInvalid => Connection, PROTOCOL_ERROR, ID_ERROR, 0, "a push id that was never offered, or a limit of them that falls";
+    DatagramInvalid => Connection, PROTOCOL_ERROR, DATAGRAM_ERROR, 0, "a datagram without a valid quarter stream id";
+    RequestIncomplete => Stream, PROTOCOL_ERROR, REQUEST_INCOMPLETE, 0, "a stream that ended before its request head";
+    ResponseIncomplete => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "a stream that ended before its final response head";
+    StreamCreditExceeded => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more request streams than the stream credit";
+    UniStreamsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more unidirectional streams than UNI_STREAMS_MAX";
+    CriticalStreamStalled => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more than CRITICAL_STREAM_BYTES_MAX wait for the peer to take them from a control or QPACK stream";
 
     // Floods (one budget each; docs/attacks.md).
     ResetsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "streams reset faster than the reset budget refills";

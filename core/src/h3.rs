@@ -3,6 +3,25 @@
 
 pub mod action;
 pub mod conn;
+mod conn_close;
+mod conn_datagram;
+mod conn_goaway;
+mod conn_head;
+mod conn_recv;
+mod conn_send;
+mod conn_timers;
+mod conn_transport;
+mod conn_uni;
+mod conn_write;
+pub mod control_stream;
+pub mod frame;
+pub mod request_stream;
+pub mod settings;
+mod stream;
+pub mod stream_credit;
+pub mod stream_kind;
+pub mod streams;
+pub mod varint;
 
 pub use action::{Action, UniKind};
 pub use conn::Conn;

@@ -119,6 +119,20 @@ pub const QUIC_DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 /// slow handler sends nothing either. A connection without exchanges ends earlier, by
 /// [`Timeouts::idle`].
 pub const QUIC_SILENCE_MAX: Duration = Duration::from_secs(300);
+/// HTTP/3 request streams that a client may have open at once: 100 would stall one that runs 100
+/// at once, because credit comes back a round trip late (RFC 9000 section 4.6).
+pub const REQUEST_STREAMS_MAX: u32 = 256;
+/// As [`RUNNING_HANDLERS_MAX`], for HTTP/3.
+pub const REQUEST_HANDLERS_MAX: u32 = 512;
+/// A frame on the HTTP/3 control stream; all but SETTINGS are a few bytes.
+pub const CONTROL_FRAME_BYTES_MAX: usize = 4096;
+/// HTTP/3 unidirectional streams of a peer at once: control, QPACK and two of kinds to come
+/// (RFC 9114 section 6.2).
+pub const UNI_STREAMS_MAX: u32 = 5;
+/// Bytes that may wait on one of our control and QPACK streams for a peer that takes none.
+pub const CRITICAL_STREAM_BYTES_MAX: usize = 64 * 1024;
+/// HTTP/3 datagrams kept for the reader; further ones are dropped (RFC 9297 section 2.1).
+pub const DATAGRAMS_MAX: usize = 64;
 
 /// What a user may set. Defaults are the constants above.
 #[derive(Clone, Debug)]
@@ -135,6 +149,10 @@ pub struct Limits {
     pub concurrent_streams_max: u32,
     /// See [`RUNNING_HANDLERS_MAX`].
     pub running_handlers_max: u32,
+    /// See [`REQUEST_STREAMS_MAX`]; on an HTTP/3 client, the ceiling of its own requests.
+    pub request_streams_max: u32,
+    /// See [`REQUEST_HANDLERS_MAX`].
+    pub request_handlers_max: u32,
     /// See [`RESETS`].
     pub resets: Rate,
     /// See [`GLITCHES`].
@@ -171,6 +189,8 @@ impl Default for Limits {
             continuations_max: CONTINUATIONS_MAX,
             concurrent_streams_max: CONCURRENT_STREAMS_MAX,
             running_handlers_max: RUNNING_HANDLERS_MAX,
+            request_streams_max: REQUEST_STREAMS_MAX,
+            request_handlers_max: REQUEST_HANDLERS_MAX,
             resets: RESETS,
             glitches: GLITCHES,
             pings: PINGS,
@@ -272,8 +292,10 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// Flow control.
     pub windows: Windows,
-    /// Server: RFC 8441 extended CONNECT is announced.
+    /// Server: extended CONNECT (RFC 8441, RFC 9220) is announced.
     pub extended_connect: bool,
+    /// HTTP/3 datagrams (RFC 9297) are announced; the transport must take them too.
+    pub datagrams: bool,
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ impl ServerConfig {
             timeouts: self.timeouts.clone(),
             windows: self.windows.clone(),
             extended_connect: self.extended_connect,
+            datagrams: false,
         }))
     }
 }
@@ -77,6 +78,7 @@ impl ClientConfig {
             timeouts: self.timeouts.clone(),
             windows: self.windows.clone(),
             extended_connect: false,
+            datagrams: false,
         }))
     }
 }

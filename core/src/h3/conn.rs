@@ -1,237 +1,340 @@
 //! One HTTP/3 connection, client or server: stream bytes and commands in, actions and facts out.
 //!
-//! The signatures come first; what stands behind them follows file by file.
+//! This file holds the state and the questions; each concern has a file of its own beside it:
+//! `conn_transport` sorts what comes by stream, `conn_uni` keeps the control and QPACK streams
+//! both ways, `conn_recv` reads request streams, `conn_head` takes their sections, `conn_send`
+//! and `conn_write` write, `conn_goaway`, `conn_datagram` and `conn_timers` do what they say,
+//! `conn_close` ends streams and the connection.
+//!
+//! Invariants: a stream that is over both ways is not in `streams`; a stream is in the scheduler
+//! exactly while it has something to send and the transport takes it; after [`Event::Closed`] only
+//! actions come.
 
-use super::Action;
-use crate::error::{H2Code, H3Code, Misuse};
-use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId};
-use crate::limits::Config;
-use bytes::Bytes;
+use super::conn_goaway::Draining;
+use super::conn_uni::{OurUni, PeerUni, Seen};
+use super::settings::Settings;
+use super::stream::{SendQueue, Stream};
+use super::stream_credit::StreamCredit;
+use super::streams::Streams;
+use super::{Action, UniKind};
+use crate::abuse::{Abuse, Verdict};
+use crate::credit::Quota;
+use crate::error::{H2Code, Violation};
+use crate::http::body_slab::BodySlab;
+use crate::http::priority::Priority;
+use crate::http::schedule::Schedule;
+use crate::http::{Event, Fields, Side, StreamId};
+use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
+use crate::qpack::{Decoder, Encoder};
+use crate::time::TimerTable;
+use bytes::{Bytes, BytesMut};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The deadlines of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// The peer's SETTINGS.
+    Settings,
+    /// No exchange is open.
+    Idle,
+    /// The connection gets old.
+    Age,
+    /// The second GOAWAY of a drain, then the acknowledgement of what was written.
+    Drain,
+    /// The earliest stream that waits for its peer.
+    Streams,
+}
+
+impl Timer {
+    pub(super) const KINDS: usize = 5;
+    /// In the order of their discriminants.
+    pub(super) const ALL: [Self; Self::KINDS] = [
+        Self::Settings,
+        Self::Idle,
+        Self::Age,
+        Self::Drain,
+        Self::Streams,
+    ];
+}
+
+/// Counts since the connection began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Exchanges that were opened, by either side.
+    pub exchanges: u64,
+    /// Exchanges that ended early.
+    pub resets: u64,
+    /// Requests answered with H3_REQUEST_REJECTED.
+    pub refused: u64,
+    /// Body bytes that came.
+    pub body_bytes_received: u64,
+    /// Body bytes that went into DATA frames.
+    pub body_bytes_sent: u64,
+    /// DATA frames sent.
+    pub data_frames_sent: u64,
+    /// Writes asked of the transport.
+    pub writes: u64,
+    /// Datagrams that were dropped here: their stream is gone, or nobody reads them.
+    pub datagrams_dropped: u64,
+}
 
 /// One HTTP/3 connection. Ids are QUIC stream ids.
 #[derive(Debug)]
 pub struct Conn {
-    side: Side,
-    config: Arc<Config>,
+    pub(super) side: Side,
+    pub(super) config: Arc<Config>,
+    pub(super) closed: bool,
+
+    // Out.
+    pub(super) actions: VecDeque<Action>,
+    /// Bytes of the writes in `actions`.
+    pub(super) asked_bytes: usize,
+    /// The write that the transport was given last, until it is known to be taken.
+    pub(super) given: Option<(StreamId, bool)>,
+    /// Frames being put together, of the stream in `open`.
+    pub(super) slab: BytesMut,
+    pub(super) open: Option<StreamId>,
+    /// One encoded section.
+    pub(super) section: Vec<u8>,
+    pub(super) schedule: Schedule,
+    pub(super) encoder: Encoder,
+    pub(super) ours: [OurUni; 3],
+    pub(super) next_uni: u64,
+    /// Streams that ended with bytes which are not acknowledged yet.
+    pub(super) unacknowledged: u32,
+
+    // In.
+    pub(super) events: VecDeque<Event>,
+    pub(super) body: BodySlab,
+    pub(super) decoder: Decoder,
+    pub(super) theirs: Vec<PeerUni>,
+    pub(super) seen: Seen,
+    pub(super) datagrams: VecDeque<(StreamId, Bytes)>,
+    /// The peer's settings, once they came.
+    pub(super) settings: Option<Settings>,
+
+    pub(super) streams: Streams<Stream>,
+    /// Memory of heads that the owner gave back.
+    pub(super) spare: Vec<Fields>,
+    #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
+    pub(super) spare_queues: Vec<Box<SendQueue>>,
+    /// PRIORITY_UPDATE frames for streams that are not open yet.
+    pub(super) priorities_pending: BTreeMap<u64, Priority>,
+    /// Server: the streams we grant.
+    pub(super) stream_credit: StreamCredit,
+    /// Client: the streams that the peer grants.
+    pub(super) stream_quota: Quota,
+    pub(super) streams_told: u64,
+    pub(super) abuse: Abuse,
+    pub(super) draining: Draining,
+    /// The id and, of a client, the code of the peer's GOAWAY.
+    pub(super) peer_goaway: Option<u64>,
+    /// The highest push id that a client offered.
+    pub(super) push_id_max: Option<u64>,
+    /// Handlers that run, those of reset streams included.
+    pub(super) running: u32,
+    pub(super) timers: TimerTable<{ Timer::KINDS }>,
+    pub(super) rtt: Option<Duration>,
+    /// What the owner of a client was told, or has asked for, last.
+    pub(super) capacity_told: u32,
+    pub(super) counts: Counts,
 }
 
 impl Conn {
     /// A fresh connection; make it as soon as the transport takes stream data (a server may before
     /// the handshake is done). Our control stream with SETTINGS is among the first actions.
     pub fn new(side: Side, config: Arc<Config>, now: Instant) -> Self {
-        let _ = now;
-        Self { side, config }
+        let limits = &config.limits;
+        let mut conn = Self {
+            side,
+            closed: false,
+            actions: VecDeque::new(),
+            asked_bytes: 0,
+            given: None,
+            slab: BytesMut::new(),
+            open: None,
+            section: Vec::new(),
+            schedule: Schedule::new(),
+            encoder: Encoder::new(),
+            ours: [
+                OurUni::new(UniKind::Control),
+                OurUni::new(UniKind::QpackEncoder),
+                OurUni::new(UniKind::QpackDecoder),
+            ],
+            next_uni: match side {
+                Side::Client => 2,
+                Side::Server => 3,
+            },
+            unacknowledged: 0,
+            events: VecDeque::new(),
+            body: BodySlab::default(),
+            decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
+            theirs: Vec::new(),
+            seen: Seen::default(),
+            datagrams: VecDeque::new(),
+            settings: None,
+            streams: Streams::new(),
+            spare: Vec::new(),
+            spare_queues: Vec::new(),
+            priorities_pending: BTreeMap::new(),
+            stream_credit: StreamCredit::new(limits.request_streams_max, now),
+            stream_quota: Quota::new(0),
+            streams_told: 0,
+            abuse: Abuse::new(limits, now),
+            draining: Draining::No,
+            peer_goaway: None,
+            push_id_max: None,
+            running: 0,
+            timers: TimerTable::default(),
+            rtt: None,
+            capacity_told: 0,
+            counts: Counts::default(),
+            config,
+        };
+        conn.send_settings();
+        conn
     }
 
-    // The transport tells.
+    // Facts and time out; the orders to the transport are in `conn_write`.
 
-    /// The handshake is confirmed enough for requests: the deadlines of the connection start.
-    pub fn handle_handshake_done(&mut self, now: Instant) {
-        let _ = now;
-    }
-    /// The peer opened a stream, of either kind. Streams are told in the order of their ids; one
-    /// that was not told is opened by its first bytes.
-    pub fn handle_opened(&mut self, now: Instant, stream: StreamId) {
-        let _ = (now, stream);
-    }
-    /// The next bytes of a stream, in order; `fin`: nothing follows (may come with no bytes).
-    /// Give no more than [`read_room`](Self::read_room) allows: that is the back-pressure.
-    pub fn handle_stream(&mut self, now: Instant, stream: StreamId, bytes: &[u8], fin: bool) {
-        let _ = (now, stream, bytes, fin);
-    }
-    /// The peer reset its sending side (RESET_STREAM).
-    pub fn handle_stream_reset(&mut self, now: Instant, stream: StreamId, code: H3Code) {
-        let _ = (now, stream, code);
-    }
-    /// The peer wants no more of what we send (STOP_SENDING).
-    pub fn handle_stop_sending(&mut self, now: Instant, stream: StreamId, code: H3Code) {
-        let _ = (now, stream, code);
-    }
-    /// The transport did not take the whole [`Action::Write`] that it was just given: `rest` is
-    /// what is left of its pieces, `fin` as it was. Call it before the next `poll_transport`.
-    pub fn handle_stream_blocked(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        rest: [Bytes; 2],
-        fin: bool,
-    ) {
-        let _ = (now, stream, rest, fin);
-    }
-    /// The transport takes more on this stream.
-    pub fn handle_stream_room(&mut self, now: Instant, stream: StreamId) {
-        let _ = (now, stream);
-    }
-    /// The peer acknowledged everything up to our `fin` on this stream. Once per stream, and not
-    /// for one that was reset.
-    pub fn handle_finished(&mut self, now: Instant, stream: StreamId) {
-        let _ = (now, stream);
-    }
-    /// Client: how many bidirectional streams may be opened, counted from the start (as
-    /// MAX_STREAMS counts): never falls. 0 until told.
-    pub fn handle_streams_available(&mut self, now: Instant, limit: u64) {
-        let _ = (now, limit);
-    }
-    /// Server: the peer says that it waits for stream credit (STREAMS_BLOCKED), if the transport
-    /// tells.
-    pub fn handle_streams_blocked(&mut self, now: Instant) {
-        let _ = now;
-    }
-    /// A QUIC datagram came.
-    pub fn handle_datagram(&mut self, now: Instant, bytes: Bytes) {
-        let _ = (now, bytes);
-    }
-    /// The transport's estimate of the round trip, whenever it is at hand.
-    pub fn handle_round_trip(&mut self, rtt: Duration) {
-        let _ = rtt;
-    }
-    /// The connection ended below us: with the application code of the peer's CONNECTION_CLOSE,
-    /// or `None` for everything else (a transport error, a timeout, a reset).
-    pub fn handle_close(&mut self, now: Instant, code: Option<H3Code>) {
-        let _ = (now, code);
-    }
-    /// Carries out every deadline at or before `now`.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        let _ = now;
-    }
-
-    // Orders, facts and time out.
-
-    /// The next order to the transport. Ask until there is none, after every input, command or
-    /// batch of them.
-    pub fn poll_transport(&mut self, now: Instant) -> Option<Action> {
-        let _ = now;
-        None
-    }
     /// The next fact.
     pub fn poll_event(&mut self) -> Option<Event> {
-        None
-    }
-    /// The next datagram for an open request stream (RFC 9297).
-    pub fn poll_datagram(&mut self) -> Option<(StreamId, Bytes)> {
-        None
+        if self.events.is_empty() {
+            self.body.close(&mut self.events);
+        }
+        self.events.pop_front()
     }
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<Instant> {
-        None
-    }
-    /// Bytes of this stream that the machine takes now. At 0 leave the rest in the transport until
-    /// [`Action::Read`]. Large for streams that never push back.
-    pub fn read_room(&self, stream: StreamId) -> usize {
-        let _ = stream;
-        0
+        match self.closed {
+            true => None,
+            false => self.timers.next(),
+        }
     }
     /// True after [`Event::Closed`]. Actions may still follow.
     pub fn is_closed(&self) -> bool {
-        true
+        self.closed
     }
 
-    // Questions and commands, as those of HTTP/2.
+    // Questions.
 
     /// Client: how many more exchanges may start now.
     pub fn capacity(&self) -> u32 {
-        0
+        if self.side == Side::Server || !self.takes_exchanges() {
+            return 0;
+        }
+        let ours = self.config.limits.request_streams_max;
+        ours.saturating_sub(self.active())
+            .min(self.stream_quota.available())
     }
-    /// Whether the peer's SETTINGS have come.
+    /// Whether the peer's SETTINGS have come. Requests may go out before.
     pub fn is_settled(&self) -> bool {
-        false
+        self.settings.is_some()
     }
     /// Exchanges that are open.
     pub fn active(&self) -> u32 {
-        0
+        self.streams.len()
     }
-    /// Body bytes that `send_body` takes on this stream before the buffer is full.
+    /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
+    /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
-        let _ = stream;
-        0
+        let max = self.config.limits.send_buffer_bytes_max;
+        match self.streams.get(stream) {
+            Some(stream) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
+                max.saturating_sub(stream.queued())
+            }
+            _ => 0,
+        }
     }
-    /// Client: starts an exchange. `end`: no body follows.
-    pub fn open(
-        &mut self,
-        now: Instant,
-        head: &RequestHead,
-        end: bool,
-    ) -> Result<StreamId, Misuse> {
-        let _ = (now, head, end);
-        Err(Misuse::NoCapacity)
+    /// Client: whether the server takes extended CONNECT (RFC 9220 section 3).
+    pub fn takes_extended_connect(&self) -> bool {
+        self.peer().enable_connect_protocol
     }
-    /// Server: a 1xx before the final head.
-    pub fn send_interim(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        head: &ResponseHead,
-    ) -> Result<(), Misuse> {
-        let _ = (now, stream, head);
-        Err(Misuse::StreamNotOpen)
+    /// Handlers that run, those of reset streams included.
+    pub fn running_handlers(&self) -> u32 {
+        self.running
     }
-    /// Server: the final head. `end`: no body follows.
-    pub fn respond(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        head: &ResponseHead,
-        end: bool,
-    ) -> Result<(), Misuse> {
-        let _ = (now, stream, head, end);
-        Err(Misuse::StreamNotOpen)
+    /// Counts for metrics.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
-    /// Body bytes; `end` may come with empty `data`.
-    pub fn send_body(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    ) -> Result<(), Misuse> {
-        let _ = (now, stream, data, end);
-        Err(Misuse::StreamNotOpen)
+    /// The tolerated oddities of the peer, for metrics.
+    pub fn abuse(&self) -> &Abuse {
+        &self.abuse
     }
-    /// Trailers, which end our side.
-    pub fn send_trailers(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        trailers: &Fields,
-    ) -> Result<(), Misuse> {
-        let _ = (now, stream, trailers);
-        Err(Misuse::StreamNotOpen)
+    /// The transport's estimate of the round trip, as it was told last.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.rtt
     }
-    /// A datagram about an open request (RFC 9297). May be dropped on the way.
-    pub fn send_datagram(&mut self, stream: StreamId, data: &[u8]) -> Result<(), Misuse> {
-        let _ = (stream, data);
-        Err(Misuse::StreamNotOpen)
-    }
-    /// The user took `bytes` of the body: the peer gets room for as many.
-    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
-        let _ = (now, stream, bytes);
-    }
-    /// Ends an exchange early. The codes are HTTP/2's in every version; HTTP/3 sends its own.
-    pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
-        let _ = (now, stream, code);
-    }
-    /// Server: the handler of this stream is gone (finished or cancelled). Exactly once per
-    /// `RequestReceived`. What is left of a request body whose answer is complete is then read to
-    /// its end, or stopped with H3_NO_ERROR if it is long (RFC 9114 section 4.1).
-    pub fn handler_done(&mut self, now: Instant, stream: StreamId) {
-        let _ = (now, stream);
-    }
-    /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
-    pub fn shut_down(&mut self, now: Instant) {
-        let _ = now;
-    }
-    /// Closes at once: what is open is reset.
-    pub fn abort(&mut self, now: Instant, code: H2Code) {
-        let _ = (now, code);
-    }
+
     /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, fields: Fields) {
-        let _ = fields;
+    pub fn recycle(&mut self, mut fields: Fields) {
+        if self.spare.len() < SPARE_FIELDS_MAX {
+            fields.clear();
+            self.spare.push(fields);
+        }
     }
-    /// Gives buffers back while the connection idles.
+    /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
-        let _ = (&self.side, &self.config);
+        self.streams.release();
+        self.schedule.release();
+        self.body.release();
+        self.section = Vec::new();
+        self.spare = Vec::new();
+        self.spare_queues = Vec::new();
+        if self.open.is_none() {
+            self.slab = BytesMut::new();
+        }
+        if self.events.is_empty() {
+            self.events = VecDeque::new();
+        }
+        if self.actions.is_empty() {
+            self.actions = VecDeque::new();
+        }
     }
+
+    // For the files beside this one.
+
+    /// The peer's settings, or the defaults before they come.
+    pub(super) fn peer(&self) -> Settings {
+        self.settings.unwrap_or_default()
+    }
+    /// Carries a verdict out.
+    pub(super) fn judge(&mut self, now: Instant, verdict: Verdict) -> Result<(), Violation> {
+        match verdict {
+            Verdict::Fine => Ok(()),
+            Verdict::Drain => {
+                self.shut_down(now);
+                Ok(())
+            }
+            Verdict::Close(violation) => Err(violation),
+        }
+    }
+    /// The peer did something odd that is tolerated.
+    pub(super) fn glitch(&mut self, now: Instant, points: u32) -> Result<(), Violation> {
+        let verdict = self.abuse.glitch(points, now);
+        self.judge(now, verdict)
+    }
+    pub(super) fn push_event(&mut self, event: Event) {
+        self.body.close(&mut self.events);
+        self.events.push_back(event);
+    }
+    /// Client: tells the owner when the capacity is not what it knows; once per change.
+    pub(super) fn note_capacity(&mut self) {
+        if self.side == Side::Server || self.closed {
+            return;
+        }
+        let capacity = self.capacity();
+        if capacity != self.capacity_told {
+            self.capacity_told = capacity;
+            self.push_event(Event::CapacityChanged);
+        }
+    }
+    /// The code of a peer's GOAWAY: HTTP/3 has none.
+    pub(super) const GOAWAY_CODE: H2Code = H2Code::NO_ERROR;
 }
+
+/// Heads kept for the next ones: those of one full batch.
+const SPARE_FIELDS_MAX: usize = 128;

@@ -432,6 +432,7 @@ fn machine_config(settings: &Settings, pipelining: u32) -> Arc<Config> {
         timeouts,
         windows,
         extended_connect: false,
+        datagrams: false,
     })
 }
 

@@ -1,0 +1,290 @@
+//! Ends: of one side of a stream, of streams before their time, and of the connection. Every open
+//! exchange gets exactly one end, and the connection exactly one. A request stream is always
+//! finished or reset, and read to its end or stopped: without it no stream credit comes back.
+
+use super::Action;
+use super::conn::{Conn, Timer};
+use super::request_stream::State;
+use super::stream::Sends;
+use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
+use crate::http::event::ResetBy;
+use crate::http::{Event, Reset, Side, StreamId};
+use std::time::Instant;
+
+impl Conn {
+    // One side of a stream ends.
+
+    /// The peer's message is complete.
+    pub(super) fn peer_ended(&mut self, now: Instant, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.state = State::Ended;
+        }
+        self.drop_if_over(now, id);
+    }
+
+    /// The transport took the write that it was given.
+    pub(super) fn taken(&mut self, now: Instant, id: StreamId, fin: bool) {
+        self.note_send_room(id);
+        if fin {
+            self.unacknowledged += 1;
+            if let Some(stream) = self.streams.get_mut(id) {
+                stream.is_sent = true;
+            }
+            self.drop_if_over(now, id);
+            self.note_capacity();
+        }
+    }
+
+    /// The peer's side is not wanted any more.
+    pub(super) fn stop_receiving(&mut self, now: Instant, id: StreamId, code: H3Code) {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return;
+        };
+        if stream.state != State::Ended {
+            stream.state = State::Ended;
+            self.decoder.cancel(id);
+            self.actions
+                .push_back(Action::StopSending { stream: id, code });
+        }
+        self.drop_if_over(now, id);
+    }
+
+    fn drop_if_over(&mut self, now: Instant, id: StreamId) {
+        if self.streams.get(id).is_some_and(|stream| stream.is_over()) {
+            self.drop_stream(now, id);
+        }
+    }
+
+    // A stream ends early.
+
+    /// Ends an exchange early. The codes are HTTP/2's in every version; HTTP/3 sends its own. An
+    /// answer that is complete still goes out when the code is NO_ERROR: only the rest of the
+    /// request is stopped.
+    pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
+        let Some(open) = self.streams.get(stream).filter(|_| !self.closed) else {
+            return;
+        };
+        let is_answered = open.sends == Sends::Ended && code == H2Code::NO_ERROR;
+        self.counts.resets += 1;
+        if is_answered {
+            self.stop_receiving(now, stream, H3Code::NO_ERROR);
+        } else {
+            self.stop_both(stream, H3Code::of_h2(code));
+            self.drop_stream(now, stream);
+        }
+        self.note_capacity();
+    }
+
+    /// The peer broke a rule: its stream ends, or with `Err` the connection.
+    pub(super) fn break_stream(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        violation: Violation,
+    ) -> Result<(), Violation> {
+        if violation.scope() == Scope::Connection {
+            return Err(violation);
+        }
+        let verdict = match violation {
+            Violation::StreamsTooMany => {
+                self.counts.refused += 1;
+                self.abuse.stream_refused(now)
+            }
+            _ => self.abuse.reset_provoked(violation, now),
+        };
+        self.judge(now, verdict)?;
+        self.stop_both(id, violation.h3_code());
+        self.end_early(now, id, ResetBy::Us(violation), false);
+        Ok(())
+    }
+
+    /// RESET_STREAM came: the peer's message will not be complete.
+    pub(super) fn take_reset(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        code: H3Code,
+    ) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        if stream.state == State::Ended {
+            // It says less than the end that was read.
+            return Ok(());
+        }
+        if stream.discarding.is_some() {
+            stream.state = State::Ended;
+            self.decoder.cancel(id);
+            self.drop_if_over(now, id);
+            return Ok(());
+        }
+        self.charge_reset(now, id)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        stream.state = State::Ended;
+        self.decoder.cancel(id);
+        // RFC 9114 section 4.1.1.
+        let unprocessed = self.side == Side::Client && code == H3Code::REQUEST_REJECTED;
+        self.stop_both(id, H3Code::REQUEST_CANCELLED);
+        self.end_early(now, id, ResetBy::Peer(code.as_h2()), unprocessed);
+        Ok(())
+    }
+
+    /// STOP_SENDING came: the peer takes no more of our message.
+    pub(super) fn take_stop(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        code: H3Code,
+    ) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(id).filter(|stream| !stream.is_sent) else {
+            // The end is out: it will not be acknowledged any more.
+            self.acknowledged(now);
+            return Ok(());
+        };
+        if self.side == Side::Client {
+            // RFC 9114 section 4.1: the answer may still be complete.
+            stream.sends = Sends::Stopped;
+            stream.is_sent = true;
+            let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
+            if let Some(queue) = &mut stream.queue {
+                queue.clear();
+            }
+            if let Some(key) = self.streams.key(id) {
+                self.schedule.remove(key);
+            }
+            self.close_slab(false);
+            self.actions.push_back(Action::Reset { stream: id, code });
+            if was_full {
+                self.push_event(Event::SendReady { stream: id });
+            }
+            self.drop_if_over(now, id);
+            return Ok(());
+        }
+        self.charge_reset(now, id)?;
+        self.stop_both(id, H3Code::REQUEST_CANCELLED);
+        self.end_early(now, id, ResetBy::Peer(code.as_h2()), false);
+        Ok(())
+    }
+
+    /// CVE-2023-44487: the handler runs on. A server's reset, and one behind a complete answer,
+    /// cost us nothing.
+    fn charge_reset(&mut self, now: Instant, id: StreamId) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get(id) else {
+            return Ok(());
+        };
+        let is_answered = stream.sends == Sends::Ended && stream.queued() == 0;
+        if self.side == Side::Client || is_answered {
+            return Ok(());
+        }
+        let verdict = self.abuse.reset_received(now);
+        self.judge(now, verdict)
+    }
+
+    /// Whatever is not over of both sides is ended by us.
+    pub(super) fn stop_both(&mut self, id: StreamId, code: H3Code) {
+        if self.open == Some(id) {
+            self.close_slab(false);
+        }
+        let Some(stream) = self.streams.get_mut(id) else {
+            return;
+        };
+        if stream.state != State::Ended {
+            stream.state = State::Ended;
+            self.decoder.cancel(id);
+            self.actions
+                .push_back(Action::StopSending { stream: id, code });
+        }
+        if !stream.is_sent {
+            stream.is_sent = true;
+            self.actions.push_back(Action::Reset { stream: id, code });
+        }
+    }
+
+    /// Ends an open exchange before its time and tells the owner, if it knows of it.
+    pub(super) fn end_early(&mut self, now: Instant, id: StreamId, by: ResetBy, unprocessed: bool) {
+        let Some(stream) = self.streams.get(id) else {
+            return;
+        };
+        self.counts.resets += 1;
+        if self.side == Side::Client || stream.is_request {
+            self.push_event(Event::StreamReset {
+                stream: id,
+                reset: Reset { by, unprocessed },
+            });
+        }
+        self.drop_stream(now, id);
+    }
+
+    /// Forgets a stream: what it held goes back, and its stream credit.
+    fn drop_stream(&mut self, now: Instant, id: StreamId) {
+        if let Some(key) = self.streams.key(id) {
+            self.schedule.remove(key);
+        }
+        let Some(stream) = self.streams.remove(id) else {
+            return;
+        };
+        let unread = stream.unread + stream.reader.left();
+        self.abuse.data_consumed(unread);
+        if let Some(mut queue) = stream.queue {
+            queue.clear();
+            self.spare_queues.push(queue);
+        }
+        if self.side == Side::Server {
+            self.stream_credit.closed();
+            if let Some(limit) = self.stream_credit.grant(now) {
+                self.actions.push_back(Action::GrantStreams { limit });
+            }
+        }
+        if self.streams.is_empty() && !self.closed {
+            if let Some(idle) = self.config.timeouts.idle {
+                self.timers.set(Timer::Idle as usize, now + idle);
+            }
+            self.timers.stop(Timer::Streams as usize);
+            self.finish_drain(now);
+        }
+    }
+
+    // The connection ends.
+
+    /// The peer broke a rule of the connection.
+    pub(super) fn fail(&mut self, now: Instant, violation: Violation) {
+        if !self.closed {
+            self.close(now, Closed::ByUs(violation));
+            self.say_close(violation.h3_code(), violation.text());
+        }
+    }
+
+    /// Closes at once: what is open is reset.
+    pub fn abort(&mut self, now: Instant, code: H2Code) {
+        if !self.closed {
+            self.close(now, Closed::Drained);
+            self.say_close(H3Code::of_h2(code), "");
+        }
+    }
+
+    /// Closes because nothing is open.
+    pub(super) fn close_idle(&mut self, now: Instant, closed: Closed) {
+        self.close(now, closed);
+        self.say_close(H3Code::NO_ERROR, "");
+    }
+
+    fn say_close(&mut self, code: H3Code, reason: &'static str) {
+        self.actions.push_back(Action::Close { code, reason });
+    }
+
+    /// Ends every open exchange, then the connection.
+    pub(super) fn close(&mut self, now: Instant, closed: Closed) {
+        if self.closed {
+            return;
+        }
+        self.close_slab(false);
+        self.closed = true;
+        for id in self.streams.ids() {
+            let unprocessed = self.is_unprocessed(id);
+            self.end_early(now, id, ResetBy::Connection(closed), unprocessed);
+        }
+        self.push_event(Event::Closed(closed));
+    }
+}

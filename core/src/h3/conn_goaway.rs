@@ -1,0 +1,148 @@
+//! GOAWAY (RFC 9114 section 5.2). A server drains in two steps, so that requests which cross the
+//! first are still served: GOAWAY with the highest id; a round trip later GOAWAY with the first
+//! request that is not taken. It closes when the answers are acknowledged, because closing a QUIC
+//! connection throws away what is on its way.
+
+use super::conn::{Conn, Timer};
+use super::frame::{kind, put_frame};
+use super::stream_kind::Origin;
+use super::varint;
+use crate::error::{Closed, H3Code, Violation};
+use crate::http::event::ResetBy;
+use crate::http::{Event, Side, StreamId};
+use std::time::{Duration, Instant};
+
+/// The round trip, where the transport told none.
+const ROUND_TRIP_GUESS: Duration = Duration::from_secs(1);
+/// How long a drained connection waits for acknowledgements before it closes.
+const LINGER: Duration = Duration::from_secs(5);
+/// The highest request stream: nothing is refused yet.
+const STREAM_ID_MAX: u64 = varint::MAX - 3;
+
+/// How far we are with our own drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Draining {
+    /// New streams are welcome.
+    No,
+    /// Server: the first GOAWAY is out; requests that crossed it are served.
+    Announced,
+    /// Streams from `first` on are rejected.
+    Final { first: StreamId },
+}
+
+impl Draining {
+    /// Whether a stream that the peer opens now is rejected.
+    pub(super) fn ignores(self, id: StreamId) -> bool {
+        matches!(self, Self::Final { first } if id >= first)
+    }
+}
+
+impl Conn {
+    /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
+    pub fn shut_down(&mut self, now: Instant) {
+        if self.closed || self.draining != Draining::No {
+            return;
+        }
+        match self.side {
+            Side::Client => {
+                // RFC 9114 section 5.2: a client names a push; we take none.
+                self.draining = Draining::Final { first: StreamId(0) };
+                self.write_goaway(0);
+                self.note_capacity();
+                self.finish_drain(now);
+            }
+            Side::Server => {
+                self.draining = Draining::Announced;
+                self.write_goaway(STREAM_ID_MAX);
+                let wait = self.rtt.unwrap_or(ROUND_TRIP_GUESS);
+                self.timers.set(Timer::Drain as usize, now + wait);
+            }
+        }
+    }
+
+    /// The drain's timer: the second GOAWAY, or the end of the linger.
+    pub(super) fn go_on_draining(&mut self, now: Instant) {
+        if self.draining == Draining::Announced {
+            let first = self.streams.next_id();
+            self.draining = Draining::Final { first };
+            self.write_goaway(first.0);
+        } else {
+            self.unacknowledged = 0;
+        }
+        self.finish_drain(now);
+    }
+
+    /// A drained connection with nothing open, and nothing on its way, is done.
+    pub(super) fn finish_drain(&mut self, now: Instant) {
+        if self.closed || !self.streams.is_empty() {
+            return;
+        }
+        match (self.draining, self.side, self.peer_goaway) {
+            (Draining::Final { .. }, Side::Server, _) if self.unacknowledged > 0 => {
+                self.timers.set(Timer::Drain as usize, now + LINGER);
+            }
+            (Draining::Final { .. }, _, _) => self.close_idle(now, Closed::Drained),
+            (Draining::No, Side::Client, Some(_)) => {
+                self.close_idle(now, Closed::ByPeer(Self::GOAWAY_CODE));
+            }
+            _ => {}
+        }
+    }
+
+    /// One stream less waits for the acknowledgement of its end.
+    pub(super) fn acknowledged(&mut self, now: Instant) {
+        self.unacknowledged = self.unacknowledged.saturating_sub(1);
+        if self.unacknowledged == 0 && matches!(self.draining, Draining::Final { .. }) {
+            self.finish_drain(now);
+        }
+    }
+
+    /// Whether new exchanges may still be asked for at all.
+    pub(super) fn takes_exchanges(&self) -> bool {
+        !self.closed && self.draining == Draining::No && self.peer_goaway.is_none()
+    }
+
+    pub(super) fn take_goaway(&mut self, now: Instant, id: u64) -> Result<(), Violation> {
+        // RFC 9114 section 5.2: a server names a request stream.
+        if self.side == Side::Client && Origin::of(id) != Origin::ClientBidi {
+            return Err(Violation::StreamIdInvalid);
+        }
+        let is_first = self.peer_goaway.is_none();
+        // RFC 9114 section 5.2: what the peer has given up it cannot take back.
+        if self.peer_goaway.is_some_and(|before| id > before) {
+            return Err(Violation::GoawayIdIncreased);
+        }
+        self.peer_goaway = Some(id);
+        if self.side == Side::Server {
+            return Ok(());
+        }
+        if is_first {
+            let code = Self::GOAWAY_CODE;
+            self.push_event(Event::GoingAway { code });
+        }
+        for stream in self.streams.ids() {
+            if stream.0 >= id {
+                self.give_up(now, stream);
+            }
+        }
+        self.finish_drain(now);
+        Ok(())
+    }
+
+    /// Client: the server never takes this request; it may be sent again.
+    fn give_up(&mut self, now: Instant, stream: StreamId) {
+        self.stop_both(stream, H3Code::REQUEST_CANCELLED);
+        self.end_early(now, stream, ResetBy::Peer(Self::GOAWAY_CODE), true);
+    }
+
+    /// Whether the peer has said that it will never process a request of ours.
+    pub(super) fn is_unprocessed(&self, id: StreamId) -> bool {
+        self.side == Side::Client && self.peer_goaway.is_some_and(|first| id.0 >= first)
+    }
+
+    fn write_goaway(&mut self, id: u64) {
+        let mut payload = Vec::new();
+        varint::put(id, &mut payload);
+        put_frame(kind::GOAWAY, &payload, self.control_out());
+    }
+}

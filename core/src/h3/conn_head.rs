@@ -1,0 +1,252 @@
+//! Field sections in: requests, responses and trailers.
+
+use super::Action;
+use super::conn::Conn;
+use super::request_stream::State;
+use super::stream::{Held, Method, Sends};
+use crate::error::Violation;
+use crate::http::body_length::Expected;
+use crate::http::head::validate_trailers;
+use crate::http::priority::Priority;
+use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::qpack::Decoded;
+use std::time::Instant;
+
+impl Conn {
+    /// A piece of a HEADERS frame; `ends`: the stream ends with it. `Err` ends the connection.
+    pub(super) fn take_section(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        bytes: &[u8],
+        is_last: bool,
+        ends: bool,
+    ) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        if is_last && stream.section.is_empty() {
+            return self.decode(now, id, bytes, ends);
+        }
+        stream.section.extend_from_slice(bytes);
+        if !is_last {
+            return Ok(());
+        }
+        let section = std::mem::take(&mut stream.section);
+        self.decode(now, id, &section, ends)
+    }
+
+    fn decode(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        section: &[u8],
+        ends: bool,
+    ) -> Result<(), Violation> {
+        let mut fields = self.spare.pop().unwrap_or_default();
+        let limits = &self.config.limits;
+        let decoded = self.decoder.decode(id, section, limits, &mut fields)?;
+        self.take_decoded(now, id, decoded, fields, ends)
+    }
+
+    /// A section that waited for the QPACK table, and what came behind it.
+    pub(super) fn unblock(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        decoded: Decoded,
+        fields: Fields,
+    ) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(id) else {
+            self.recycle(fields);
+            return Ok(());
+        };
+        let held = stream.held.take().unwrap_or_default();
+        let ends = held.fin && held.behind.is_empty();
+        self.actions.push_back(Action::Read { stream: id });
+        self.take_decoded(now, id, decoded, fields, ends)?;
+        self.read_request(now, id, &held.behind, held.fin)
+    }
+
+    fn take_decoded(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        decoded: Decoded,
+        fields: Fields,
+        ends: bool,
+    ) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        let taken = match decoded {
+            Decoded::Refused(violation) => {
+                self.recycle(fields);
+                Err(violation)
+            }
+            Decoded::Blocked => {
+                stream.held = Some(Box::<Held>::default());
+                self.watch_streams(now, self.config.timeouts.head);
+                self.recycle(fields);
+                Ok(())
+            }
+            Decoded::Complete => match (stream.state, self.side) {
+                (State::Head, Side::Server) => self.take_request(now, id, ends, fields),
+                (State::Head, Side::Client) => self.take_response(now, id, ends, fields),
+                _ => self.take_trailers(now, id, ends, fields),
+            },
+        };
+        match taken {
+            Ok(()) => Ok(()),
+            Err(violation) => self.break_stream(now, id, violation),
+        }
+    }
+
+    /// `Err` is for the stream.
+    fn take_request(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        end: bool,
+        fields: Fields,
+    ) -> Result<(), Violation> {
+        if self.running >= self.config.limits.request_handlers_max {
+            // Handlers of reset streams count too (CVE-2023-44487).
+            self.recycle(fields);
+            return Err(Violation::StreamsTooMany);
+        }
+        let head = RequestHead::from_fields(fields, Version::Http3)?;
+        if head.protocol().is_some() && !self.config.extended_connect {
+            // RFC 9220 section 3: we have not offered it.
+            return Err(Violation::PseudoFieldUnknown);
+        }
+        let length = Expected::of_request(&head);
+        if end {
+            length.end()?;
+        }
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        stream.method = Method::of(head.method());
+        stream.length_in = length;
+        stream.is_request = true;
+        stream.state = match (end, stream.method) {
+            (true, _) => State::Ended,
+            (false, Method::Connect) => State::Tunnel,
+            (false, _) => State::Body,
+        };
+        // RFC 9218 section 7: a PRIORITY_UPDATE that came before wins over the field.
+        if stream.priority.is_none() {
+            stream.priority = head.get(Token::PRIORITY).map(Priority::parse);
+        }
+        self.running += 1;
+        self.counts.exchanges += 1;
+        if !end {
+            self.watch_streams(now, self.config.timeouts.body_idle);
+        }
+        self.push_event(Event::RequestReceived {
+            stream: id,
+            head,
+            end,
+        });
+        if self.counts.exchanges >= self.config.limits.requests_per_connection_max {
+            self.shut_down(now);
+        }
+        Ok(())
+    }
+
+    /// `Err` is for the stream.
+    fn take_response(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        end: bool,
+        fields: Fields,
+    ) -> Result<(), Violation> {
+        let head = ResponseHead::from_fields(fields, Version::Http3)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        if head.is_interim() {
+            if end {
+                return Err(Violation::InterimWithEnd);
+            }
+            if stream.interims >= self.config.limits.interim_responses_max {
+                return Err(Violation::InterimTooMany);
+            }
+            stream.interims += 1;
+            self.push_event(Event::InterimReceived { stream: id, head });
+            return Ok(());
+        }
+        stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
+        let is_tunnel = stream.method == Method::Connect && (200..300).contains(&head.status);
+        stream.state = match is_tunnel {
+            true => State::Tunnel,
+            false => State::Body,
+        };
+        if end {
+            stream.length_in.end()?;
+        }
+        self.push_event(Event::ResponseReceived {
+            stream: id,
+            head,
+            end,
+        });
+        if end {
+            self.peer_ended(now, id);
+        }
+        Ok(())
+    }
+
+    /// `Err` is for the stream.
+    fn take_trailers(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        end: bool,
+        trailers: Fields,
+    ) -> Result<(), Violation> {
+        validate_trailers(&trailers, Version::Http3)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            return Ok(());
+        };
+        stream.length_in.end()?;
+        stream.state = State::Trailers;
+        if stream.discarding.is_some() {
+            self.recycle(trailers);
+        } else {
+            self.push_event(Event::TrailersReceived {
+                stream: id,
+                trailers,
+            });
+        }
+        if end {
+            self.peer_ended(now, id);
+        }
+        Ok(())
+    }
+
+    /// Our side of the user's exchange is complete: what is left of the request is not for the
+    /// handler any more, if that is gone.
+    pub(super) fn abandon_request(&mut self, now: Instant, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(id) else {
+            return;
+        };
+        if self.side == Side::Client
+            || !stream.released
+            || stream.sends != Sends::Ended
+            || stream.state == State::Ended
+            || stream.discarding.is_some()
+        {
+            return;
+        }
+        stream.discarding = Some(0);
+        let unread = std::mem::take(&mut stream.unread);
+        let was_full = std::mem::replace(&mut stream.is_full, false);
+        self.abuse.data_consumed(unread);
+        if was_full {
+            self.actions.push_back(Action::Read { stream: id });
+        }
+        self.watch_streams(now, self.config.timeouts.body_idle);
+    }
+}

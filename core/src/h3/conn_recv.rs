@@ -1,0 +1,167 @@
+//! Request streams in: frames are cut in place, DATA goes on as it arrives, and a section is only
+//! copied when it came in pieces (RFC 9114 section 4.1).
+
+use super::Action;
+use super::conn::Conn;
+use super::frame::{Kind, Piece};
+use super::request_stream::{Input, State, Takes, input_of, step};
+use crate::error::{H3Code, Violation};
+use crate::http::StreamId;
+use std::time::Instant;
+
+/// What an unknown frame costs of the glitch budget.
+const UNKNOWN_FRAME_POINTS: u32 = 1;
+/// Body bytes that are read and thrown away behind a complete answer, before we stop the peer: a
+/// request that is nearly sent ends in peace.
+const DISCARD_BYTES_MAX: u64 = 64 * 1024;
+
+impl Conn {
+    /// Bytes of a request stream. `Err` ends the connection.
+    pub(super) fn read_request(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        bytes: &[u8],
+        fin: bool,
+    ) -> Result<(), Violation> {
+        let mut input = bytes;
+        loop {
+            let Some(stream) = self.streams.get_mut(id) else {
+                return Ok(());
+            };
+            if stream.state == State::Ended {
+                return Ok(());
+            }
+            stream.heard_at = now;
+            if let Some(held) = &mut stream.held {
+                held.behind.extend_from_slice(input);
+                held.fin |= fin;
+                return Ok(());
+            }
+            let Some(piece) = stream.reader.next(&mut input) else {
+                break;
+            };
+            let ends_here = fin && input.is_empty();
+            match piece {
+                Piece::Header { kind, len } => {
+                    let is_last = fin && input.len() as u64 == len;
+                    self.begin_frame(now, id, kind, len, is_last)?;
+                }
+                Piece::Payload {
+                    kind: Kind::Data,
+                    bytes,
+                    ..
+                } => self.take_body(now, id, bytes)?,
+                Piece::Payload {
+                    kind: Kind::Headers,
+                    bytes,
+                    is_last,
+                } => self.take_section(now, id, bytes, is_last, ends_here)?,
+                Piece::Payload { .. } => {}
+            }
+        }
+        match fin {
+            true => self.take_fin(now, id),
+            false => Ok(()),
+        }
+    }
+
+    /// `is_last`: the stream ends with this frame.
+    fn begin_frame(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        kind: Kind,
+        len: u64,
+        is_last: bool,
+    ) -> Result<(), Violation> {
+        let Some(input) = input_of(kind, self.side)? else {
+            return self.glitch(now, UNKNOWN_FRAME_POINTS);
+        };
+        let Some(stream) = self.streams.get(id) else {
+            return Ok(());
+        };
+        match step(stream.state, input, self.side)? {
+            Takes::Body => {
+                let len = u32::try_from(len).unwrap_or(u32::MAX);
+                let verdict = self.abuse.data_received(len, is_last, now);
+                self.judge(now, verdict)
+            }
+            Takes::Head | Takes::Trailers
+                if len > self.config.limits.header_block_bytes_max as u64 =>
+            {
+                self.break_stream(now, id, Violation::FieldSectionTooLarge)
+            }
+            Takes::Head | Takes::Trailers | Takes::End => Ok(()),
+        }
+    }
+
+    fn take_body(&mut self, now: Instant, id: StreamId, bytes: &[u8]) -> Result<(), Violation> {
+        let window = self.read_window();
+        let len = bytes.len() as u64;
+        let Some(stream) = self.streams.get_mut(id).filter(|_| len > 0) else {
+            return Ok(());
+        };
+        if let Err(violation) = stream.length_in.receive(len) {
+            return self.break_stream(now, id, violation);
+        }
+        self.counts.body_bytes_received += len;
+        if let Some(discarded) = &mut stream.discarding {
+            *discarded += len;
+            let is_long = *discarded > DISCARD_BYTES_MAX;
+            self.abuse.data_consumed(len);
+            if is_long {
+                self.stop_receiving(now, id, H3Code::NO_ERROR);
+            }
+            return Ok(());
+        }
+        stream.unread += len;
+        stream.is_full = stream.unread >= window;
+        self.body.push(id, bytes, &mut self.events);
+        Ok(())
+    }
+
+    /// The peer finished its side.
+    fn take_fin(&mut self, now: Instant, id: StreamId) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get(id) else {
+            return Ok(());
+        };
+        if !stream.reader.is_between_frames() {
+            // RFC 9114 section 7.1.
+            return Err(Violation::FrameTruncated);
+        }
+        let ended = step(stream.state, Input::Fin, self.side).and_then(|_| stream.length_in.end());
+        if let Err(violation) = ended {
+            return self.break_stream(now, id, violation);
+        }
+        let tells = stream.state != State::Trailers && stream.discarding.is_none();
+        if tells {
+            self.body.end(id, &mut self.events);
+        }
+        self.peer_ended(now, id);
+        Ok(())
+    }
+
+    // Back-pressure.
+
+    /// The user took `bytes` of the body: the peer gets room for as many.
+    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
+        let _ = now;
+        let half = self.read_window() / 2;
+        let Some(open) = self.streams.get_mut(stream) else {
+            // What was unread of a stream that is over was settled with it.
+            return;
+        };
+        let bytes = open.unread.min(bytes as u64);
+        open.unread -= bytes;
+        let is_ready = open.is_full && open.unread <= half;
+        if is_ready {
+            open.is_full = false;
+        }
+        let reads_on = is_ready && open.state != State::Ended;
+        self.abuse.data_consumed(bytes);
+        if reads_on {
+            self.actions.push_back(Action::Read { stream });
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The commands that send. A head and a small body go into one slab, so that a whole answer leaves
+//! as one contiguous write; where the transport is busy, or much waits, bodies queue on their
+//! stream and go out in the order of RFC 9218.
+
+use super::Action;
+use super::conn::{Conn, Timer};
+use super::stream::{Method, Sends, Stream};
+use crate::error::{Misuse, Violation};
+use crate::http::body_length::Expected;
+use crate::http::head::validate_trailers;
+use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Version};
+use bytes::Bytes;
+use std::time::Instant;
+
+impl Conn {
+    /// Client: starts an exchange. `end`: no body follows.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        head: &RequestHead,
+        end: bool,
+    ) -> Result<StreamId, Misuse> {
+        if self.side == Side::Server {
+            return Err(Misuse::WrongSide);
+        }
+        if !self.takes_exchanges() {
+            return Err(Misuse::ConnectionClosed);
+        }
+        if self.capacity() == 0 {
+            return Err(Misuse::NoCapacity);
+        }
+        if head.protocol().is_some() && !self.takes_extended_connect() {
+            // RFC 9220 section 3: only after the server has said that it takes it.
+            return Err(Misuse::Invalid(Violation::ConnectMalformed));
+        }
+        self.check_size(head.section())?;
+        let mut stream = Stream::new(Method::of(head.method()), Sends::Body, now);
+        stream.length_out = Expected::of_request(head);
+        if end && stream.length_out.end().is_err() {
+            return Err(Misuse::BodyLength);
+        }
+        self.stream_quota.spend(1);
+        let id = self.streams.open(stream);
+        self.counts.exchanges += 1;
+        self.timers.stop(Timer::Idle as usize);
+        self.actions.push_back(Action::OpenBidi { stream: id });
+        self.section.clear();
+        self.encoder.encode_request(id, head, &mut self.section);
+        self.put_section(now, id, end);
+        self.capacity_told = self.capacity();
+        Ok(id)
+    }
+
+    /// Server: a 1xx before the final head.
+    pub fn send_interim(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+    ) -> Result<(), Misuse> {
+        if !head.is_interim() || head.status == 101 {
+            // RFC 9114 section 4.5: there is no 101 in HTTP/3.
+            return Err(Misuse::Invalid(Violation::StatusInvalid));
+        }
+        self.answerable(stream)?;
+        self.section.clear();
+        self.encoder
+            .encode_response(stream, head, &mut self.section);
+        self.put_section(now, stream, false);
+        Ok(())
+    }
+
+    /// Server: the final head. `end`: no body follows.
+    pub fn respond(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+        end: bool,
+    ) -> Result<(), Misuse> {
+        if head.is_interim() {
+            return Err(Misuse::Invalid(Violation::StatusInvalid));
+        }
+        self.check_size(head.section())?;
+        let open = self.answerable(stream)?;
+        let length = Expected::of_response(open.method.as_bytes(), head);
+        if end && length.end().is_err() {
+            return Err(Misuse::BodyLength);
+        }
+        open.length_out = length;
+        open.sends = Sends::Body;
+        if open.priority.is_some() {
+            self.set_priority(stream);
+        }
+        self.section.clear();
+        self.encoder
+            .encode_response(stream, head, &mut self.section);
+        self.put_section(now, stream, end);
+        Ok(())
+    }
+
+    /// Body bytes; `end` may come with empty `data`.
+    pub fn send_body(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) -> Result<(), Misuse> {
+        let open = self.live(stream)?;
+        match open.sends {
+            Sends::Body => {}
+            // RFC 9114 section 4.1: the server has what it needs.
+            Sends::Stopped => return Ok(()),
+            Sends::Head | Sends::Ended => return Err(Misuse::StreamNotOpen),
+        }
+        let mut length = open.length_out;
+        if length.receive(data.len() as u64).is_err() || end && length.end().is_err() {
+            return Err(Misuse::BodyLength);
+        }
+        open.length_out = length;
+        if end {
+            open.sends = Sends::Ended;
+        }
+        if data.is_empty() && !end {
+            return Ok(());
+        }
+        self.put_body(now, stream, data, end);
+        if end {
+            self.abandon_request(now, stream);
+        }
+        Ok(())
+    }
+
+    /// Trailers, which end our side.
+    pub fn send_trailers(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    ) -> Result<(), Misuse> {
+        validate_trailers(trailers, Version::Http3).map_err(Misuse::Invalid)?;
+        self.check_size(trailers)?;
+        let open = self.live(stream)?;
+        match open.sends {
+            Sends::Body if open.length_out.end().is_err() => return Err(Misuse::BodyLength),
+            Sends::Body => {}
+            Sends::Stopped => return Ok(()),
+            Sends::Head | Sends::Ended => return Err(Misuse::StreamNotOpen),
+        }
+        self.section.clear();
+        self.encoder
+            .encode_trailers(stream, trailers, &mut self.section);
+        self.put_section(now, stream, true);
+        Ok(())
+    }
+
+    /// Server: the handler of this stream is gone (finished or cancelled). Exactly once per
+    /// `RequestReceived`. What is left of a request whose answer is complete is then read to its
+    /// end, or stopped with H3_NO_ERROR if it is long (RFC 9114 section 4.1): without that its
+    /// stream credit would never come back.
+    pub fn handler_done(&mut self, now: Instant, stream: StreamId) {
+        debug_assert!(self.running > 0, "handler_done without RequestReceived");
+        self.running = self.running.saturating_sub(1);
+        if let Some(open) = self.streams.get_mut(stream) {
+            open.released = true;
+            self.abandon_request(now, stream);
+        }
+    }
+
+    // What a call may be made on.
+
+    fn live(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
+        if self.closed {
+            return Err(Misuse::ConnectionClosed);
+        }
+        self.streams.get_mut(stream).ok_or(Misuse::StreamNotOpen)
+    }
+
+    /// A request that has no final head yet.
+    fn answerable(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
+        if self.side == Side::Client {
+            return Err(Misuse::WrongSide);
+        }
+        match self.live(stream) {
+            Ok(open) if open.sends == Sends::Head && open.is_request => Ok(open),
+            Ok(_) => Err(Misuse::StreamNotOpen),
+            Err(misuse) => Err(misuse),
+        }
+    }
+
+    /// RFC 9114 section 4.2.2: a section larger than the peer takes would be for nothing.
+    fn check_size(&self, section: &Fields) -> Result<(), Misuse> {
+        match section.size() as u64 > self.peer().field_section_bytes_max {
+            true => Err(Misuse::Invalid(Violation::FieldSectionTooLarge)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Deadlines. Those of the connection lie in the table; those of streams share one entry, the
+//! earliest: when it is due the open streams are looked through, and never for an event. The
+//! transport keeps its own, the idle time of QUIC among them.
+
+use super::conn::{Conn, Timer};
+use super::request_stream::State;
+use super::stream::Stream;
+use crate::error::{Closed, H3Code, Violation};
+use crate::http::Side;
+use crate::limits::Timeouts;
+use std::time::{Duration, Instant};
+
+impl Conn {
+    /// Carries out every deadline at or before `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while !self.closed {
+            let Some(kind) = self.timers.expire(now) else {
+                break;
+            };
+            match Timer::ALL[kind] {
+                Timer::Settings => self.fail(now, Violation::PrefaceTimeout),
+                Timer::Idle => self.close_idle(now, Closed::Idle),
+                Timer::Age => self.shut_down(now),
+                Timer::Drain => self.go_on_draining(now),
+                Timer::Streams => self.expire_streams(now),
+            }
+        }
+        self.note_capacity();
+    }
+
+    /// A stream begins to wait: it is looked at after `timeout` at the latest.
+    pub(super) fn watch_streams(&mut self, now: Instant, timeout: Option<Duration>) {
+        let Some(timeout) = timeout else {
+            return;
+        };
+        let timer = Timer::Streams as usize;
+        let at = now + timeout;
+        if self.timers.get(timer).is_none_or(|set| at < set) {
+            self.timers.set(timer, at);
+        }
+    }
+
+    /// Ends the streams whose time is up, and finds the next one.
+    fn expire_streams(&mut self, now: Instant) {
+        let mut timeouts = self.config.timeouts.clone();
+        if self.side == Side::Client {
+            // A server may rest between two events for as long as its application does.
+            timeouts.body_idle = None;
+            timeouts.head = None;
+        }
+        let mut next: Option<Instant> = None;
+        let mut late = Vec::new();
+        for (id, stream) in self.streams.iter_mut() {
+            match stream_deadline(stream, &timeouts, now) {
+                Ok(Some(at)) => next = Some(next.map_or(at, |next| next.min(at))),
+                Ok(None) => {}
+                Err(violation) => late.push((id, violation)),
+            }
+        }
+        if let Some(at) = next {
+            self.timers.set(Timer::Streams as usize, at);
+        }
+        for (id, violation) in late {
+            let is_answered = self
+                .streams
+                .get(id)
+                .is_some_and(|stream| stream.discarding.is_some());
+            if is_answered {
+                // The rest of a request that nobody waits for.
+                self.stop_receiving(now, id, H3Code::NO_ERROR);
+            } else if let Err(violation) = self.break_stream(now, id, violation) {
+                return self.fail(now, violation);
+            }
+        }
+    }
+}
+
+/// When a stream's time is up; `Err`: it is.
+fn stream_deadline(
+    stream: &mut Stream,
+    timeouts: &Timeouts,
+    now: Instant,
+) -> Result<Option<Instant>, Violation> {
+    let mut next = None;
+    let patience = match stream.state {
+        State::Head => timeouts.head,
+        State::Ended => None,
+        State::Body | State::Tunnel | State::Trailers => timeouts.body_idle,
+    };
+    if let Some(patience) = patience {
+        if !stream.awaits_peer() {
+            // Our user is the one to act: the peer's time starts anew.
+            stream.heard_at = now;
+        }
+        let at = stream.heard_at + patience;
+        if at <= now {
+            return Err(Violation::BodyTimeout);
+        }
+        next = Some(at);
+    }
+    if let (Some(queue), Some(stall)) = (&mut stream.queue, timeouts.stream_stall)
+        && let Some(since) = queue.waiting_since
+    {
+        let mut at = since + stall;
+        if at <= now {
+            // A peer that lets out a byte now and then gains nothing (CVE-2026-49975).
+            let least = u64::from(timeouts.rate_min) * stall.as_secs();
+            if stream.blocked && queue.sent_since < least.max(1) {
+                return Err(Violation::StreamStalled);
+            }
+            queue.waiting_since = Some(now);
+            queue.sent_since = 0;
+            at = now + stall;
+        }
+        next = Some(next.map_or(at, |next: Instant| next.min(at)));
+    }
+    Ok(next)
+}

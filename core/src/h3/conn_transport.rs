@@ -1,0 +1,207 @@
+//! What the transport tells, sorted by stream.
+
+use super::Action;
+use super::conn::{Conn, Timer};
+use super::stream::{Method, Sends, Stream};
+use super::stream_kind::Origin;
+use crate::error::{Closed, H3Code, Violation};
+use crate::http::{Side, StreamId};
+use std::time::{Duration, Instant};
+
+impl Conn {
+    /// The handshake is confirmed enough for requests: the deadlines of the connection start.
+    pub fn handle_handshake_done(&mut self, now: Instant) {
+        let timeouts = &self.config.timeouts;
+        let start = [
+            (Timer::Settings, timeouts.settings),
+            (Timer::Idle, timeouts.idle),
+            (Timer::Age, timeouts.age_max),
+        ];
+        for (timer, after) in start {
+            let is_due = match timer {
+                Timer::Settings => !self.is_settled(),
+                Timer::Idle => self.streams.is_empty(),
+                _ => true,
+            };
+            if let Some(after) = after.filter(|_| is_due) {
+                self.timers.set(timer as usize, now + after);
+            }
+        }
+    }
+
+    /// The peer opened a stream, of either kind. Streams are told in the order of their ids; one
+    /// that was not told is opened by its first bytes, with those below it.
+    pub fn handle_opened(&mut self, now: Instant, stream: StreamId) {
+        if !self.closed
+            && let Err(violation) = self.opened(now, stream)
+        {
+            self.fail(now, violation);
+        }
+    }
+
+    /// The next bytes of a stream, in order; `fin`: nothing follows (may come with no bytes).
+    /// Give no more than [`read_room`](Self::read_room) allows: that is the back-pressure.
+    pub fn handle_stream(&mut self, now: Instant, stream: StreamId, bytes: &[u8], fin: bool) {
+        if self.closed {
+            return;
+        }
+        let handled = self
+            .opened(now, stream)
+            .and_then(|()| match Origin::of(stream.0) {
+                Origin::ClientBidi => self.read_request(now, stream, bytes, fin),
+                _ => self.read_uni(now, stream, bytes, fin),
+            });
+        if let Err(violation) = handled {
+            self.fail(now, violation);
+        }
+        self.note_capacity();
+    }
+
+    /// The peer reset its sending side (RESET_STREAM).
+    pub fn handle_stream_reset(&mut self, now: Instant, stream: StreamId, code: H3Code) {
+        if self.closed {
+            return;
+        }
+        let handled = self
+            .opened(now, stream)
+            .and_then(|()| match Origin::of(stream.0) {
+                Origin::ClientBidi => self.take_reset(now, stream, code),
+                _ => self.uni_ended(stream),
+            });
+        if let Err(violation) = handled {
+            self.fail(now, violation);
+        }
+        self.note_capacity();
+    }
+
+    /// The peer wants no more of what we send (STOP_SENDING).
+    pub fn handle_stop_sending(&mut self, now: Instant, stream: StreamId, code: H3Code) {
+        if self.closed {
+            return;
+        }
+        let handled = match Origin::of(stream.0) {
+            Origin::ClientBidi => self
+                .opened(now, stream)
+                .and_then(|()| self.take_stop(now, stream, code)),
+            // RFC 9114 section 6.2.1: a peer must not ask that of a critical stream.
+            _ if self.is_our_uni(stream) => Err(Violation::CriticalStreamClosed),
+            _ => Ok(()),
+        };
+        if let Err(violation) = handled {
+            self.fail(now, violation);
+        }
+        self.note_capacity();
+    }
+
+    /// The peer acknowledged everything up to our `fin` on this stream. Once per stream, and not
+    /// for one that was reset or stopped.
+    pub fn handle_finished(&mut self, now: Instant, stream: StreamId) {
+        if Origin::of(stream.0) == Origin::ClientBidi {
+            self.acknowledged(now);
+        }
+    }
+
+    /// Client: how many bidirectional streams may be opened, counted from the start (as
+    /// MAX_STREAMS counts): never falls. 0 until told.
+    pub fn handle_streams_available(&mut self, now: Instant, limit: u64) {
+        let _ = now;
+        let more = limit.saturating_sub(self.streams_told);
+        self.streams_told += more;
+        // Beyond what a window can hold nobody looks: our own ceiling is far below.
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        let room = crate::credit::WINDOW_MAX.saturating_sub(self.stream_quota.available());
+        let _ = self.stream_quota.grant(more.min(room));
+        self.note_capacity();
+    }
+
+    /// Server: the peer says that it waits for stream credit (STREAMS_BLOCKED), if the transport
+    /// tells.
+    pub fn handle_streams_blocked(&mut self, now: Instant) {
+        if let Some(limit) = self.stream_credit.blocked(now) {
+            self.actions.push_back(Action::GrantStreams { limit });
+        }
+    }
+
+    /// The transport's estimate of the round trip, whenever it is at hand.
+    pub fn handle_round_trip(&mut self, rtt: Duration) {
+        self.rtt = Some(rtt);
+    }
+
+    /// The connection ended below us: with the application code of the peer's CONNECTION_CLOSE,
+    /// or `None` for everything else (a transport error, a timeout, a reset).
+    pub fn handle_close(&mut self, now: Instant, code: Option<H3Code>) {
+        let closed = match code {
+            Some(code) => Closed::ByPeer(code.as_h2()),
+            None => Closed::Transport,
+        };
+        self.close(now, closed);
+        self.actions.clear();
+        self.asked_bytes = 0;
+    }
+
+    /// Bytes of this stream that the machine takes now. At 0 leave the rest in the transport until
+    /// [`Action::Read`]. Large for streams that never push back.
+    pub fn read_room(&self, stream: StreamId) -> usize {
+        match self.streams.get(stream) {
+            Some(stream) if stream.held.is_some() || stream.is_full => 0,
+            Some(stream) if stream.discarding.is_none() => {
+                self.read_window().saturating_sub(stream.unread) as usize
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// Body bytes of a stream that the user may hold; behind them the transport's own window
+    /// fills.
+    pub(super) fn read_window(&self) -> u64 {
+        u64::from(self.config.windows.stream_initial.max(1))
+    }
+
+    /// Opens what the peer has opened up to `stream`.
+    fn opened(&mut self, now: Instant, stream: StreamId) -> Result<(), Violation> {
+        match (Origin::of(stream.0), self.side) {
+            (Origin::ClientBidi, Side::Server) => {
+                while self.streams.next_id() <= stream {
+                    self.accept(now)?;
+                }
+                Ok(())
+            }
+            (Origin::ClientBidi, Side::Client) => Ok(()),
+            // RFC 9114 section 6.1: without an extension there is none.
+            (Origin::ServerBidi, _) => Err(Violation::StreamTypeForbidden),
+            (Origin::ClientUni, Side::Server) | (Origin::ServerUni, Side::Client) => {
+                self.accept_uni(stream)
+            }
+            // Our own: nothing comes on them.
+            (Origin::ClientUni, Side::Client) | (Origin::ServerUni, Side::Server) => Ok(()),
+        }
+    }
+
+    /// Server: takes the next request stream.
+    fn accept(&mut self, now: Instant) -> Result<(), Violation> {
+        self.stream_credit.opened(now)?;
+        self.abuse.stream_opened();
+        if self.draining.ignores(self.streams.next_id()) {
+            // RFC 9114 section 5.2: beyond our GOAWAY; the client knows that it may ask again.
+            let stream = self.streams.skip();
+            self.reject(stream);
+            return Ok(());
+        }
+        let mut stream = Stream::new(Method::Other, Sends::Head, now);
+        stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
+        self.streams.open(stream);
+        self.timers.stop(Timer::Idle as usize);
+        self.watch_streams(now, self.config.timeouts.head);
+        Ok(())
+    }
+
+    /// Both sides of a stream that is not kept end: its credit is back.
+    pub(super) fn reject(&mut self, stream: StreamId) {
+        let code = H3Code::REQUEST_REJECTED;
+        self.counts.refused += 1;
+        self.actions.push_back(Action::StopSending { stream, code });
+        self.actions.push_back(Action::Reset { stream, code });
+        self.decoder.cancel(stream);
+        self.stream_credit.closed();
+    }
+}

@@ -1,0 +1,387 @@
+//! Unidirectional streams: our control and QPACK streams, and those of the peer (RFC 9114
+//! section 6.2, RFC 9204 section 4.2).
+
+use super::conn::{Conn, Timer};
+use super::control_stream::{self, ControlFrame};
+use super::frame::{FrameReader, Kind, Piece};
+use super::stream_kind::{self, Origin};
+use super::{Action, UniKind, settings, varint};
+use crate::error::{H3Code, Violation};
+use crate::http::priority::Priority;
+use crate::http::{Side, StreamId};
+use crate::limits::{CONTROL_FRAME_BYTES_MAX, CRITICAL_STREAM_BYTES_MAX, UNI_STREAMS_MAX};
+use bytes::Bytes;
+use std::time::Instant;
+
+/// What a stream of unknown type costs of the glitch budget.
+const UNKNOWN_STREAM_POINTS: u32 = 10;
+/// What a frame on the control stream costs that nobody needs.
+const IDLE_FRAME_POINTS: u32 = 1;
+
+/// A unidirectional stream of ours. It is opened with its first bytes: a peer that lets us use no
+/// table sees no encoder stream.
+#[derive(Debug)]
+pub(super) struct OurUni {
+    kind: UniKind,
+    id: Option<StreamId>,
+    /// Bytes to write.
+    pub(super) waiting: Vec<u8>,
+    /// The transport takes nothing now.
+    blocked: bool,
+}
+
+impl OurUni {
+    pub(super) fn new(kind: UniKind) -> Self {
+        Self {
+            kind,
+            id: None,
+            waiting: Vec::new(),
+            blocked: false,
+        }
+    }
+}
+
+/// A unidirectional stream of the peer's.
+#[derive(Debug)]
+pub(super) struct PeerUni {
+    id: StreamId,
+    kind: Option<UniKind>,
+    /// The start of its type.
+    head: [u8; 8],
+    have: u8,
+    /// Of the control stream: where it stands, and a frame in pieces.
+    reader: FrameReader,
+    payload: Vec<u8>,
+}
+
+impl PeerUni {
+    fn new(id: StreamId) -> Self {
+        Self {
+            id,
+            kind: None,
+            head: [0; 8],
+            have: 0,
+            reader: FrameReader::default(),
+            payload: Vec::new(),
+        }
+    }
+}
+
+/// What the peer has opened so far.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Unidirectional streams of any kind.
+    count: u64,
+    /// The kinds that may come once.
+    control: bool,
+    encoder: bool,
+    decoder: bool,
+}
+
+impl Seen {
+    fn first_of(&mut self, kind: UniKind) -> bool {
+        let seen = match kind {
+            UniKind::Control => &mut self.control,
+            UniKind::QpackEncoder => &mut self.encoder,
+            UniKind::QpackDecoder => &mut self.decoder,
+        };
+        !std::mem::replace(seen, true)
+    }
+}
+
+impl Conn {
+    // Ours.
+
+    /// RFC 9114 section 6.2.1: SETTINGS are the first thing on the control stream.
+    pub(super) fn send_settings(&mut self) {
+        let out = &mut self.ours[UniKind::Control as usize].waiting;
+        settings::write_ours(self.side, &self.config, out);
+    }
+
+    /// What waits to go out on the control stream.
+    pub(super) fn control_out(&mut self) -> &mut Vec<u8> {
+        &mut self.ours[UniKind::Control as usize].waiting
+    }
+
+    /// Asks for writes of what waits on our own streams.
+    pub(super) fn flush_ours(&mut self, now: Instant) {
+        let waiting = &mut self.ours[UniKind::QpackDecoder as usize].waiting;
+        self.decoder.decoder_stream_bytes(waiting);
+        let waiting = &mut self.ours[UniKind::QpackEncoder as usize].waiting;
+        self.encoder.encoder_stream_bytes(waiting);
+        for index in 0..self.ours.len() {
+            let ours = &mut self.ours[index];
+            if ours.waiting.is_empty() {
+                continue;
+            }
+            if ours.blocked {
+                if ours.waiting.len() > CRITICAL_STREAM_BYTES_MAX {
+                    return self.fail(now, Violation::CriticalStreamStalled);
+                }
+                continue;
+            }
+            let bytes = std::mem::take(&mut ours.waiting);
+            let (stream, bytes) = match ours.id {
+                Some(stream) => (stream, bytes),
+                None => {
+                    let stream = StreamId(self.next_uni);
+                    self.next_uni += 4;
+                    ours.id = Some(stream);
+                    let kind = ours.kind;
+                    self.actions.push_back(Action::OpenUni { stream, kind });
+                    let mut whole = Vec::with_capacity(1 + bytes.len());
+                    varint::put(kind.wire(), &mut whole);
+                    whole.extend_from_slice(&bytes);
+                    (stream, whole)
+                }
+            };
+            self.ask_write(stream, [Bytes::from(bytes), Bytes::new()], false);
+        }
+    }
+
+    pub(super) fn is_our_uni(&self, stream: StreamId) -> bool {
+        self.ours.iter().any(|ours| ours.id == Some(stream))
+    }
+
+    /// The transport gave bytes of one of our own streams back.
+    pub(super) fn uni_blocked(&mut self, stream: StreamId, rest: &[Bytes]) {
+        if let Some(ours) = self.ours.iter_mut().find(|ours| ours.id == Some(stream)) {
+            ours.blocked = true;
+            let mut whole = rest.concat();
+            whole.append(&mut ours.waiting);
+            ours.waiting = whole;
+        }
+    }
+
+    /// The transport takes more on one of our own streams.
+    pub(super) fn uni_room(&mut self, stream: StreamId) {
+        if let Some(ours) = self.ours.iter_mut().find(|ours| ours.id == Some(stream)) {
+            ours.blocked = false;
+        }
+    }
+
+    // The peer's.
+
+    /// The peer opened unidirectional streams up to this one.
+    pub(super) fn accept_uni(&mut self, stream: StreamId) -> Result<(), Violation> {
+        let first = match Origin::of(stream.0) {
+            Origin::ClientUni => 2,
+            _ => 3,
+        };
+        while self.seen.count * 4 + first <= stream.0 {
+            let id = StreamId(self.seen.count * 4 + first);
+            self.seen.count += 1;
+            self.theirs.push(PeerUni::new(id));
+            if self.theirs.len() > UNI_STREAMS_MAX as usize {
+                return Err(Violation::UniStreamsTooMany);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_uni(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        bytes: &[u8],
+        fin: bool,
+    ) -> Result<(), Violation> {
+        let Some(index) = self.theirs.iter().position(|theirs| theirs.id == stream) else {
+            // One that we stopped.
+            return Ok(());
+        };
+        let mut input = bytes;
+        let kind = match self.theirs[index].kind {
+            Some(kind) => kind,
+            None => match self.read_type(index, &mut input) {
+                None if fin => return self.uni_ended(stream),
+                None => return Ok(()),
+                Some(wire) => match self.begin_uni(now, index, wire)? {
+                    Some(kind) => kind,
+                    None => return Ok(()),
+                },
+            },
+        };
+        match kind {
+            UniKind::Control => self.read_control(now, index, input)?,
+            UniKind::QpackEncoder => self.read_encoder_stream(now, input)?,
+            UniKind::QpackDecoder => self.encoder.handle_decoder_bytes(input)?,
+        }
+        match fin {
+            true => self.uni_ended(stream),
+            false => Ok(()),
+        }
+    }
+
+    /// The peer's side of a unidirectional stream is over, finished or reset.
+    pub(super) fn uni_ended(&mut self, stream: StreamId) -> Result<(), Violation> {
+        let Some(index) = self.theirs.iter().position(|theirs| theirs.id == stream) else {
+            return Ok(());
+        };
+        // RFC 9114 section 6.2.1, RFC 9204 section 4.2. One that ends before it said its type is
+        // nothing (RFC 9114 section 6.2).
+        match self.theirs.swap_remove(index).kind {
+            Some(_) => Err(Violation::CriticalStreamClosed),
+            None => Ok(()),
+        }
+    }
+
+    /// The stream type, once it is all there.
+    fn read_type(&mut self, index: usize, input: &mut &[u8]) -> Option<u64> {
+        let theirs = &mut self.theirs[index];
+        while let Some((&first, rest)) = input.split_first() {
+            *input = rest;
+            // An integer is complete at 8 bytes at the latest.
+            theirs.head[usize::from(theirs.have)] = first;
+            theirs.have += 1;
+            if let Some((wire, _)) = varint::take(&theirs.head[..usize::from(theirs.have)]) {
+                return Some(wire);
+            }
+        }
+        None
+    }
+
+    fn begin_uni(
+        &mut self,
+        now: Instant,
+        index: usize,
+        wire: u64,
+    ) -> Result<Option<UniKind>, Violation> {
+        let Some(kind) = stream_kind::admit(wire, self.side)? else {
+            let stream = self.theirs.swap_remove(index).id;
+            let code = H3Code::STREAM_CREATION_ERROR;
+            self.actions.push_back(Action::StopSending { stream, code });
+            self.glitch(now, UNKNOWN_STREAM_POINTS)?;
+            return Ok(None);
+        };
+        if !self.seen.first_of(kind) {
+            return Err(Violation::StreamTypeRepeated);
+        }
+        self.theirs[index].kind = Some(kind);
+        Ok(Some(kind))
+    }
+
+    /// The peer's control stream.
+    fn read_control(
+        &mut self,
+        now: Instant,
+        index: usize,
+        mut input: &[u8],
+    ) -> Result<(), Violation> {
+        while let Some(piece) = self.theirs[index].reader.next(&mut input) {
+            match piece {
+                Piece::Header { kind, len } => {
+                    control_stream::admit(kind, self.side, self.is_settled())?;
+                    if kind == Kind::Unknown {
+                        self.glitch(now, IDLE_FRAME_POINTS)?;
+                    } else if len > CONTROL_FRAME_BYTES_MAX as u64 {
+                        return Err(Violation::ControlFrameTooLarge);
+                    }
+                }
+                Piece::Payload {
+                    kind: Kind::Unknown,
+                    ..
+                } => {}
+                Piece::Payload {
+                    kind,
+                    bytes,
+                    is_last: true,
+                } if self.theirs[index].payload.is_empty() => {
+                    self.take_control(now, ControlFrame::parse(kind, bytes)?)?;
+                }
+                Piece::Payload {
+                    kind,
+                    bytes,
+                    is_last,
+                } => {
+                    self.theirs[index].payload.extend_from_slice(bytes);
+                    if is_last {
+                        let mut payload = std::mem::take(&mut self.theirs[index].payload);
+                        self.take_control(now, ControlFrame::parse(kind, &payload)?)?;
+                        payload.clear();
+                        self.theirs[index].payload = payload;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_control(&mut self, now: Instant, frame: ControlFrame<'_>) -> Result<(), Violation> {
+        match frame {
+            ControlFrame::Settings(settings) => {
+                self.settings = Some(settings);
+                self.timers.stop(Timer::Settings as usize);
+                self.encoder.set_peer(
+                    settings.qpack_table_bytes_max,
+                    settings.qpack_blocked_streams_max,
+                );
+                Ok(())
+            }
+            ControlFrame::Goaway(id) => {
+                self.glitch(now, IDLE_FRAME_POINTS)?;
+                self.take_goaway(now, id)
+            }
+            ControlFrame::MaxPushId(id) => {
+                // RFC 9114 section 7.2.7: it never falls.
+                if self.push_id_max.is_some_and(|before| id < before) {
+                    return Err(Violation::PushIdInvalid);
+                }
+                self.push_id_max = Some(id);
+                self.glitch(now, IDLE_FRAME_POINTS)
+            }
+            ControlFrame::PriorityUpdate { stream, value } => {
+                self.take_priority_update(now, StreamId(stream), Priority::parse(value))
+            }
+            ControlFrame::Unknown => Ok(()),
+        }
+    }
+
+    /// RFC 9218 section 7.2: about a request stream that is open or may be opened.
+    fn take_priority_update(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        priority: Priority,
+    ) -> Result<(), Violation> {
+        debug_assert_eq!(self.side, Side::Server, "admitted by control_stream");
+        if Origin::of(stream.0) != Origin::ClientBidi || !self.may_open(stream) {
+            return Err(Violation::StreamIdInvalid);
+        }
+        if stream >= self.streams.next_id() {
+            self.priorities_pending.insert(stream.0, priority);
+        } else if let Some(key) = self.streams.key(stream)
+            && let Some(open) = self.streams.get_mut(stream)
+        {
+            open.priority = Some(priority);
+            self.schedule.reprioritise(key, priority);
+            self.set_priority(stream);
+        }
+        let verdict = self
+            .abuse
+            .priority_update(self.priorities_pending.len(), now);
+        self.judge(now, verdict)
+    }
+
+    /// Whether the client's stream credit, as it may stand soon, covers this stream: the transport
+    /// may have granted what we hold back.
+    fn may_open(&self, stream: StreamId) -> bool {
+        let number = stream.0 / 4;
+        let next = self.streams.next_id().0 / 4;
+        number < next + u64::from(self.config.limits.request_streams_max)
+    }
+
+    /// The peer's QPACK encoder stream; sections that waited for it go on.
+    fn read_encoder_stream(&mut self, now: Instant, input: &[u8]) -> Result<(), Violation> {
+        self.decoder.handle_encoder_bytes(input)?;
+        loop {
+            let mut fields = self.spare.pop().unwrap_or_default();
+            let limits = &self.config.limits;
+            let Some((stream, decoded)) = self.decoder.poll_unblocked(limits, &mut fields)? else {
+                self.recycle(fields);
+                return Ok(());
+            };
+            self.unblock(now, stream, decoded, fields)?;
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Bytes out: frames are put together in a slab, and become writes in the order of the commands,
+//! then of RFC 9218.
+//!
+//! Invariants: bytes of the stream in `open` stand at the end of `slab`, those of no other; a
+//! write that came back is the first of what its stream sends next; the end rides on the last
+//! write, where it was known in time.
+
+use super::Action;
+use super::conn::Conn;
+use super::frame::{kind, put_header};
+use super::stream::{SendQueue, Sends};
+use super::stream_kind::Origin;
+use crate::http::priority::Priority;
+use crate::http::{Event, StreamId};
+use bytes::{Bytes, BytesMut};
+use std::time::Instant;
+
+/// A slab for heads and small bodies: some forty small answers share an allocation.
+const SLAB_BYTES: usize = 16 * 1024;
+/// Bodies of this size and more go out by reference; a copy of less costs less than another piece
+/// in the transport's queue.
+const BY_REFERENCE_BYTES_MIN: usize = 4 * 1024;
+/// One write of a body: what a more urgent stream may have to wait behind.
+const TURN_BYTES: usize = 64 * 1024;
+/// So much may wait in actions before bodies queue on their streams.
+const ASKED_BYTES_MAX: usize = 64 * 1024;
+
+impl Conn {
+    /// The next order to the transport. Ask until there is none, after every input, command or
+    /// batch of them.
+    pub fn poll_transport(&mut self, now: Instant) -> Option<Action> {
+        if let Some((stream, fin)) = self.given.take() {
+            self.taken(now, stream, fin);
+        }
+        loop {
+            if let Some(action) = self.actions.pop_front() {
+                if let Action::Write {
+                    stream,
+                    pieces,
+                    fin,
+                } = &action
+                {
+                    self.asked_bytes -= pieces[0].len() + pieces[1].len();
+                    self.given = Some((*stream, *fin));
+                }
+                return Some(action);
+            }
+            if self.closed {
+                return None;
+            }
+            self.flush_ours(now);
+            self.close_slab(false);
+            if self.actions.is_empty() {
+                self.send_turn();
+            }
+            if self.actions.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    /// The transport did not take the whole [`Action::Write`] that it was just given: `rest` is
+    /// what is left of its pieces, `fin` as it was. Call it before the next `poll_transport`.
+    pub fn handle_stream_blocked(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        rest: [Bytes; 2],
+        fin: bool,
+    ) {
+        self.given = None;
+        self.close_slab(false);
+        let mut pieces = Vec::from(rest);
+        let fin = self.take_back(stream, &mut pieces) || fin;
+        if Origin::of(stream.0) != Origin::ClientBidi {
+            return self.uni_blocked(stream, &pieces);
+        }
+        let (Some(key), Some(open)) = (self.streams.key(stream), self.streams.get_mut(stream))
+        else {
+            return;
+        };
+        let queue = open
+            .queue
+            .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+        for piece in pieces.into_iter().rev() {
+            queue.put_back(piece);
+        }
+        wait(queue, now);
+        open.blocked = true;
+        if fin {
+            open.end_asked = false;
+        }
+        self.schedule.remove(key);
+        self.watch_streams(now, self.config.timeouts.stream_stall);
+    }
+
+    /// Writes of this stream that were asked for and not given yet stand behind the one that came
+    /// back. Whether the end is among them.
+    fn take_back(&mut self, stream: StreamId, pieces: &mut Vec<Bytes>) -> bool {
+        let mut fin = false;
+        let mut bytes = 0;
+        self.actions.retain_mut(|action| match action {
+            Action::Write {
+                stream: of,
+                pieces: more,
+                fin: ends,
+            } if *of == stream => {
+                bytes += more[0].len() + more[1].len();
+                pieces.extend(more.iter_mut().map(std::mem::take));
+                fin |= *ends;
+                false
+            }
+            _ => true,
+        });
+        self.asked_bytes -= bytes;
+        fin
+    }
+
+    /// The transport takes more on this stream.
+    pub fn handle_stream_room(&mut self, now: Instant, stream: StreamId) {
+        let _ = now;
+        if Origin::of(stream.0) != Origin::ClientBidi {
+            return self.uni_room(stream);
+        }
+        if let Some(open) = self.streams.get_mut(stream) {
+            open.blocked = false;
+            self.schedule_stream(stream);
+        }
+    }
+
+    /// Asks for a write.
+    pub(super) fn ask_write(&mut self, stream: StreamId, pieces: [Bytes; 2], fin: bool) {
+        self.asked_bytes += pieces[0].len() + pieces[1].len();
+        self.counts.writes += 1;
+        self.actions.push_back(Action::Write {
+            stream,
+            pieces,
+            fin,
+        });
+    }
+
+    // From the commands.
+
+    /// HEADERS with the section that was encoded last.
+    pub(super) fn put_section(&mut self, now: Instant, id: StreamId, end: bool) {
+        if let Some(open) = self.streams.get_mut(id)
+            && end
+        {
+            open.sends = Sends::Ended;
+        }
+        let is_direct = self.is_direct(id);
+        if !is_direct {
+            self.close_slab(false);
+        }
+        // RFC 9204 section 2.1.2: insertions first, or the peer's stream waits for them.
+        self.flush_encoder(now);
+        self.begin_slab(id, self.section.len());
+        put_header(kind::HEADERS, self.section.len(), &mut self.slab);
+        self.slab.extend_from_slice(&self.section);
+        if !is_direct {
+            let framed = self.slab.split().freeze();
+            self.open = None;
+            self.enqueue(now, id, framed, true);
+        } else if end {
+            self.close_slab(true);
+        }
+        if end {
+            self.abandon_request(now, id);
+        }
+    }
+
+    /// DATA with these bytes, now or when it is their turn.
+    pub(super) fn put_body(&mut self, now: Instant, id: StreamId, data: Bytes, end: bool) {
+        let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;
+        let now_or_never = self.schedule.is_empty() && !waits && data.len() <= TURN_BYTES;
+        if !self.is_direct(id) || !now_or_never && !data.is_empty() {
+            if self.open == Some(id) {
+                self.close_slab(false);
+            }
+            return self.enqueue(now, id, data, false);
+        }
+        if !data.is_empty() {
+            self.note_data_sent(data.len());
+            let is_small = data.len() < BY_REFERENCE_BYTES_MIN;
+            self.begin_slab(id, if is_small { data.len() } else { 0 });
+            put_header(kind::DATA, data.len(), &mut self.slab);
+            if !is_small {
+                let framed = self.slab.split().freeze();
+                self.open = None;
+                self.note_end_asked(id, end);
+                return self.ask_write(id, [framed, data], end);
+            }
+            self.slab.extend_from_slice(&data);
+        }
+        if end {
+            self.begin_slab(id, 0);
+            self.close_slab(true);
+        }
+    }
+
+    /// What waits is told by the queue of its stream.
+    fn enqueue(&mut self, now: Instant, id: StreamId, bytes: Bytes, framed: bool) {
+        let max = self.config.limits.send_buffer_bytes_max;
+        let Some(open) = self.streams.get_mut(id) else {
+            return;
+        };
+        let queue = open
+            .queue
+            .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+        queue.push(bytes, framed);
+        wait(queue, now);
+        queue.is_full = queue.len() >= max;
+        self.schedule_stream(id);
+        self.watch_streams(now, self.config.timeouts.stream_stall);
+    }
+
+    /// Whether a frame of this stream may go out behind those that were asked for.
+    fn is_direct(&self, id: StreamId) -> bool {
+        self.streams.get(id).is_some_and(|open| open.is_direct())
+    }
+
+    // The slab.
+
+    /// Makes the end of the slab this stream's, with room for a header and `len` bytes.
+    fn begin_slab(&mut self, id: StreamId, len: usize) {
+        if self.open != Some(id) {
+            self.close_slab(false);
+            self.open = Some(id);
+        }
+        let needed = len + FRAME_HEADER_ROOM;
+        if self.slab.capacity() - self.slab.len() < needed {
+            self.slab.reserve(needed.max(SLAB_BYTES));
+        }
+    }
+
+    /// Asks for a write of what stands in the slab.
+    pub(super) fn close_slab(&mut self, fin: bool) {
+        if let Some(id) = self.open.take() {
+            let bytes = self.slab.split().freeze();
+            self.note_end_asked(id, fin);
+            self.ask_write(id, [bytes, Bytes::new()], fin);
+        }
+    }
+
+    fn note_end_asked(&mut self, id: StreamId, fin: bool) {
+        if let Some(open) = self.streams.get_mut(id)
+            && fin
+        {
+            open.end_asked = true;
+        }
+    }
+
+    /// The encoder's instructions go out before the section that needs them.
+    fn flush_encoder(&mut self, now: Instant) {
+        if self.encoder_has_news() {
+            self.close_slab(false);
+            self.flush_ours(now);
+        }
+    }
+
+    fn encoder_has_news(&mut self) -> bool {
+        let waiting = &mut self.ours[super::UniKind::QpackEncoder as usize].waiting;
+        self.encoder.encoder_stream_bytes(waiting);
+        !waiting.is_empty()
+    }
+
+    // The scheduler's turn.
+
+    /// One write of the stream whose turn it is.
+    fn send_turn(&mut self) {
+        let Some(key) = self.schedule.choose() else {
+            return;
+        };
+        let Some((id, open)) = self.streams.by_key_mut(key) else {
+            debug_assert!(false, "a stream that is gone was scheduled");
+            self.schedule.remove(key);
+            return;
+        };
+        let mut large = Bytes::new();
+        let mut frames = 0;
+        let mut body_bytes = 0;
+        if let Some(queue) = &mut open.queue {
+            let before = self.slab.len();
+            debug_assert_eq!(before, 0, "closed before a turn");
+            while large.is_empty() && self.slab.len() < TURN_BYTES {
+                let Some(body) = next_pieces(queue, &mut self.slab, &mut large) else {
+                    break;
+                };
+                frames += u64::from(body > 0);
+                body_bytes += body as u64;
+            }
+            queue.sent_since += (self.slab.len() + large.len()) as u64;
+            if queue.is_empty() {
+                queue.waiting_since = None;
+            }
+        }
+        let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
+        let fin = is_empty && open.sends == Sends::Ended;
+        open.end_asked |= fin;
+        self.counts.data_frames_sent += frames;
+        self.counts.body_bytes_sent += body_bytes;
+        let framed = self.slab.split().freeze();
+        self.ask_write(id, [framed, large], fin);
+        if is_empty {
+            self.schedule.remove(key);
+        } else {
+            self.schedule.took_turn(key);
+        }
+    }
+
+    /// The transport took a write: there may be room for the user again.
+    pub(super) fn note_send_room(&mut self, id: StreamId) {
+        let half = self.config.limits.send_buffer_bytes_max / 2;
+        if let Some(open) = self.streams.get_mut(id)
+            && let Some(queue) = &mut open.queue
+            && queue.is_full
+            && queue.len() <= half
+        {
+            queue.is_full = false;
+            if open.sends == Sends::Body {
+                self.push_event(Event::SendReady { stream: id });
+            }
+        }
+    }
+
+    /// Puts a stream into the scheduler if it has something to send and the transport takes it.
+    fn schedule_stream(&mut self, id: StreamId) {
+        if let (Some(key), Some(open)) = (self.streams.key(id), self.streams.get(id))
+            && !open.blocked
+            && open.wants_to_send()
+        {
+            self.schedule.push(key, open.priority.unwrap_or_default());
+        }
+    }
+
+    /// Tells the transport what the client asked for (RFC 9218 section 10). Without a wish
+    /// streams share: a small answer must not wait behind a download that nobody ranked.
+    pub(super) fn set_priority(&mut self, id: StreamId) {
+        let Some(open) = self.streams.get(id).filter(|open| !open.is_sent) else {
+            return;
+        };
+        if open.sends == Sends::Head && !open.is_request {
+            return;
+        }
+        if let Some(priority) = open.priority {
+            let order = order_of(priority, id);
+            self.actions
+                .push_back(Action::SetPriority { stream: id, order });
+        }
+    }
+
+    fn note_data_sent(&mut self, bytes: usize) {
+        self.counts.data_frames_sent += 1;
+        self.counts.body_bytes_sent += bytes as u64;
+        self.abuse.data_sent();
+    }
+}
+
+/// Room for a frame header in the slab.
+const FRAME_HEADER_ROOM: usize = 16;
+
+/// Starts the clock of a queue that was not waiting.
+fn wait(queue: &mut SendQueue, now: Instant) {
+    if queue.waiting_since.is_none() {
+        queue.waiting_since = Some(now);
+        queue.sent_since = 0;
+    }
+}
+
+/// Moves the next pieces of a queue into `slab`, a large one into `large`. How many body bytes;
+/// `None`: nothing is left.
+fn next_pieces(queue: &mut SendQueue, slab: &mut BytesMut, large: &mut Bytes) -> Option<usize> {
+    let front = queue.pieces.front()?;
+    let len = front.bytes.len();
+    if front.framed {
+        let bytes = queue.take(usize::MAX)?;
+        if len < BY_REFERENCE_BYTES_MIN {
+            slab.extend_from_slice(&bytes);
+        } else {
+            *large = bytes;
+        }
+        return Some(0);
+    }
+    if len >= BY_REFERENCE_BYTES_MIN {
+        let body = queue.take(TURN_BYTES)?;
+        put_header(kind::DATA, body.len(), slab);
+        let len = body.len();
+        *large = body;
+        return Some(len);
+    }
+    let run = queue.small_body(BY_REFERENCE_BYTES_MIN, TURN_BYTES);
+    put_header(kind::DATA, run, slab);
+    let mut left = run;
+    while left > 0 {
+        let body = queue.take(left)?;
+        left -= body.len();
+        slab.extend_from_slice(&body);
+    }
+    Some(run)
+}
+
+/// The order among streams: by urgency; within one, those that are not incremental one after the
+/// other as they were asked for, then the others by turns.
+fn order_of(priority: Priority, id: StreamId) -> i32 {
+    const STEP: i32 = 1 << 27;
+    const PLACES: u64 = 1 << 26;
+    let base = (3 - i32::from(priority.urgency)) * STEP;
+    match priority.incremental {
+        true => base,
+        false => base + (PLACES - id.0 / 4 % PLACES) as i32,
+    }
+}

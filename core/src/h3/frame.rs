@@ -1,0 +1,176 @@
+//! Frames (RFC 9114 section 7): a header of two integers, and a payload that is handed on as it
+//! arrives. Nothing is buffered here but a header in pieces.
+
+use super::varint;
+use bytes::{BufMut, BytesMut};
+
+/// Frame types (RFC 9114 section 7.2, RFC 9218 section 7.2).
+#[allow(missing_docs, reason = "the names are those of the RFCs")]
+pub mod kind {
+    pub const DATA: u64 = 0x0;
+    pub const HEADERS: u64 = 0x1;
+    pub const CANCEL_PUSH: u64 = 0x3;
+    pub const SETTINGS: u64 = 0x4;
+    pub const PUSH_PROMISE: u64 = 0x5;
+    pub const GOAWAY: u64 = 0x7;
+    pub const MAX_PUSH_ID: u64 = 0xd;
+    pub const PRIORITY_UPDATE_REQUEST: u64 = 0xf_0700;
+    pub const PRIORITY_UPDATE_PUSH: u64 = 0xf_0701;
+}
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are those of RFC 9114 section 7.2")]
+pub enum Kind {
+    Data,
+    Headers,
+    CancelPush,
+    Settings,
+    PushPromise,
+    Goaway,
+    MaxPushId,
+    PriorityUpdateRequest,
+    PriorityUpdatePush,
+    /// A type of HTTP/2 that must not come (RFC 9114 section 7.2.8).
+    ReservedHttp2,
+    /// To be skipped (RFC 9114 section 9).
+    Unknown,
+}
+
+impl Kind {
+    /// The kind of a type on the wire.
+    pub fn of(wire: u64) -> Self {
+        match wire {
+            kind::DATA => Self::Data,
+            kind::HEADERS => Self::Headers,
+            kind::CANCEL_PUSH => Self::CancelPush,
+            kind::SETTINGS => Self::Settings,
+            kind::PUSH_PROMISE => Self::PushPromise,
+            kind::GOAWAY => Self::Goaway,
+            kind::MAX_PUSH_ID => Self::MaxPushId,
+            kind::PRIORITY_UPDATE_REQUEST => Self::PriorityUpdateRequest,
+            kind::PRIORITY_UPDATE_PUSH => Self::PriorityUpdatePush,
+            // PRIORITY, PING, WINDOW_UPDATE, CONTINUATION.
+            0x2 | 0x6 | 0x8 | 0x9 => Self::ReservedHttp2,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What the next bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// A frame begins.
+    Header {
+        /// Its kind.
+        kind: Kind,
+        /// Payload bytes to come.
+        len: u64,
+    },
+    /// The next bytes of its payload. Every frame has a last piece, maybe empty.
+    Payload {
+        /// The kind of the frame.
+        kind: Kind,
+        /// Its bytes.
+        bytes: &'a [u8],
+        /// The frame is complete.
+        is_last: bool,
+    },
+}
+
+/// Where in a stream of frames the reader stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameReader {
+    /// The start of a header.
+    header: [u8; HEADER_BYTES_MAX],
+    have: u8,
+    kind: Option<Kind>,
+    left: u64,
+}
+
+/// Two integers of eight bytes.
+const HEADER_BYTES_MAX: usize = 16;
+
+impl FrameReader {
+    /// Takes the next piece off `input`; `None`: more bytes are needed.
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Option<Piece<'a>> {
+        let Some(kind) = self.kind else {
+            let (kind, len) = self.header(input)?;
+            let kind = Kind::of(kind);
+            self.kind = Some(kind);
+            self.left = len;
+            return Some(Piece::Header { kind, len });
+        };
+        if input.is_empty() && self.left > 0 {
+            return None;
+        }
+        let len = usize::try_from(self.left).map_or(input.len(), |left| left.min(input.len()));
+        let (bytes, rest) = input.split_at(len);
+        *input = rest;
+        self.left -= len as u64;
+        let is_last = self.left == 0;
+        if is_last {
+            self.kind = None;
+        }
+        Some(Piece::Payload {
+            kind,
+            bytes,
+            is_last,
+        })
+    }
+    /// Whether the stream may end here.
+    pub fn is_between_frames(&self) -> bool {
+        self.kind.is_none() && self.have == 0
+    }
+    /// Bytes of the frame under way that are still to come.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    fn header(&mut self, input: &mut &[u8]) -> Option<(u64, u64)> {
+        if self.have == 0
+            && let Some((kind, len, used)) = parse_header(input)
+        {
+            *input = &input[used..];
+            return Some((kind, len));
+        }
+        while let Some((&first, rest)) = input.split_first() {
+            *input = rest;
+            // A complete header leaves at 16 bytes at the latest.
+            self.header[usize::from(self.have)] = first;
+            self.have += 1;
+            let (kind, len, _) = match parse_header(&self.header[..usize::from(self.have)]) {
+                Some(header) => header,
+                None => continue,
+            };
+            self.have = 0;
+            return Some((kind, len));
+        }
+        None
+    }
+}
+
+fn parse_header(bytes: &[u8]) -> Option<(u64, u64, usize)> {
+    let (kind, at) = varint::take(bytes)?;
+    let (len, more) = varint::take(&bytes[at..])?;
+    Some((kind, len, at + more))
+}
+
+/// Appends a frame header.
+pub fn put_header(kind: u64, len: usize, out: &mut BytesMut) {
+    for value in [kind, len as u64] {
+        let (bytes, count) = varint::encode(value);
+        out.put_slice(&bytes[..count]);
+    }
+}
+
+/// Appends a whole small frame.
+pub fn put_frame(kind: u64, payload: &[u8], out: &mut Vec<u8>) {
+    varint::put(kind, out);
+    varint::put(payload.len() as u64, out);
+    out.extend_from_slice(payload);
+}
+
+#[cfg(test)]
+#[path = "frame_test.rs"]
+mod frame_test;

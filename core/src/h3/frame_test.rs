@@ -1,0 +1,66 @@
+use super::{FrameReader, Kind, Piece, kind, put_frame};
+
+/// Everything the reader says about `bytes` given in pieces of `size`, payloads joined.
+fn frames(bytes: &[u8], size: usize) -> Vec<(Kind, u64, Vec<u8>)> {
+    let mut reader = FrameReader::default();
+    let mut found: Vec<(Kind, u64, Vec<u8>)> = Vec::new();
+    for mut input in bytes.chunks(size) {
+        while let Some(piece) = reader.next(&mut input) {
+            match piece {
+                Piece::Header { kind, len } => found.push((kind, len, Vec::new())),
+                Piece::Payload {
+                    kind,
+                    bytes,
+                    is_last,
+                } => {
+                    let frame = found.last_mut().expect("a header came first");
+                    assert_eq!(frame.0, kind);
+                    frame.2.extend_from_slice(bytes);
+                    assert_eq!(is_last, frame.2.len() as u64 == frame.1);
+                }
+            }
+        }
+        assert!(input.is_empty());
+    }
+    assert!(reader.is_between_frames());
+    found
+}
+
+#[test]
+fn frames_come_out_alike_at_every_split() {
+    let mut bytes = Vec::new();
+    put_frame(kind::HEADERS, b"section", &mut bytes);
+    put_frame(kind::DATA, b"", &mut bytes);
+    put_frame(kind::DATA, &[7; 300], &mut bytes);
+    put_frame(kind::PRIORITY_UPDATE_REQUEST, b"\0u=1", &mut bytes);
+    put_frame(0x21, b"", &mut bytes);
+    let whole = frames(&bytes, bytes.len());
+    assert_eq!(whole.len(), 5);
+    assert_eq!(whole[2], (Kind::Data, 300, vec![7; 300]));
+    assert_eq!(whole[4], (Kind::Unknown, 0, Vec::new()));
+    for size in 1..bytes.len() {
+        assert_eq!(frames(&bytes, size), whole, "in pieces of {size}");
+    }
+}
+
+#[test]
+fn a_header_in_the_longest_form_is_read() {
+    let bytes = [
+        0xc0, 0, 0, 0, 0, 0, 0, 1, 0xc0, 0, 0, 0, 0, 0, 0, 2, b'h', b'i',
+    ];
+    for size in 1..=bytes.len() {
+        assert_eq!(
+            frames(&bytes, size),
+            [(Kind::Headers, 2, b"hi".to_vec())],
+            "in pieces of {size}"
+        );
+    }
+}
+
+#[test]
+fn the_types_of_http2_are_reserved() {
+    for wire in [0x2, 0x6, 0x8, 0x9] {
+        assert_eq!(Kind::of(wire), Kind::ReservedHttp2);
+    }
+    assert_eq!(Kind::of(0x21), Kind::Unknown);
+}

@@ -1,0 +1,69 @@
+use super::{Input, State, Takes, input_of, step};
+use crate::error::Violation;
+use crate::h3::frame::Kind;
+use crate::http::Side;
+
+#[test]
+fn every_state_answers_every_input() {
+    use Input::{Data, Fin, Headers};
+    use State::{Body, Ended, Head, Trailers, Tunnel};
+    let unexpected = Err(Violation::FrameUnexpected);
+    let table = [
+        (Head, Headers, Ok(Takes::Head)),
+        (Head, Data, unexpected),
+        (Head, Fin, Err(Violation::RequestIncomplete)),
+        (Body, Headers, Ok(Takes::Trailers)),
+        (Body, Data, Ok(Takes::Body)),
+        (Body, Fin, Ok(Takes::End)),
+        (Tunnel, Headers, unexpected),
+        (Tunnel, Data, Ok(Takes::Body)),
+        (Tunnel, Fin, Ok(Takes::End)),
+        (Trailers, Headers, unexpected),
+        (Trailers, Data, unexpected),
+        (Trailers, Fin, Ok(Takes::End)),
+        (Ended, Headers, unexpected),
+        (Ended, Data, unexpected),
+        (Ended, Fin, unexpected),
+    ];
+    for (state, input, expected) in table {
+        assert_eq!(
+            step(state, input, Side::Server),
+            expected,
+            "{state:?} {input:?}"
+        );
+    }
+    assert_eq!(
+        step(Head, Fin, Side::Client),
+        Err(Violation::ResponseIncomplete)
+    );
+}
+
+#[test]
+fn frames_of_control_streams_are_unexpected_on_a_request_stream() {
+    for kind in [
+        Kind::CancelPush,
+        Kind::Settings,
+        Kind::Goaway,
+        Kind::MaxPushId,
+        Kind::PriorityUpdateRequest,
+        Kind::PriorityUpdatePush,
+        Kind::ReservedHttp2,
+    ] {
+        for side in [Side::Server, Side::Client] {
+            assert_eq!(
+                input_of(kind, side),
+                Err(Violation::FrameUnexpected),
+                "{kind:?}"
+            );
+        }
+    }
+    assert_eq!(
+        input_of(Kind::PushPromise, Side::Server),
+        Err(Violation::FrameUnexpected)
+    );
+    assert_eq!(
+        input_of(Kind::PushPromise, Side::Client),
+        Err(Violation::PushIdInvalid)
+    );
+    assert_eq!(input_of(Kind::Unknown, Side::Server), Ok(None));
+}

@@ -1,0 +1,221 @@
+//! One request stream as the connection keeps it. It owns no timer and no map entry; the
+//! connection decides, this remembers.
+
+use super::frame::FrameReader;
+use super::request_stream::State;
+use crate::http::body_length::Expected;
+use crate::http::priority::Priority;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// What the user gives next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sends {
+    /// Server: the final response head.
+    Head,
+    /// Body bytes or trailers.
+    Body,
+    /// Nothing; what waits may still have to go out.
+    Ended,
+    /// Client: the peer stopped us, the answer is on its way (RFC 9114 section 4.1). What the user
+    /// gives is thrown away.
+    Stopped,
+}
+
+/// The methods that change what a message means (RFC 9110 section 9.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// A tunnel, extended CONNECT too.
+    Connect,
+    Head,
+    Other,
+}
+
+impl Method {
+    pub(super) fn of(method: &[u8]) -> Self {
+        match method {
+            b"CONNECT" => Self::Connect,
+            b"HEAD" => Self::Head,
+            _ => Self::Other,
+        }
+    }
+    pub(super) fn as_bytes(self) -> &'static [u8] {
+        match self {
+            Self::Connect => b"CONNECT",
+            Self::Head => b"HEAD",
+            Self::Other => b"",
+        }
+    }
+}
+
+/// Bytes on their way out.
+#[derive(Debug)]
+pub(super) struct OutPiece {
+    pub(super) bytes: Bytes,
+    /// Frame headers are in it; otherwise it is body without them.
+    pub(super) framed: bool,
+}
+
+/// What waits to go out on one stream.
+#[derive(Debug, Default)]
+pub(super) struct SendQueue {
+    pub(super) pieces: VecDeque<OutPiece>,
+    bytes: usize,
+    /// `send_room` says 0 until half of the queue is gone.
+    pub(super) is_full: bool,
+    /// Since when bytes wait, and how many left since: what tells a stalled peer from a slow one,
+    /// and from one that drips credit (CVE-2026-49975).
+    pub(super) waiting_since: Option<Instant>,
+    pub(super) sent_since: u64,
+}
+
+impl SendQueue {
+    /// Bytes that wait.
+    pub(super) fn len(&self) -> usize {
+        self.bytes
+    }
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+    pub(super) fn push(&mut self, bytes: Bytes, framed: bool) {
+        if !bytes.is_empty() {
+            self.bytes += bytes.len();
+            self.pieces.push_back(OutPiece { bytes, framed });
+        }
+    }
+    /// Bytes that came back go out first.
+    pub(super) fn put_back(&mut self, bytes: Bytes) {
+        if !bytes.is_empty() {
+            self.bytes += bytes.len();
+            let framed = true;
+            self.pieces.push_front(OutPiece { bytes, framed });
+        }
+    }
+    /// Takes up to `max` bytes of the first piece.
+    pub(super) fn take(&mut self, max: usize) -> Option<Bytes> {
+        let front = self.pieces.front_mut()?;
+        let taken = if front.bytes.len() <= max {
+            self.pieces.pop_front()?.bytes
+        } else {
+            front.bytes.split_to(max)
+        };
+        self.bytes -= taken.len();
+        Some(taken)
+    }
+    /// Body bytes at the front in pieces below `piece_max`, up to `max`.
+    pub(super) fn small_body(&self, piece_max: usize, max: usize) -> usize {
+        let small = self.pieces.iter();
+        let small = small.take_while(|piece| !piece.framed && piece.bytes.len() < piece_max);
+        small.map(|piece| piece.bytes.len()).sum::<usize>().min(max)
+    }
+    /// Forgets everything, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.clear();
+        *self = Self {
+            pieces,
+            ..Self::default()
+        };
+    }
+}
+
+/// A section that waits for the QPACK table, and what came behind it.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) behind: Vec<u8>,
+    pub(super) fin: bool,
+}
+
+/// One exchange on the connection.
+#[derive(Debug)]
+pub(super) struct Stream {
+    // What the peer sends.
+    pub(super) state: State,
+    pub(super) interims: u32,
+    pub(super) reader: FrameReader,
+    /// HEADERS in pieces.
+    pub(super) section: Vec<u8>,
+    pub(super) held: Option<Box<Held>>,
+    /// Its content-length against its DATA.
+    pub(super) length_in: Expected,
+    /// Body bytes that the user holds.
+    pub(super) unread: u64,
+    /// The user holds a window full: nothing is read until it is half empty.
+    pub(super) is_full: bool,
+    /// Body bytes are thrown away, so many so far.
+    pub(super) discarding: Option<u64>,
+    /// When the last byte came.
+    pub(super) heard_at: Instant,
+
+    // What we send.
+    pub(super) sends: Sends,
+    pub(super) length_out: Expected,
+    /// What waits; there once something had to.
+    pub(super) queue: Option<Box<SendQueue>>,
+    /// The transport takes nothing now.
+    pub(super) blocked: bool,
+    /// The end is in a write that was asked for.
+    pub(super) end_asked: bool,
+    /// The end is with the transport, or a reset.
+    pub(super) is_sent: bool,
+
+    pub(super) method: Method,
+    /// The head was handed to the user.
+    pub(super) is_request: bool,
+    /// The handler is gone.
+    pub(super) released: bool,
+    /// What the client asked for, if it did.
+    pub(super) priority: Option<Priority>,
+}
+
+impl Stream {
+    pub(super) fn new(method: Method, sends: Sends, now: Instant) -> Self {
+        Self {
+            state: State::Head,
+            interims: 0,
+            reader: FrameReader::default(),
+            section: Vec::new(),
+            held: None,
+            length_in: Expected::any(),
+            unread: 0,
+            is_full: false,
+            discarding: None,
+            heard_at: now,
+            sends,
+            length_out: Expected::any(),
+            queue: None,
+            blocked: false,
+            end_asked: false,
+            is_sent: false,
+            method,
+            is_request: false,
+            released: false,
+            priority: None,
+        }
+    }
+    /// Both sides are over.
+    pub(super) fn is_over(&self) -> bool {
+        self.state == State::Ended && self.is_sent
+    }
+    /// Bytes that wait to be sent.
+    pub(super) fn queued(&self) -> usize {
+        self.queue.as_ref().map_or(0, |queue| queue.len())
+    }
+    /// Whether bytes or the end wait.
+    pub(super) fn wants_to_send(&self) -> bool {
+        let waits = self.queue.as_ref().is_some_and(|queue| !queue.is_empty());
+        waits || self.sends == Sends::Ended && !self.end_asked && !self.is_sent
+    }
+    /// Whether a write need not stand behind another of its stream.
+    pub(super) fn is_direct(&self) -> bool {
+        !self.blocked && self.queue.as_ref().is_none_or(|queue| queue.is_empty())
+    }
+    /// Whether the peer, and not our user, is the one to act: the request is due and there is
+    /// room for it. Once a response began, the pace is the application's; a tunnel may rest.
+    pub(super) fn awaits_peer(&self) -> bool {
+        self.state == State::Head && !self.is_request
+            || self.state == State::Body && self.sends == Sends::Head && self.unread == 0
+            || self.discarding.is_some()
+    }
+}

@@ -1,0 +1,71 @@
+//! Stream credit of a server: how many request streams its client may have opened.
+//!
+//! The rule, in this one place:
+//! - A stream gives one back when it is closed on both sides, finished or reset, whoever did it.
+//! - Credit is granted an eighth of the limit at a time, and at once when the client is blocked.
+//! - Never more streams are open than the limit (`request_streams_max`, default 256).
+//!
+//! What the transport does: quinn-proto sends MAX_STREAMS itself. It counts a stream back when
+//! our side of it is acknowledged to its end (or its reset is) and the peer's side was read to its
+//! end or stopped, and announces more than an eighth of the limit at once, or less beside other
+//! frames. So for it there is exactly this to do: `max_concurrent_bidi_streams` in its transport
+//! configuration is `request_streams_max`; every request stream is read to its end or stopped,
+//! and finished or reset (the machine asks for it by its actions, without exception); and
+//! `Action::GrantStreams` is passed over. A transport that does not count carries
+//! `Action::GrantStreams` out.
+//!
+//! Because quinn may announce less than a quantum, a client may run ahead of what was granted
+//! here, but never of what is free: opening beyond the last grant grants all that is free first.
+
+use crate::credit::{Credit, Lender};
+use crate::error::Violation;
+use std::time::Instant;
+
+#[cfg(test)]
+#[path = "stream_credit_test.rs"]
+mod stream_credit_test;
+
+/// The books.
+#[derive(Debug)]
+pub struct StreamCredit {
+    credit: Credit,
+    /// Streams never borrow.
+    lender: Lender,
+}
+
+impl StreamCredit {
+    /// `limit` streams at once, all granted.
+    pub fn new(limit: u32, now: Instant) -> Self {
+        Self {
+            credit: Credit::streams(limit, now),
+            lender: Lender::new(0),
+        }
+    }
+    /// The client opened a stream.
+    pub fn opened(&mut self, now: Instant) -> Result<(), Violation> {
+        if self.credit.remaining() == 0 {
+            self.blocked(now);
+        }
+        self.credit
+            .spend(1, now)
+            .map_err(|_| Violation::StreamCreditExceeded)
+    }
+    /// A stream is closed on both sides.
+    pub fn closed(&mut self) {
+        self.credit.refund(1);
+    }
+    /// The client waits for credit: the next grant does not wait for a quantum.
+    pub fn blocked(&mut self, now: Instant) -> Option<u64> {
+        self.credit.note_blocked();
+        self.grant(now)
+    }
+    /// The new limit to announce, counted from the start, if one is due.
+    pub fn grant(&mut self, now: Instant) -> Option<u64> {
+        self.credit.grant(now, None, false, &mut self.lender)?;
+        Some(self.credit.limit())
+    }
+    /// Streams that are open.
+    pub fn open(&self) -> u64 {
+        self.credit.unread()
+    }
+}

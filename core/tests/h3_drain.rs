@@ -1,0 +1,152 @@
+//! GOAWAY both ways, and the end of connections (RFC 9114 section 5).
+
+#[path = "h3/rig.rs"]
+mod rig;
+
+use rig::*;
+use std::time::Duration;
+use trunkline_core::error::{Closed, H3Code};
+use trunkline_core::h3::frame::kind;
+use trunkline_core::h3::varint;
+use trunkline_core::http::{Event, Side, StreamId};
+use trunkline_core::limits::Config;
+
+/// The ids of the GOAWAY frames since the last look.
+fn goaways(rig: &mut Rig) -> Vec<u64> {
+    let frames = rig.control_frames().into_iter();
+    let frames = frames.filter(|frame| frame.0 == kind::GOAWAY);
+    frames
+        .map(|frame| varint::take(&frame.1).unwrap().0)
+        .collect()
+}
+
+#[test]
+fn a_server_drains_in_two_steps_a_round_trip_apart() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(0, &headers(POST));
+    rig.conn.handle_round_trip(Duration::from_millis(80));
+    rig.conn.shut_down(rig.now);
+    rig.run();
+    assert_eq!(
+        goaways(&mut rig),
+        [varint::MAX - 3],
+        "nothing is refused yet"
+    );
+    rig.says_all(4, &headers(GET));
+    rig.events();
+    rig.waits(Duration::from_millis(79));
+    assert!(goaways(&mut rig).is_empty());
+    rig.waits(Duration::from_millis(1));
+    assert_eq!(goaways(&mut rig), [8], "what crossed it is served");
+    rig.says_all(8, &headers(GET));
+    assert_eq!(rig.lanes[&8].reset, Some(H3Code::REQUEST_REJECTED));
+    assert_eq!(rig.lanes[&8].stopped, Some(H3Code::REQUEST_REJECTED));
+    rig.no_event("it was not taken");
+    rig.says_all(0, b"");
+    rig.events();
+    rig.answer(0, "a");
+    rig.answer(4, "b");
+    assert_eq!(rig.closed, None, "both answers are on their way");
+    rig.acknowledge(0);
+    assert_eq!(rig.closed, None);
+    rig.acknowledge(4);
+    assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
+    assert!(matches!(
+        rig.events().pop(),
+        Some(Event::Closed(Closed::Drained))
+    ));
+}
+
+#[test]
+fn a_drained_server_does_not_wait_for_ever_for_acknowledgements() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says_all(0, &headers(GET));
+    rig.events();
+    rig.conn.shut_down(rig.now);
+    rig.answer(0, "a");
+    rig.waits(Duration::from_secs(5));
+    assert_eq!(rig.closed, None);
+    rig.waits(Duration::from_secs(1));
+    assert!(rig.closed.is_some());
+}
+
+#[test]
+fn a_client_gives_up_what_a_goaway_refuses_and_finishes_the_rest() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::client(cut);
+        for _ in 0..3 {
+            rig.get();
+        }
+        rig.says(3, &number(kind::GOAWAY, 4));
+        assert_eq!(rig.conn.capacity(), 0);
+        let resets: Vec<_> = rig
+            .events()
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::StreamReset { stream, reset } => Some((stream.0, reset.unprocessed)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(resets, [(4, true), (8, true)]);
+        assert_eq!(rig.lanes[&4].stopped, Some(H3Code::REQUEST_CANCELLED));
+        assert!(rig.conn.open(rig.now, &request("GET"), true).is_err());
+        rig.says_all(0, &headers(OK));
+        rig.response(0);
+        assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
+    });
+}
+
+#[test]
+fn a_second_goaway_may_refuse_more() {
+    let mut rig = Rig::client(Cut::Whole);
+    rig.get();
+    rig.get();
+    rig.says(3, &number(kind::GOAWAY, varint::MAX - 3));
+    assert_eq!(rig.conn.active(), 2, "the first step refuses nothing");
+    rig.says(3, &number(kind::GOAWAY, 4));
+    assert_eq!(rig.conn.active(), 1);
+}
+
+#[test]
+fn a_client_that_shuts_down_says_so_and_closes_when_it_has_its_answers() {
+    let mut rig = Rig::client(Cut::Whole);
+    rig.get();
+    rig.conn.shut_down(rig.now);
+    rig.run();
+    assert_eq!(goaways(&mut rig), [0], "no push is taken");
+    assert_eq!(rig.conn.capacity(), 0);
+    rig.says_all(0, &headers(OK));
+    assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
+}
+
+#[test]
+fn a_connection_that_does_nothing_is_closed() {
+    for side in [Side::Server, Side::Client] {
+        let mut rig = Rig::fresh(side, Config::default(), Cut::Whole);
+        rig.says(if side == Side::Server { 2 } else { 3 }, &control(&[]));
+        rig.waits(Duration::from_secs(59));
+        assert_eq!(rig.closed, None);
+        rig.waits(Duration::from_secs(1));
+        assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
+        assert!(matches!(
+            rig.events().pop(),
+            Some(Event::Closed(Closed::Idle))
+        ));
+    }
+}
+
+#[test]
+fn the_end_of_the_transport_ends_every_exchange_and_asks_for_nothing() {
+    let mut rig = Rig::client(Cut::Whole);
+    rig.get();
+    rig.get();
+    rig.conn.handle_close(rig.now, None);
+    let ends: Vec<_> = rig.events();
+    assert_eq!(ends.len(), 3, "{ends:?}");
+    assert!(matches!(
+        ends.last(),
+        Some(Event::Closed(Closed::Transport))
+    ));
+    assert_eq!(rig.conn.poll_transport(rig.now), None);
+    assert_eq!(rig.conn.read_room(StreamId(0)), usize::MAX);
+}
