@@ -36,7 +36,9 @@ pub use direct::{Direct, Next, Turn};
 pub use exchange::ResponseFuture;
 pub use request::RequestBuilder;
 pub use resolve::{Resolver, Resolving};
-pub use trunkline_core::pool::{OriginStats, Protocols, Totals, WaitReason};
+pub use trunkline_core::pool::{
+    HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,
+};
 
 use crate::body::Body;
 use crate::error::Error;
@@ -84,7 +86,8 @@ impl Client {
     pub fn start(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
         RequestBuilder::new(Arc::clone(&self.dispatch), method, url.as_ref())
     }
-    /// Sends a request made elsewhere. Its URI must be absolute. Concurrency never depends on the
+    /// Sends a request made elsewhere. Its URI must be absolute; a [`Rank`] among its extensions
+    /// is its place in line. Concurrency never depends on the
     /// method or on the kind of body.
     ///
     /// The response's body streams: unread bytes hold the peer back. Dropping the future or the
@@ -126,6 +129,28 @@ impl Client {
     /// Every origin now: what is open, what waits and why.
     pub fn stats(&self) -> Vec<OriginStats> {
         self.dispatch.stats()
+    }
+    /// Every request that waits now, with the reason. Takes time for each of them.
+    pub fn waits(&self) -> Vec<Wait> {
+        self.dispatch.waits()
+    }
+    /// Opens connections to the origin of `url` until it has `count`, those under way included,
+    /// and waits for them. Returns how many it has, which may be fewer: the bounds on connections
+    /// and sockets hold.
+    ///
+    /// # Errors
+    /// A URL that cannot be used, a count of 0, or why no connection could be opened.
+    pub async fn warm_up(&self, url: impl AsRef<str>, count: u32) -> Result<u32, Error> {
+        if count == 0 {
+            return Err(Error::config("count is 0; it must be at least 1"));
+        }
+        let origin = request::origin_of_url(&self.dispatch, url.as_ref())?;
+        self.dispatch.warm_up(&origin, count).await
+    }
+    /// Tells that the machine has another network now: connections must prove that they live
+    /// before they get new requests, and origins that failed are asked again at once.
+    pub fn network_changed(&self) {
+        self.dispatch.network_changed();
     }
     /// Totals over the client's life.
     pub fn totals(&self) -> Totals {

@@ -13,9 +13,19 @@ pub struct Error {
     retry: Retry,
     text: Option<Box<str>>,
     tries: u32,
+    attempts: Vec<Attempted>,
     was_sent: bool,
     wait_reason: Option<WaitReason>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+/// One time that a request was on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempted {
+    /// The connection's number; no other connection of the client ever has it.
+    pub connection: u64,
+    /// How it ended there.
+    pub ended: ErrorKind,
 }
 
 /// What went wrong.
@@ -85,6 +95,7 @@ impl Error {
             retry,
             text: None,
             tries: 0,
+            attempts: Vec::new(),
             was_sent: false,
             wait_reason: None,
             source: None,
@@ -158,6 +169,12 @@ impl Error {
         self.text = Some(text.into().into_boxed_str());
         self
     }
+    /// Adds to what it says.
+    #[must_use]
+    pub(crate) fn with_note(self, note: &str) -> Self {
+        let text = format!("{self}{note}");
+        self.with_text(text)
+    }
     /// Names the cause.
     #[must_use]
     pub(crate) fn with_source(
@@ -171,6 +188,12 @@ impl Error {
     #[must_use]
     pub(crate) fn with_tries(mut self, tries: u32) -> Self {
         self.tries = tries;
+        self
+    }
+    /// On which connections the request was, and how it ended there.
+    #[must_use]
+    pub(crate) fn with_attempts(mut self, attempts: Vec<Attempted>) -> Self {
+        self.attempts = attempts;
         self
     }
     /// Whether the request, or a part of it, had been given to a connection when it failed.
@@ -188,6 +211,10 @@ impl Error {
     /// Client: how often the request was put on a connection; more than 1 after refusals.
     pub fn tries(&self) -> u32 {
         self.tries
+    }
+    /// Client: every connection that the request was on, in order, and how it ended there.
+    pub fn attempts(&self) -> &[Attempted] {
+        &self.attempts
     }
     /// Client: whether the request, or a part of it, was on a connection when it failed. False:
     /// the peer saw nothing of it.

@@ -17,7 +17,7 @@ pub mod upgrade;
 
 pub use body::{Body, BodySender};
 pub use config::{ClientConfig, ServerConfig};
-pub use error::{Error, ErrorKind, Origin, Retry};
+pub use error::{Attempted, Error, ErrorKind, Origin, Retry};
 pub use server::{Drained, HttpService, Metrics, Running, Server};
 pub use tls::Tls;
 

@@ -20,6 +20,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use trunkline::client::{Client, ClientTimeouts, Protocols, WaitReason};
 use trunkline::{Body, ErrorKind, Retry};
+use trunkline_core::error::H2Code;
 
 fn h2_client() -> Client {
     let builder = Client::builder().protocols(Protocols::H2Only);
@@ -47,25 +48,34 @@ fn a_refused_stream_is_sent_again_and_answered() {
 }
 
 #[test]
-fn a_peer_that_refuses_for_ever_is_asked_three_times() {
+fn a_peer_that_refuses_for_ever_is_asked_four_times_on_two_connections() {
     run(async {
         let (url, peers) = frames::listen();
         let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
-            let mut asked = 0;
-            while let Heard::Request(stream) = peer.hears_more() {
-                asked += 1;
-                peer.refuses(stream);
-            }
-            asked
+            [0, 1].map(|_| {
+                let mut peer = FramePeer::accept(&peers);
+                peer.settings(&[]);
+                let mut asked = 0;
+                while let Heard::Request(stream) = peer.hears_more() {
+                    asked += 1;
+                    peer.refuses(stream);
+                }
+                asked
+            })
         });
         let client = h2_client();
         let error = client.get(url).send().await.unwrap_err();
-        assert_eq!(error.tries(), 3);
+        assert_eq!(error.tries(), 4);
         assert_eq!(error.retry(), Retry::Safe, "nothing was processed");
+        let attempts = error.attempts();
+        let refused = ErrorKind::StreamReset(H2Code::REFUSED_STREAM);
+        assert!(attempts.iter().all(|attempt| attempt.ended == refused));
+        let on: Vec<u64> = attempts.iter().map(|attempt| attempt.connection).collect();
+        assert_eq!(on.len(), 4);
+        assert!(on[0] == on[1] && on[2] == on[3] && on[1] != on[2], "{on:?}");
+        assert_eq!(client.totals().retries_unprocessed, 3);
         drop(client);
-        assert_eq!(finished(peer).await, 3);
+        assert_eq!(finished(peer).await, [2, 2]);
     });
 }
 

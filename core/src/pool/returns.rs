@@ -71,6 +71,21 @@ impl<R> Pool<R> {
         Ok(Some(self.pause(now + pause, entrance)))
     }
 
+    /// Whether [`give_back`](Self::give_back) would send it again, as things stand.
+    pub fn would_retry(&self, origin: &Origin, loss: &Loss) -> bool {
+        let state = self
+            .by_origin
+            .get(origin)
+            .and_then(|&key| self.origins.get(key));
+        state.is_some_and(|state| {
+            let mut budget = state.retries;
+            matches!(
+                budget.decide(loss, self.config.retry_lost, 0),
+                Retry::After(_)
+            )
+        })
+    }
+
     fn pause(&mut self, until: Instant, entrance: Entrance<R>) -> Ticket {
         self.totals.submitted += 1;
         self.totals.waited += 1;

@@ -1,7 +1,7 @@
 //! Settings of a client, checked when it is built.
 
 use super::Client;
-use super::dispatch::{Dispatch, Settings};
+use super::dispatch::{self, Dispatch, Settings};
 use super::route::Route;
 use crate::config::ClientConfig;
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::tls::ClientTls;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::limits::{Limits, Timeouts, Windows};
-use trunkline_core::pool::{PoolConfig, Protocols};
+use trunkline_core::pool::{CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityClass, Protocols};
 
 /// How long each phase of a request may take; `None` turns a timeout off.
 #[derive(Clone, Debug)]
@@ -49,6 +49,7 @@ pub struct ClientBuilder {
     config: ClientConfig,
     tls: ClientTls,
     pub(super) route: Route,
+    health: HealthTimes,
 }
 
 impl Default for ClientBuilder {
@@ -64,6 +65,7 @@ impl Default for ClientBuilder {
             },
             tls: ClientTls::new(),
             route: Route::default(),
+            health: HealthTimes::default(),
         }
     }
 }
@@ -108,10 +110,58 @@ impl ClientBuilder {
         self.timeouts = timeouts;
         self
     }
-    /// An idle connection is closed after this. Default 60 s.
+    /// An idle connection is closed after this, or up to a tenth earlier. Default 60 s.
     #[must_use]
     pub fn idle_timeout(mut self, idle: Option<Duration>) -> Self {
         self.pool.idle_timeout = idle;
+        self
+    }
+    /// Connections of an origin that stay open though they idle; at most `connections`.
+    /// Default 0.
+    #[must_use]
+    pub fn warm_connections(mut self, min: u32) -> Self {
+        self.pool.warm_min = min;
+        self
+    }
+    /// A connection this old gets no more requests, or up to a tenth earlier; at least 1 s. A
+    /// name that points elsewhere meanwhile is followed then. Default: none.
+    #[must_use]
+    pub fn connection_age(mut self, max: Option<Duration>) -> Self {
+        self.pool.age_max = max;
+        self
+    }
+    /// Requests that a connection carries in its life; at least 1. Default: none.
+    #[must_use]
+    pub fn requests_per_connection(mut self, max: Option<u64>) -> Self {
+        self.pool.requests_max = max;
+        self
+    }
+    /// Keeps `slots` of an origin's requests in flight free for `class` and the more urgent ones,
+    /// so that long polls of a less urgent class cannot hold every slot. 0 to 10,000; default 0.
+    #[must_use]
+    pub fn reserve(mut self, class: PriorityClass, slots: u32) -> Self {
+        self.pool.reserve[class as usize] = slots;
+        self
+    }
+    /// Sends a request again that died with a connection which had worked before, if no byte of
+    /// a response had come, its method is idempotent (RFC 9110 section 9.2.2) and its body is
+    /// still there. The peer may get it twice. Default: false.
+    #[must_use]
+    pub fn retry_lost(mut self, on: bool) -> Self {
+        self.pool.retry_lost = on;
+        self
+    }
+    /// How long an attempt at an origin of unknown version may take before a second one is made
+    /// beside it, three round trips at least; from 1 ms. Default 300 ms; `None`: never.
+    #[must_use]
+    pub fn probe_patience(mut self, patience: Option<Duration>) -> Self {
+        self.pool.probe_patience = patience;
+        self
+    }
+    /// How long an HTTP/2 peer may be silent. Each time from 1 ms, `dead` not below `suspect`.
+    #[must_use]
+    pub fn health(mut self, times: HealthTimes) -> Self {
+        self.health = times;
         self
     }
     /// Bounds on what a peer may make us hold or do. `pipelining` and `concurrent_streams_max`
@@ -156,10 +206,57 @@ impl ClientBuilder {
                 return Err(Error::config(format!("{name} is 0; it must be at least 1")));
             }
         }
+        self.check_pool()?;
         self.config.limits.pipelining = self.pool.pipelining;
         self.config.freeze()?;
         self.route.check()?;
         Ok(self.assemble())
+    }
+
+    fn check_pool(&self) -> Result<(), Error> {
+        let pool = &self.pool;
+        let least = Duration::from_millis(1);
+        let (timeouts, health) = (&self.timeouts, &self.health);
+        let times = [
+            ("idle_timeout", pool.idle_timeout, least),
+            ("connection_age", pool.age_max, Duration::from_secs(1)),
+            ("probe_patience", pool.probe_patience, least),
+            ("timeouts.connect", timeouts.connect, least),
+            ("timeouts.queue", timeouts.queue, least),
+            ("timeouts.headers", timeouts.headers, least),
+            ("timeouts.body", timeouts.body, least),
+            ("timeouts.total", timeouts.total, least),
+            ("health.quiet", Some(health.quiet), least),
+            ("health.suspect", Some(health.suspect), least),
+            ("health.dead", Some(health.dead), health.suspect.max(least)),
+        ];
+        for (name, time, least) in times {
+            if let Some(time) = time.filter(|time| *time < least || *time > TIME_MAX) {
+                return Err(Error::config(format!(
+                    "{name} is {time:?}; it must be from {least:?} to {TIME_MAX:?}"
+                )));
+            }
+        }
+        let most = pool.connections_max.unwrap_or(CONNECTIONS_MAX);
+        if pool.warm_min > most {
+            return Err(Error::config(format!(
+                "warm_connections is {}; it must be from 0 to {most}, the bound on connections",
+                pool.warm_min
+            )));
+        }
+        if pool.requests_max == Some(0) {
+            return Err(Error::config(
+                "requests_per_connection is 0; it must be at least 1",
+            ));
+        }
+        for (class, slots) in PriorityClass::ALL.into_iter().zip(pool.reserve) {
+            if slots > RESERVE_MAX {
+                return Err(Error::config(format!(
+                    "reserve for {class:?} is {slots}; it must be from 0 to {RESERVE_MAX}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// For settings that are known to be good.
@@ -167,19 +264,28 @@ impl ClientBuilder {
         self.assemble()
     }
 
-    fn assemble(self) -> Client {
+    fn assemble(mut self) -> Client {
+        self.pool.no_exchange_timeout = self.timeouts.headers;
+        // 0 would mean that nothing is spread.
+        self.pool.seed = dispatch::random().max(1);
         let settings = Settings {
             protocols: self.protocols,
             timeouts: self.timeouts,
             config: self.config,
             tls: self.tls,
             route: self.route,
+            health: self.health,
         };
         Client {
             dispatch: Arc::new(Dispatch::new(settings, self.pool)),
         }
     }
 }
+
+/// Longer times are meant as "never", which is `None`.
+const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+/// More slots than an origin has at its default bounds.
+const RESERVE_MAX: u32 = 10_000;
 
 /// The machine's own deadlines on a client: [`ClientTimeouts`] and the pool watch over exchanges
 /// and idle connections, so a slow stream (server-sent events) is nobody's offence.

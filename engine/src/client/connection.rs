@@ -7,20 +7,24 @@ use super::deadlines::Deadlines;
 use super::dispatch::{Dispatch, Door, INBOX, Settings};
 use super::exchange::Outgoing;
 use crate::driver::link::Link;
+use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, SlotWaker, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use entry::{Entry, Incoming, Slots, Upload};
+use health::HEALTH;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::pool::{Capacity, ConnectionId, Standing};
+use trunkline_core::pool::{Capacity, ConnectionId, Health, Standing};
 
 #[path = "connection_entry.rs"]
 mod entry;
+#[path = "connection_health.rs"]
+mod health;
 #[path = "connection_recv.rs"]
 mod recv;
 #[path = "connection_send.rs"]
@@ -51,6 +55,13 @@ pub(super) struct Connection<S> {
     deadlines: Deadlines,
     taken: u64,
     draining: bool,
+    /// It has brought a response.
+    answered: bool,
+    health: Health,
+    /// It was looked at before a request goes onto a connection that rested.
+    looked: bool,
+    stop: Option<Stop>,
+    round_trip: Option<Duration>,
     reported: Capacity,
     /// The pool knows that it is gone.
     left: bool,
@@ -78,6 +89,11 @@ impl<S> Connection<S> {
             deadlines: Deadlines::default(),
             taken: 0,
             draining: false,
+            answered: false,
+            health: Health::new(Instant::now()),
+            looked: false,
+            stop: None,
+            round_trip: None,
             reported,
             left: false,
         }
@@ -140,6 +156,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 break;
             }
         }
+        if self.link.read_at() == Some(now) {
+            self.health.handle_bytes(now);
+            self.looked = false;
+        }
         if self.link.poll_timer(cx, now).is_ready() {
             self.take_events(now);
             more = true;
@@ -147,7 +167,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.expire(now);
         self.hand_over_heads();
         self.report(now);
-        self.take_arrivals(now);
+        if !self.looks_first(cx, now) {
+            self.take_arrivals(now);
+            self.heed_stop(now);
+        }
         let _ = self.link.poll_write(cx, now);
         self.take_events(now);
         self.hand_over_heads();
@@ -172,7 +195,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.heed(now, slot);
             }
         }
-        match notes.stop {
+        if notes.network_changed {
+            self.doubt(now);
+        }
+        self.stop = self.stop.max(notes.stop);
+        notes.clear();
+        self.notes = notes;
+    }
+
+    /// After what was dispatched before has started: it may be the last that a connection gets.
+    fn heed_stop(&mut self, now: Instant) {
+        match self.stop.take() {
             None => {}
             Some(Stop::Drain) => {
                 self.draining = true;
@@ -180,9 +213,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             Some(Stop::Abort) => self.link.machine.abort(now, H2Code::CANCEL),
         }
-        notes.clear();
-        self.notes = notes;
-        self.take_arrivals(now);
     }
 
     /// The user gave an exchange up, or its upload can go on.
@@ -221,6 +251,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !request.exchange.board(&self.door.signals, slot) {
             return;
         }
+        self.check_up(now);
         let (upload, at_once) = Upload::of(&request.body);
         let end = matches!(upload, Upload::Done) && at_once.is_none();
         let opened = self.link.machine.open(now, &request.head, end);
@@ -237,6 +268,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             stream,
             serial: self.taken,
             upload,
+            body_read: false,
+            interim_seen: false,
             incoming: Incoming::Awaited,
             progress_at: now,
         };
@@ -246,7 +279,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.deadlines.push(due, slot, serial);
             let slots = &self.slots;
             self.deadlines.tidy(slots.len(), |slot, serial| {
-                slots.get(slot).is_some_and(|entry| entry.serial == serial)
+                slot == HEALTH || slots.get(slot).is_some_and(|entry| entry.serial == serial)
             });
         }
         match at_once {
@@ -278,9 +311,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             settled: machine.is_settled(),
             standing: match self.draining {
                 true => Standing::Draining,
+                false if self.health.is_suspect() => Standing::Suspect,
                 false => Standing::Open,
             },
         };
+        let round_trip = machine.round_trip();
+        if round_trip != self.round_trip && !self.left {
+            self.round_trip = round_trip;
+            if let (Some(dispatch), Some(time)) = (self.dispatch.upgrade(), round_trip) {
+                dispatch.note_round_trip(self.id, time);
+            }
+        }
         if self.left || !is_news(&self.reported, &report) {
             return;
         }
@@ -293,6 +334,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Fails the exchanges whose time is up.
     fn expire(&mut self, now: Instant) {
         while let Some((slot, serial)) = self.deadlines.pop_due(now) {
+            if slot == HEALTH {
+                self.judge_silence(now);
+                continue;
+            }
             let Some(entry) = self.slots.get_mut(slot) else {
                 continue;
             };
@@ -308,10 +353,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 continue;
             }
             let text = entry.lateness(now);
+            let is_phase = entry.request.total_until.is_none_or(|at| at > now);
             let error = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::OnlyIfIdempotent);
             if let Some(entry) = self.slots.remove(slot) {
                 self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
-                entry.fail(error.with_text(text));
+                entry.fail(self.id, error.with_text(text));
+            }
+            if is_phase {
+                self.note_stream_timeout(now);
             }
         }
     }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Instant;
 use trunkline_core::http::{ResponseHead, StreamId};
+use trunkline_core::pool::ConnectionId;
 
 /// One exchange on the connection.
 pub(super) struct Entry {
@@ -18,6 +19,10 @@ pub(super) struct Entry {
     /// Tells this entry from earlier ones in its slot.
     pub(super) serial: u64,
     pub(super) upload: Upload,
+    /// A part of a streaming body was read: it cannot be sent again.
+    pub(super) body_read: bool,
+    /// A 1xx came.
+    pub(super) interim_seen: bool,
     pub(super) incoming: Incoming,
     /// When either direction last moved.
     pub(super) progress_at: Instant,
@@ -66,15 +71,18 @@ impl Entry {
     pub(super) fn is_over(&self) -> bool {
         matches!(self.incoming, Incoming::Ended) && self.upload == Upload::Done
     }
-    /// Its request could be sent once more without reading a body twice.
+    /// Its request could be sent once more without reading a body twice, and nothing of a
+    /// response came.
     pub(super) fn is_replayable(&self) -> bool {
-        self.is_unanswered() && self.upload != Upload::Streaming
+        matches!(self.incoming, Incoming::Awaited) && !self.interim_seen && !self.body_read
     }
     /// Tells the user, wherever they are, that nothing more comes.
-    pub(super) fn fail(self, error: Error) {
+    pub(super) fn fail(mut self, on: ConnectionId, error: Error) {
+        self.request.note_end(on, error.kind());
+        let error = self.request.tell(error);
         match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => {
-                self.request.fail(error.with_was_sent(true));
+                self.request.exchange.settle(Err(error.with_was_sent(true)));
             }
             Incoming::Streaming(inlet) => inlet.fail(error.with_was_sent(true)),
             Incoming::Ended => {}

@@ -1,15 +1,37 @@
 //! What the machine says about responses, handed to whoever waits for them.
 
 use super::super::compose;
-use super::super::exchange::TRIES_MAX;
 use super::entry::{Entry, Incoming};
 use super::*;
 use crate::body::{Body, Inlet};
 use bytes::Bytes;
+use trunkline_core::error::Closed;
+use trunkline_core::http::event::ResetBy;
+use trunkline_core::http::idempotence::is_idempotent;
 use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId};
+use trunkline_core::pool::{Cause, Loss, NoRetry};
 
 /// A body up to this size that came whole with its head is handed over whole: no pipe, no notes.
 const WHOLE_BYTES_MAX: usize = 16 * 1024;
+/// RFC 9110 section 15.5.20.
+const MISDIRECTED: u16 = 421;
+
+/// What a reset means for sending the request again.
+fn cause_of(reset: Reset, reused: bool, machine: &Machine) -> Cause {
+    match reset.by {
+        ResetBy::Peer(H2Code::HTTP_1_1_REQUIRED)
+        | ResetBy::Connection(Closed::ByPeer(H2Code::HTTP_1_1_REQUIRED)) => Cause::Http1Required,
+        ResetBy::Peer(H2Code::REFUSED_STREAM) if reset.unprocessed => Cause::Refused {
+            // Its own slot is free again by now.
+            below_limit: machine.capacity() > 0,
+        },
+        _ if reset.unprocessed => Cause::GoneAway,
+        ResetBy::Connection(Closed::Transport | Closed::ByPeer(H2Code::NO_ERROR)) => {
+            Cause::Lost { reused }
+        }
+        _ => Cause::Failed,
+    }
+}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn take_events(&mut self, now: Instant) {
@@ -37,6 +59,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Event::Upgraded { .. } => self.link.machine.abort(now, H2Code::CANCEL),
                 // The turn's report tells the pool.
                 Event::CapacityChanged => {}
+                // Any byte of the peer's tells that it lives.
                 Event::RequestReceived { .. } | Event::PongReceived => {}
             }
         }
@@ -46,6 +69,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(slot) = self.slots.of_stream(stream) else {
             return self.link.machine.recycle(head.into_fields());
         };
+        self.answered = true;
+        if head.status == MISDIRECTED && self.redirect(now, slot) {
+            return self.link.machine.recycle(head.into_fields());
+        }
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
@@ -117,6 +144,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let (response, fields) = compose::response(head, version, ());
         if let Some(entry) = slot.and_then(|slot| self.slots.get_mut(slot)) {
             entry.progress_at = now;
+            entry.interim_seen = true;
             if let Some(call) = &entry.request.on_interim {
                 call(response);
             }
@@ -131,19 +159,65 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(entry) = self.slots.remove(slot) else {
             return;
         };
-        let again = reset.unprocessed && entry.is_replayable();
-        if again && entry.request.tries < TRIES_MAX {
-            return self.send_elsewhere(now, entry.request);
+        let loss = self.loss(&entry, cause_of(reset, self.answered, &self.link.machine));
+        self.give_back(now, entry, loss, Error::reset(reset));
+    }
+
+    /// 421: the connection is not one for this origin (RFC 9110 section 15.5.20). True: the
+    /// request goes to another one, and the response is not the user's.
+    fn redirect(&mut self, now: Instant, slot: u32) -> bool {
+        let Some(entry) = self.slots.get(slot) else {
+            return false;
+        };
+        let loss = self.loss(entry, Cause::Misdirected);
+        let origin = Arc::clone(&entry.request.origin);
+        let dispatch = self.dispatch.upgrade();
+        if !dispatch.is_some_and(|dispatch| dispatch.would_retry(&origin, &loss)) {
+            return false;
         }
-        entry.fail(Error::reset(reset));
+        if let Some(entry) = self.slots.remove(slot) {
+            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+            let error = Error::new(ErrorKind::Refused, Fault::Peer, Retry::Safe)
+                .with_text("the peer says that the connection is not one for this origin (421)");
+            self.give_back(now, entry, loss, error);
+        }
+        true
+    }
+
+    fn loss(&self, entry: &Entry, cause: Cause) -> Loss {
+        Loss {
+            cause,
+            tries: entry.request.tries,
+            replayable: entry.is_replayable(),
+            idempotent: is_idempotent(entry.request.head.method()),
+        }
+    }
+
+    /// Sends a lost request again if the pool lets it; otherwise its user hears `error`.
+    fn give_back(&mut self, now: Instant, mut entry: Entry, loss: Loss, error: Error) {
+        let dispatch = match self.dispatch.upgrade() {
+            Some(dispatch) if loss.replayable => dispatch,
+            _ => return entry.fail(self.id, error),
+        };
+        if !entry.request.exchange.unboard() {
+            return;
+        }
+        entry.request.note_end(self.id, error.kind());
+        if let Err((request, why)) = dispatch.give_back(now, entry.request, self.id, loss) {
+            let error = match why {
+                NoRetry::Budget => error.with_note("; too many retries for its origin"),
+                NoRetry::Class | NoRetry::Tries => error,
+            };
+            request.fail(error.with_was_sent(true));
+        }
     }
 
     /// The machine has told every open exchange before; whoever is left here is told now.
-    fn fail_all(&mut self, closed: trunkline_core::error::Closed) {
+    fn fail_all(&mut self, closed: Closed) {
         self.draining = true;
         for slot in 0..self.slots.slots() {
             if let Some(entry) = self.slots.remove(slot) {
-                entry.fail(Error::closed(closed));
+                entry.fail(self.id, Error::closed(closed));
             }
         }
     }

@@ -41,6 +41,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return;
             };
             entry.progress_at = now;
+            entry.body_read = true;
             let (stream, machine) = (entry.stream, &mut self.link.machine);
             let sent = match frame {
                 Some(Err(error)) => return self.fail_upload(now, slot, error),
@@ -75,7 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn fail_upload(&mut self, now: Instant, slot: u32, error: Error) {
         if let Some(entry) = self.slots.remove(slot) {
             self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
-            entry.fail(error);
+            entry.fail(self.id, error);
         }
     }
 }

@@ -13,16 +13,18 @@ use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use crate::tls::ClientTls;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use trunkline_core::credit::Lender;
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
-    Action, AttemptId, Capacity, ConnectionId, Failure, Multiplexing, Origin, OriginStats, Pool,
-    PoolConfig, Protocols, Ticket, Totals,
+    Action, AttemptId, Capacity, Cause, ConnectionId, Failure, HealthTimes, Loss, Multiplexing,
+    NoRetry, Origin, OriginStats, Pool, PoolConfig, Protocols, Return, Ticket, Totals, Wait,
+    WaitReason,
 };
 use trunkline_core::{h1, h2, h3};
 
@@ -34,6 +36,7 @@ pub(super) struct Settings {
     pub(super) config: ClientConfig,
     pub(super) tls: ClientTls,
     pub(super) route: Route,
+    pub(super) health: HealthTimes,
 }
 
 /// The slot number that stands for "look into your inbox" in a connection's notes.
@@ -52,6 +55,11 @@ pub(super) struct Door {
 }
 
 impl Door {
+    /// Nothing was dispatched that is not taken yet.
+    pub(super) fn is_empty(&self) -> bool {
+        let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.is_empty()
+    }
     /// Takes what was dispatched into `requests`, which is empty.
     #[allow(
         clippy::vec_box,
@@ -82,6 +90,15 @@ struct State {
     /// When the watching task looks next; `None`: there is no such task.
     alarm_at: Option<Instant>,
     runtime: Option<Handle>,
+    /// Those who wait for connections to be warm.
+    warmers: Vec<Warmer>,
+}
+
+/// Somebody who waits until these attempts have ended.
+struct Warmer {
+    attempts: Vec<AttemptId>,
+    error: Option<Arc<Error>>,
+    tell: oneshot::Sender<Option<Arc<Error>>>,
 }
 
 /// What is to be done once the lock is given back.
@@ -112,6 +129,7 @@ impl Dispatch {
                 machine_config,
                 alarm_at: None,
                 runtime: None,
+                warmers: Vec::new(),
             }),
             alarm: Arc::new(Notify::new()),
         }
@@ -123,7 +141,10 @@ impl Dispatch {
         let exchange = Arc::clone(&request.exchange);
         let origin = Arc::clone(&request.origin);
         let deadline = request.queue_deadline();
-        let ticket = state.pool.submit(now, &origin, request, deadline);
+        let rank = request.rank;
+        let ticket = state
+            .pool
+            .submit_ranked(now, &origin, request, deadline, rank);
         let cancelled = ticket.and_then(|ticket| match exchange.wait_with(ticket) {
             true => None,
             false => state.pool.cancel(now, ticket),
@@ -132,24 +153,106 @@ impl Dispatch {
         drop(cancelled);
     }
 
-    /// Hands a request in again that `avoid` has given back unprocessed.
+    /// Hands a request in again of which `avoid` has sent nothing.
     pub(super) fn resubmit(
         self: &Arc<Self>,
         now: Instant,
         request: Box<Outgoing>,
         avoid: ConnectionId,
     ) {
+        let loss = Loss {
+            cause: Cause::NeverSent,
+            tries: request.tries,
+            replayable: true,
+            idempotent: false,
+        };
+        if let Err((request, _)) = self.give_back(now, request, avoid, loss) {
+            request.fail(Error::cancelled("the request found no connection"));
+        }
+    }
+
+    /// A connection gives a request back; the pool sends it again or not.
+    ///
+    /// # Errors
+    /// The request, and why it is not sent again.
+    pub(super) fn give_back(
+        self: &Arc<Self>,
+        now: Instant,
+        request: Box<Outgoing>,
+        from: ConnectionId,
+        loss: Loss,
+    ) -> Result<(), (Box<Outgoing>, NoRetry)> {
         let mut state = self.lock();
         let exchange = Arc::clone(&request.exchange);
         let origin = Arc::clone(&request.origin);
-        let deadline = request.queue_deadline();
-        let ticket = state.pool.resubmit(now, &origin, request, deadline, avoid);
-        let cancelled = ticket.and_then(|ticket| match exchange.wait_with(ticket) {
-            true => None,
-            false => state.pool.cancel(now, ticket),
+        let back = Return {
+            from,
+            loss,
+            rank: request.rank,
+            deadline: request.queue_deadline(),
+            random: random() as u32,
+        };
+        let outcome = state.pool.give_back(now, &origin, request, back);
+        let outcome = outcome.map(|ticket| {
+            ticket.and_then(|ticket| match exchange.wait_with(ticket) {
+                true => None,
+                false => state.pool.cancel(now, ticket),
+            })
         });
         self.finish(state, None);
-        drop(cancelled);
+        outcome.map(drop)
+    }
+
+    /// Whether the pool would send a request again after this loss.
+    pub(super) fn would_retry(&self, origin: &Origin, loss: &Loss) -> bool {
+        self.lock().pool.would_retry(origin, loss)
+    }
+
+    /// A connection measured its path.
+    pub(super) fn note_round_trip(&self, id: ConnectionId, round_trip: Duration) {
+        self.lock().pool.handle_round_trip(id, round_trip);
+    }
+
+    /// The network changed: every connection is doubted, nothing that failed before counts.
+    pub(super) fn network_changed(self: &Arc<Self>) {
+        let mut state = self.lock();
+        for door in state.doors.values() {
+            door.signals.network_changed();
+        }
+        state.pool.handle_network_change(Instant::now());
+        self.finish(state, None);
+    }
+
+    /// Opens connections until the origin has `count`, as far as the bounds allow; returns how
+    /// many it has.
+    pub(super) async fn warm_up(
+        self: &Arc<Self>,
+        origin: &Origin,
+        count: u32,
+    ) -> Result<u32, Error> {
+        let (tell, told) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            let id = state.pool.origin_id(origin);
+            let attempts = state.pool.warm_up(Instant::now(), id, count);
+            // With nothing to open, its sender goes and the wait is over.
+            let tell = tell;
+            if !attempts.is_empty() {
+                state.warmers.push(Warmer {
+                    attempts,
+                    error: None,
+                    tell,
+                });
+            }
+            self.finish(state, None);
+        }
+        let error = told.await.ok().flatten();
+        let mut state = self.lock();
+        let id = state.pool.origin_id(origin);
+        match (state.pool.connections(id), error) {
+            (0, Some(error)) => Err(failure(Failure::AttemptFailed, Some(&error))),
+            (connections, _) => Ok(connections),
+        }
     }
 
     /// Takes a request out of its line. `None`: it does not wait any more.
@@ -173,6 +276,7 @@ impl Dispatch {
         let id = state
             .pool
             .handle_connected(now, attempt, multiplexing, capacity);
+        state.tell_warmers(attempt, None);
         if let Some(id) = id {
             state.doors.insert(id, Arc::clone(door));
         }
@@ -183,8 +287,10 @@ impl Dispatch {
     /// An attempt failed.
     pub(super) fn attempt_failed(self: &Arc<Self>, attempt: AttemptId, error: Error) {
         let mut state = self.lock();
+        let error = Arc::new(error);
         state.pool.handle_attempt_failed(Instant::now(), attempt);
-        self.finish(state, Some(Arc::new(error)));
+        state.tell_warmers(attempt, Some(&error));
+        self.finish(state, Some(error));
     }
 
     /// A connection's report after a turn.
@@ -253,6 +359,14 @@ impl Dispatch {
 
     pub(super) fn stats(&self) -> Vec<OriginStats> {
         self.lock().pool.stats(Instant::now())
+    }
+
+    pub(super) fn waits(&self) -> Vec<Wait> {
+        self.lock().pool.waits(Instant::now())
+    }
+
+    pub(super) fn wait_reason(&self, ticket: Ticket) -> Option<WaitReason> {
+        self.lock().pool.wait_reason(Instant::now(), ticket)
     }
 
     pub(super) fn totals(&self) -> Totals {
@@ -345,6 +459,21 @@ impl fmt::Debug for Dispatch {
 }
 
 impl State {
+    /// An attempt ended: whoever has waited for the last of theirs goes on.
+    fn tell_warmers(&mut self, attempt: AttemptId, error: Option<&Arc<Error>>) {
+        for warmer in &mut self.warmers {
+            if let Some(at) = warmer.attempts.iter().position(|&a| a == attempt) {
+                warmer.attempts.swap_remove(at);
+                warmer.error = warmer.error.take().or_else(|| error.cloned());
+            }
+        }
+        let done = |warmer: &mut Warmer| warmer.attempts.is_empty();
+        for warmer in self.warmers.extract_if(.., done) {
+            // Whoever has gone meanwhile does not want to know.
+            let _ = warmer.tell.send(warmer.error);
+        }
+    }
+
     /// Sees to it that somebody looks at the pool when its next deadline is due.
     fn plan_alarm(&mut self, effects: &mut Effects) {
         if !effects.opens.is_empty() || self.runtime.is_none() {
@@ -418,6 +547,11 @@ impl Drop for WatchGuard {
             dispatch.lock().alarm_at = None;
         }
     }
+}
+
+/// Bits that nobody can foresee, from the system's seed of hash tables: enough to spread pauses.
+pub(super) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 fn machine_config(settings: &Settings, pipelining: u32) -> Arc<Config> {

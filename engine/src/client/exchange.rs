@@ -4,7 +4,7 @@
 use super::dispatch::Dispatch;
 use crate::body::Body;
 use crate::driver::signals::Signals;
-use crate::error::Error;
+use crate::error::{Attempted, Error, ErrorKind};
 use http::Response;
 use std::fmt;
 use std::future::Future;
@@ -13,11 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use trunkline_core::http::RequestHead;
-use trunkline_core::pool::{Origin, Ticket};
-
-/// Sends of one request, the first included (RFC 9113 section 8.7 sets no bound; a peer that
-/// refuses three times is not going to change its mind at once).
-pub(super) const TRIES_MAX: u32 = 3;
+use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
 
 /// A callback for 1xx responses.
 pub(super) type OnInterim = Box<dyn Fn(Response<()>) + Send + Sync>;
@@ -29,8 +25,12 @@ pub(super) struct Outgoing {
     pub(super) head: RequestHead,
     pub(super) body: Body,
     pub(super) on_interim: Option<OnInterim>,
+    /// Its place in line.
+    pub(super) rank: Rank,
     /// Times it was put on a connection.
     pub(super) tries: u32,
+    /// How it ended there.
+    pub(super) attempts: Vec<Attempted>,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,
 }
@@ -41,9 +41,22 @@ impl Outgoing {
         self.wait_until.into_iter().chain(self.total_until).min()
     }
     /// Tells the user that it failed.
-    pub(super) fn fail(self: Box<Self>, error: Error) {
-        let error = error.with_tries(self.tries);
+    pub(super) fn fail(mut self: Box<Self>, error: Error) {
+        let error = self.tell(error);
         self.exchange.settle(Err(error));
+    }
+    /// Adds to `error` what happened to the request before.
+    pub(super) fn tell(&mut self, error: Error) -> Error {
+        error
+            .with_tries(self.tries)
+            .with_attempts(std::mem::take(&mut self.attempts))
+    }
+    /// It ended on `connection` with `ended`.
+    pub(super) fn note_end(&mut self, connection: ConnectionId, ended: ErrorKind) {
+        self.attempts.push(Attempted {
+            connection: connection.number(),
+            ended,
+        });
     }
 }
 
@@ -165,6 +178,14 @@ impl ResponseFuture {
         let exchange = Arc::new(Exchange::default());
         exchange.settle(Err(error));
         Self::new(dispatch, exchange)
+    }
+}
+
+impl ResponseFuture {
+    /// What the request waits for now; `None`: it is on a connection, or has ended.
+    pub fn wait_reason(&self) -> Option<WaitReason> {
+        let ticket = self.exchange.lock().ticket?;
+        self.dispatch.wait_reason(ticket)
     }
 }
 

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trunkline_core::pool::{Origin, Scheme};
+use trunkline_core::pool::{Origin, PriorityClass, Rank, Scheme};
 
 /// A request being made; [`send`](Self::send) sends it.
 #[must_use = "a request does nothing until it is sent"]
@@ -24,6 +24,8 @@ pub struct RequestBuilder {
     body: Body,
     on_interim: Option<OnInterim>,
     total: Option<Duration>,
+    queue: Option<Duration>,
+    rank: Rank,
 }
 
 impl RequestBuilder {
@@ -48,6 +50,8 @@ impl RequestBuilder {
             body: Body::empty(),
             on_interim: None,
             total: None,
+            queue: None,
+            rank: Rank::default(),
         }
     }
     /// Adds a field. What is not a field name or value is an error of `send`.
@@ -81,6 +85,22 @@ impl RequestBuilder {
         self.total = Some(total);
         self
     }
+    /// How long it may wait in line, in place of the client's setting. The total timeout counts
+    /// the wait, too.
+    pub fn queue_timeout(mut self, queue: Duration) -> Self {
+        self.queue = Some(queue);
+        self
+    }
+    /// How urgent it is in its origin's line. Default: [`PriorityClass::Normal`].
+    pub fn priority_class(mut self, class: PriorityClass) -> Self {
+        self.rank.class = class;
+        self
+    }
+    /// Whose it is, a tenant's number: within a class, groups take turns in line. Default 0.
+    pub fn group(mut self, group: u64) -> Self {
+        self.rank.group = group;
+        self
+    }
     /// Sends it. The response's body streams: unread bytes hold the peer back.
     ///
     /// # Errors
@@ -92,6 +112,8 @@ impl RequestBuilder {
                 let extra = Extra {
                     on_interim: self.on_interim,
                     total: self.total,
+                    queue: self.queue,
+                    rank: self.rank,
                 };
                 send(&self.dispatch, parts, self.body, Some(extra))
             }
@@ -113,6 +135,24 @@ impl fmt::Debug for RequestBuilder {
 pub(super) struct Extra {
     on_interim: Option<OnInterim>,
     total: Option<Duration>,
+    queue: Option<Duration>,
+    rank: Rank,
+}
+
+impl Extra {
+    fn unusable_time(&self) -> Option<(&'static str, Duration)> {
+        let times = [("timeout", self.total), ("queue_timeout", self.queue)];
+        let times = times
+            .into_iter()
+            .filter_map(|(name, time)| Some((name, time?)));
+        let (least, most) = (
+            Duration::from_millis(1),
+            Duration::from_secs(366 * 24 * 3600),
+        );
+        times
+            .into_iter()
+            .find(|(_, time)| *time < least || *time > most)
+    }
 }
 
 /// Sends a request whose parts are complete.
@@ -134,7 +174,19 @@ pub(super) fn send(
         Err(error) => return ResponseFuture::failed(Arc::clone(dispatch), error),
     };
     let timeouts = &dispatch.settings.timeouts;
-    let (on_interim, total) = extra.map_or((None, None), |extra| (extra.on_interim, extra.total));
+    let extra = extra.unwrap_or_else(|| Extra {
+        on_interim: None,
+        total: None,
+        queue: None,
+        // A request made elsewhere says it by an extension.
+        rank: parts.extensions.get().copied().unwrap_or_default(),
+    });
+    if let Some((name, time)) = extra.unusable_time() {
+        let error = Error::config(format!(
+            "{name} is {time:?}; it must be from 1 ms to 366 days"
+        ));
+        return ResponseFuture::failed(Arc::clone(dispatch), error);
+    }
     let exchange = Arc::new(Exchange::default());
     let now = Instant::now();
     let request = Outgoing {
@@ -142,10 +194,12 @@ pub(super) fn send(
         origin,
         head,
         body,
-        on_interim,
+        on_interim: extra.on_interim,
+        rank: extra.rank,
         tries: 0,
-        wait_until: timeouts.queue.map(|queue| now + queue),
-        total_until: total.or(timeouts.total).map(|total| now + total),
+        attempts: Vec::new(),
+        wait_until: extra.queue.or(timeouts.queue).map(|queue| now + queue),
+        total_until: extra.total.or(timeouts.total).map(|total| now + total),
     };
     dispatch.submit(now, Box::new(request));
     ResponseFuture::new(Arc::clone(dispatch), exchange)
@@ -192,6 +246,18 @@ impl RecentOrigins {
 
 /// Few enough to compare with all of them.
 const RECENT_ORIGINS_MAX: usize = 8;
+
+/// The origin of a URL that nothing is requested from yet.
+pub(super) fn origin_of_url(dispatch: &Dispatch, url: &str) -> Result<Origin, Error> {
+    let (mut parts, ()) = Request::new(()).into_parts();
+    parts.uri = url.parse().map_err(|error| {
+        Error::config(format!(
+            "the URL {url:?} cannot be parsed; it must be like https://host:port/path"
+        ))
+        .with_source(error)
+    })?;
+    origin_of(&parts, &dispatch.settings)
+}
 
 /// What the pool keys a request by.
 pub(super) fn origin_of(parts: &Parts, settings: &Settings) -> Result<Origin, Error> {

@@ -262,6 +262,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     pub(crate) fn is_read_closed(&self) -> bool {
         self.read_closed || self.broken
     }
+    /// When the peer was last heard.
+    pub(crate) fn read_at(&self) -> Option<Instant> {
+        self.read_at
+    }
     /// Reads and drops until the peer ends.
     pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.carrier {

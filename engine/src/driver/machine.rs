@@ -4,7 +4,7 @@
 //! ([`quic::session`](super::quic::session) moves those).
 
 use bytes::Bytes;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, StreamId, Version};
 use trunkline_core::wire::Outbox;
@@ -135,6 +135,22 @@ impl Machine {
             Self::H1(conn) => conn.handler_done(stream),
             Self::H2(conn) => conn.handler_done(stream),
             Self::H3(http3) => http3.conn.handler_done(now, stream),
+        }
+    }
+
+    /// HTTP/2: asks whether the peer lives. HTTP/1.1 has no such question.
+    pub(crate) fn ping(&mut self, now: Instant) -> bool {
+        match self {
+            Self::H1(_) => false,
+            Self::H2(conn) => conn.ping(now),
+        }
+    }
+
+    /// HTTP/2: the shortest round trip so far.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        match self {
+            Self::H1(_) => None,
+            Self::H2(conn) => conn.round_trip(),
         }
     }
 

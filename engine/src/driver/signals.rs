@@ -32,6 +32,8 @@ pub(crate) struct Notes {
     pub(crate) taken: Vec<(StreamId, usize)>,
     /// Streams whose body lost its reader before its end.
     pub(crate) dropped: Vec<StreamId>,
+    /// The network changed: the peer is to prove that it is still there.
+    pub(crate) network_changed: bool,
     /// The server drains, or is shut down at once.
     pub(crate) stop: Option<Stop>,
 }
@@ -50,6 +52,7 @@ impl Notes {
         self.ready.is_empty()
             && self.taken.is_empty()
             && self.dropped.is_empty()
+            && !self.network_changed
             && self.stop.is_none()
     }
     /// Forgets the notes, keeps the memory.
@@ -57,6 +60,7 @@ impl Notes {
         self.ready.clear();
         self.taken.clear();
         self.dropped.clear();
+        self.network_changed = false;
         self.stop = None;
     }
 }
@@ -103,6 +107,10 @@ impl Signals {
     /// The reader of a body went away before its end.
     pub(crate) fn dropped(&self, stream: StreamId) {
         self.note(|notes| notes.dropped.push(stream));
+    }
+    /// The network changed.
+    pub(crate) fn network_changed(&self) {
+        self.note(|notes| notes.network_changed = true);
     }
     /// The connection is to stop.
     pub(crate) fn stop(&self, how: Stop) {

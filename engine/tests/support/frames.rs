@@ -20,6 +20,8 @@ pub(crate) enum Heard {
     Request(u32),
     /// RST_STREAM with this code.
     Reset(u32, u32),
+    /// PING that asks for an answer.
+    Ping,
     /// An acknowledgement of our SETTINGS.
     Ack,
     /// The end of the connection.
@@ -30,6 +32,7 @@ pub(crate) struct FramePeer {
     socket: TcpStream,
     /// SETTINGS that wait for their acknowledgement.
     unacknowledged: u32,
+    ping: [u8; 8],
 }
 
 impl FramePeer {
@@ -41,6 +44,7 @@ impl FramePeer {
         let mut peer = Self {
             socket,
             unacknowledged: 0,
+            ping: [0; 8],
         };
         let mut preface = [0; 24];
         peer.socket.read_exact(&mut preface).unwrap();
@@ -58,6 +62,18 @@ impl FramePeer {
     }
     pub(crate) fn refuses(&mut self, stream: u32) {
         self.says(3, 0, stream, &7u32.to_be_bytes());
+    }
+    pub(crate) fn resets(&mut self, stream: u32, code: u32) {
+        self.says(3, 0, stream, &code.to_be_bytes());
+    }
+    /// 421 without a body, as a literal (RFC 7541 section 6.2.2): ":status" is index 8.
+    pub(crate) fn misdirects(&mut self, stream: u32) {
+        self.says(1, 0x5, stream, b"\x08\x03421");
+    }
+    /// Answers the PING heard last.
+    pub(crate) fn pongs(&mut self) {
+        let opaque = self.ping;
+        self.says(6, 1, 0, &opaque);
     }
     pub(crate) fn goes_away(&mut self, last: u32) {
         let mut payload = last.to_be_bytes().to_vec();
@@ -117,6 +133,10 @@ impl FramePeer {
                     return Heard::Ack;
                 }
                 (4, _) => self.says(4, 1, 0, &[]),
+                (6, 0) => {
+                    self.ping = payload.try_into().unwrap();
+                    return Heard::Ping;
+                }
                 _ => {}
             }
         }

@@ -34,6 +34,8 @@ pub struct Written {
     pub window_updates: u64,
     /// PING frames that ask.
     pub pings: u64,
+    /// RST_STREAM frames.
+    pub resets: u64,
     /// Acknowledgements of SETTINGS.
     pub settings_acks: usize,
     /// DATA frames.
@@ -95,6 +97,7 @@ impl Written {
                 }
             }
             kind::PING if !header.has(flag::ACK) => self.pings += 1,
+            kind::RST_STREAM => self.resets += 1,
             _ => {}
         }
     }

@@ -1,0 +1,95 @@
+//! Whether the peer is still there: asked when a connection that rested gets a request, when
+//! streams time out, and when the network changed. What follows from silence is decided in core.
+
+use super::*;
+use std::pin::pin;
+use trunkline_core::pool::Checkup;
+
+/// The slot number that stands for the connection's health among its deadlines.
+pub(super) const HEALTH: u32 = u32::MAX;
+/// An HTTP/1.1 connection that rested for this long is looked at before it gets a request.
+const RESTED: Duration = Duration::from_secs(1);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// A request is about to start.
+    pub(super) fn check_up(&mut self, now: Instant) {
+        if matches!(self.link.machine, Machine::H2(_)) {
+            let checkup = self.health.handle_start(now, &self.settings.health);
+            self.carry_out(now, checkup);
+        }
+    }
+
+    /// An exchange failed for want of an answer.
+    pub(super) fn note_stream_timeout(&mut self, now: Instant) {
+        if matches!(self.link.machine, Machine::H2(_)) {
+            let checkup = self.health.handle_stream_timeout(now);
+            self.carry_out(now, checkup);
+        }
+    }
+
+    /// The network changed. HTTP/1.1 cannot ask: what idles closes, what works has its timeouts.
+    pub(super) fn doubt(&mut self, now: Instant) {
+        match self.link.machine {
+            Machine::H2(_) => {
+                let checkup = self.health.handle_network_change(now);
+                self.carry_out(now, checkup);
+            }
+            Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
+            Machine::H1(_) => {}
+        }
+    }
+
+    /// The time for an answer has passed.
+    pub(super) fn judge_silence(&mut self, now: Instant) {
+        let round_trip = self.link.machine.round_trip();
+        let checkup = self
+            .health
+            .handle_timeout(now, &self.settings.health, round_trip);
+        self.carry_out(now, checkup);
+        if checkup != Checkup::Bury {
+            self.watch_silence();
+        }
+    }
+
+    fn carry_out(&mut self, now: Instant, checkup: Checkup) {
+        match checkup {
+            Checkup::Fine => {}
+            Checkup::Ask => {
+                self.link.machine.ping(now);
+                self.watch_silence();
+            }
+            Checkup::Bury => {
+                self.link.machine.handle_close(now);
+                self.link.abandon(now, H2Code::CANCEL);
+                self.take_events(now);
+            }
+        }
+    }
+
+    fn watch_silence(&mut self) {
+        let round_trip = self.link.machine.round_trip();
+        let due = self.health.next_deadline(&self.settings.health, round_trip);
+        if let Some(due) = due {
+            self.deadlines.push(due, HEALTH, 0);
+        }
+    }
+
+    /// Whether requests wait for one more look at an HTTP/1.1 connection that rested: the peer
+    /// may have closed it without our having been told yet, and a request written to it is lost.
+    pub(super) fn looks_first(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
+        let rested = match self.link.read_at() {
+            Some(at) => now.saturating_duration_since(at) >= RESTED,
+            None => false,
+        };
+        let is_h1 = matches!(self.link.machine, Machine::H1(_));
+        if !is_h1 || !rested || self.slots.len() > 0 || std::mem::take(&mut self.looked) {
+            return false;
+        }
+        if self.door.is_empty() {
+            return false;
+        }
+        self.looked = true;
+        // The task is woken again after the runtime has asked the system for what is new.
+        pin!(tokio::task::yield_now()).poll(cx).is_pending()
+    }
+}

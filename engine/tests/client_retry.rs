@@ -1,0 +1,387 @@
+//! Which lost requests a client sends again, and which connections it believes: with peers that
+//! are scripted frame by frame.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "support/frames.rs"]
+mod frames;
+#[path = "support/origin.rs"]
+mod origin;
+#[path = "support/peer.rs"]
+mod support;
+
+use frames::{FramePeer, Heard, finished};
+use http::{Request, Response};
+use origin::{Origin, Speaks, run};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use trunkline::client::{
+    Client, ClientBuilder, ClientTimeouts, HealthTimes, PriorityClass, Protocols, Rank, WaitReason,
+};
+use trunkline::{Body, ErrorKind, Retry};
+
+fn h2() -> ClientBuilder {
+    Client::builder()
+        .protocols(Protocols::H2Only)
+        .connections(1)
+}
+
+/// A peer that answers one request and dies under the next; then, on another connection, answers
+/// what comes until the client leaves.
+fn dies_under_the_second(listener: TcpListener) -> std::thread::JoinHandle<u32> {
+    std::thread::spawn(move || {
+        let mut peer = FramePeer::accept(&listener);
+        peer.settings(&[]);
+        let first = peer.hears_request();
+        peer.answers(first);
+        peer.hears_request();
+        drop(peer);
+        listener.set_nonblocking(false).unwrap();
+        let mut peer = FramePeer::accept(&listener);
+        peer.settings(&[]);
+        let mut answered = 0;
+        while let Heard::Request(stream) = peer.hears_more() {
+            peer.answers(stream);
+            answered += 1;
+        }
+        answered
+    })
+}
+
+#[test]
+fn a_get_that_died_with_a_used_connection_is_sent_again_if_that_is_allowed() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = dies_under_the_second(listener);
+        let client = h2().retry_lost(true).build().unwrap();
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        assert_eq!(client.totals().retries_lost, 1);
+        drop(client);
+        assert_eq!(finished(peer).await, 1);
+    });
+}
+
+#[test]
+fn a_post_that_died_with_its_connection_is_never_sent_again() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = dies_under_the_second(listener);
+        let client = h2().retry_lost(true).build().unwrap();
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        let error = client.post(&url).body("once").send().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TransportClosed, "{error:?}");
+        assert_eq!(error.attempts().len(), 1);
+        assert_eq!(client.totals().retries_lost, 0);
+        // The peer waits for somebody to come back: another request does.
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        drop(client);
+        assert_eq!(finished(peer).await, 1);
+    });
+}
+
+#[test]
+fn a_refused_stream_is_not_sent_again_when_a_part_of_its_body_was_read() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            let mut peer = FramePeer::accept(&listener);
+            peer.settings(&[]);
+            let first = peer.hears_request();
+            // Behind the answer to its own PING, the first piece of the body is on the wire.
+            assert!(peer.is_quiet());
+            peer.refuses(first);
+            while peer.hears() != Heard::End {}
+        });
+        let client = h2().build().unwrap();
+        let (mut sender, body) = Body::channel();
+        sender.send("a part").await.unwrap();
+        let error = client.post(&url).body(body).send().await.unwrap_err();
+        assert_eq!(error.retry(), Retry::Safe, "nothing was processed");
+        assert_eq!(error.tries(), 1, "but nobody has the body any more");
+        drop(sender);
+        drop(client);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn a_streaming_body_of_which_nothing_was_read_can_go_elsewhere() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let peer = std::thread::spawn(move || {
+            let mut peer = FramePeer::accept(&listener);
+            peer.settings(&[]);
+            let first = peer.hears_request();
+            peer.refuses(first);
+            let second = peer.hears_request();
+            tell.send(()).unwrap();
+            peer.answers(second);
+            while peer.hears() != Heard::End {}
+        });
+        let client = h2().build().unwrap();
+        let (mut sender, body) = Body::channel();
+        let response = client.post(&url).body(body).send();
+        let feed = async {
+            told.await.unwrap();
+            sender.send("all of it").await.unwrap();
+            sender.finish();
+        };
+        let (response, ()) = tokio::join!(response, feed);
+        assert_eq!(response.unwrap().status(), 200);
+        drop(client);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn a_misdirected_request_is_sent_once_more_on_another_connection() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            for answer in [421, 200, 421, 421] {
+                let mut peer = FramePeer::accept(&listener);
+                peer.settings(&[]);
+                let stream = peer.hears_request();
+                match answer {
+                    421 => peer.misdirects(stream),
+                    _ => peer.answers(stream),
+                }
+                if answer == 200 {
+                    let next = peer.hears_request();
+                    peer.misdirects(next);
+                    while peer.hears() != Heard::End {}
+                    continue;
+                }
+                while peer.hears() != Heard::End {}
+            }
+        });
+        let client = h2().build().unwrap();
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        let twice = client.get(&url).send().await.unwrap();
+        assert_eq!(twice.status(), 421, "the second one is the user's");
+        drop(twice);
+        drop(client);
+        // The script has one more connection than the client opens.
+        let _ = tokio::task::spawn_blocking(move || drop(peer)).await;
+    });
+}
+
+#[test]
+fn a_peer_that_is_silent_after_a_quiet_time_is_replaced() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            let mut dead = FramePeer::accept(&listener);
+            dead.settings(&[]);
+            // A slow start counts as quiet, too.
+            let first = loop {
+                match dead.hears_more() {
+                    Heard::Request(stream) => break stream,
+                    Heard::Ping => dead.pongs(),
+                    other => panic!("{other:?}"),
+                }
+            };
+            dead.answers(first);
+            assert_eq!(dead.hears_more(), Heard::Ping, "with the next request");
+            let second = dead.hears_more();
+            assert!(matches!(second, Heard::Request(_)), "{second:?}");
+            // It says nothing any more. The third request comes on another connection.
+            let mut alive = FramePeer::accept(&listener);
+            alive.settings(&[]);
+            loop {
+                match alive.hears_more() {
+                    Heard::Request(stream) => alive.answers(stream),
+                    Heard::Ping => alive.pongs(),
+                    _ => break,
+                }
+            }
+            drop(dead);
+        });
+        let times = HealthTimes {
+            quiet: Duration::from_millis(1),
+            suspect: Duration::from_millis(300),
+            dead: Duration::from_millis(1000),
+        };
+        let client = h2().health(times).build().unwrap();
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let lost = tokio::spawn(client.get(&url).send());
+        while client.stats()[0].suspect == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        let error = lost.await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TransportClosed, "{error:?}");
+        drop(client);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn an_answer_clears_the_doubt_after_a_change_of_network() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            let mut peer = FramePeer::accept(&listener);
+            peer.settings(&[]);
+            let mut pings = 0;
+            loop {
+                match peer.hears_more() {
+                    Heard::Request(stream) => peer.answers(stream),
+                    Heard::Ping => {
+                        pings += 1;
+                        peer.pongs();
+                    }
+                    _ => return pings,
+                }
+            }
+        });
+        let client = h2().build().unwrap();
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        client.network_changed();
+        while client.stats()[0].suspect == 0 {
+            tokio::task::yield_now().await;
+        }
+        while client.stats()[0].suspect == 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        assert_eq!(client.totals().connections, 1);
+        drop(client);
+        assert_eq!(finished(peer).await, 1);
+    });
+}
+
+#[test]
+fn an_h1_connection_that_the_peer_has_closed_unnoticed_gets_no_request() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let answer = |mut socket: TcpStream| {
+            let _ = socket.read(&mut [0; 1024]).unwrap();
+            let text = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+            socket.write_all(text.as_bytes()).unwrap();
+            socket
+        };
+        let client = Client::new();
+        let first = client.post(&url).body("one").send();
+        let accepted = std::thread::spawn(move || {
+            let socket = answer(listener.accept().unwrap().0);
+            (socket, listener)
+        });
+        assert_eq!(first.await.unwrap().status(), 200);
+        let (socket, listener) = finished(accepted).await;
+        // The runtime sleeps while the peer closes: nobody has told the connection's task.
+        std::thread::sleep(Duration::from_millis(1100));
+        drop(socket);
+        let second = client.post(&url).body("two").send();
+        let peer = std::thread::spawn(move || drop(answer(listener.accept().unwrap().0)));
+        assert_eq!(second.await.unwrap().status(), 200);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn warming_up_opens_connections_before_anybody_asks() {
+    run(async {
+        let origin = Origin::start(Speaks::Tls, 100, |_| async {
+            Response::new(Body::full("warm"))
+        });
+        let client = origin.client().connections(3).build().unwrap();
+        assert_eq!(client.warm_up(origin.url("/"), 2).await.unwrap(), 2);
+        assert_eq!(origin.sockets(), 2);
+        assert_eq!(client.warm_up(origin.url("/"), 2).await.unwrap(), 2);
+        assert_eq!(
+            client.warm_up(origin.url("/"), 9).await.unwrap(),
+            3,
+            "the bound"
+        );
+        client.get(origin.url("/")).send().await.unwrap();
+        assert_eq!(origin.sockets(), 3);
+        let nowhere = client.warm_up("https://localhost:1/", 1).await;
+        assert_eq!(nowhere.unwrap_err().kind(), ErrorKind::Connect);
+        let none = client.warm_up(origin.url("/"), 0).await.unwrap_err();
+        assert!(none.to_string().contains("at least 1"), "{none}");
+    });
+}
+
+#[test]
+fn the_total_timeout_counts_the_wait_in_line_and_the_class_decides_who_is_next() {
+    run(async {
+        let gate = Arc::new(Semaphore::new(0));
+        let held = Arc::clone(&gate);
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let origin = Origin::start(Speaks::TlsH1, 100, move |request: Request<Body>| {
+            let held = Arc::clone(&held);
+            tell.send(request.uri().path().to_owned()).unwrap();
+            async move {
+                held.acquire().await.unwrap().forget();
+                Response::new(Body::empty())
+            }
+        });
+        let client = origin.client().connections(1).build().unwrap();
+        let first = tokio::spawn(client.get(origin.url("/first")).send());
+        assert_eq!(told.recv().await.unwrap(), "/first");
+        let late = client.get(origin.url("/late"));
+        let late = late.timeout(Duration::from_millis(30)).send();
+        let background = client.get(origin.url("/background"));
+        let background = background.priority_class(PriorityClass::Background).send();
+        let rank = Rank {
+            class: PriorityClass::Urgent,
+            group: 7,
+        };
+        let urgent = Request::get(origin.url("/urgent")).extension(rank);
+        let urgent = client.request(urgent.body(Body::empty()).unwrap());
+        assert_eq!(urgent.wait_reason(), Some(WaitReason::Capacity));
+        assert_eq!(client.waits().len(), 3);
+        let error = late.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+        assert!(!error.was_sent());
+        gate.add_permits(3);
+        first.await.unwrap().unwrap();
+        let (urgent, background) = tokio::join!(urgent, background);
+        assert_eq!(urgent.unwrap().status(), 200);
+        assert_eq!(background.unwrap().status(), 200);
+        assert_eq!(told.recv().await.unwrap(), "/urgent");
+        assert_eq!(told.recv().await.unwrap(), "/background");
+    });
+}
+
+#[test]
+fn settings_out_of_their_range_are_refused_with_name_value_and_range() {
+    let of = |builder: ClientBuilder| builder.build().unwrap_err().to_string();
+    let zero = Some(Duration::ZERO);
+    let wrong = [
+        of(Client::builder().idle_timeout(zero)),
+        of(Client::builder().connection_age(Some(Duration::from_millis(9)))),
+        of(Client::builder().requests_per_connection(Some(0))),
+        of(Client::builder().probe_patience(zero)),
+        of(Client::builder().reserve(PriorityClass::Urgent, 10_001)),
+        of(Client::builder().connections(2).warm_connections(3)),
+        of(Client::builder().health(HealthTimes {
+            dead: Duration::from_secs(1),
+            ..HealthTimes::default()
+        })),
+        of(Client::builder().timeouts(ClientTimeouts {
+            queue: zero,
+            ..ClientTimeouts::default()
+        })),
+    ];
+    let named = [
+        ("idle_timeout is 0ns", "1ms"),
+        ("connection_age is 9ms", "1s"),
+        ("requests_per_connection is 0", "at least 1"),
+        ("probe_patience is 0ns", "1ms"),
+        ("reserve for Urgent is 10001", "10000"),
+        ("warm_connections is 3", "from 0 to 2"),
+        ("health.dead is 1s", "2s"),
+        ("timeouts.queue is 0ns", "1ms"),
+    ];
+    for (text, (value, range)) in wrong.iter().zip(named) {
+        assert!(text.contains(value) && text.contains(range), "{text}");
+    }
+}
