@@ -36,9 +36,8 @@ impl<R> Pool<R> {
         let ticket = self.queue.park(entrance);
         self.queue.unpark(&mut state.line, ticket);
         self.pump(now, key);
-        if self.queue.get(ticket).is_none() {
-            return None;
-        }
+        // It may have been served, or failed, already.
+        self.queue.get(ticket)?;
         if let Some(at) = deadline {
             self.push_deadline(at, ticket);
         }

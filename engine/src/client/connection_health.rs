@@ -35,7 +35,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.carry_out(now, checkup);
             }
             Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
-            Machine::H1(_) => {}
+            // QUIC watches over its own path.
+            Machine::H1(_) | Machine::H3(_) => {}
         }
     }
 

@@ -138,10 +138,10 @@ impl Machine {
         }
     }
 
-    /// HTTP/2: asks whether the peer lives. HTTP/1.1 has no such question.
+    /// HTTP/2: asks whether the peer lives. HTTP/1.1 has no such question, and QUIC asks itself.
     pub(crate) fn ping(&mut self, now: Instant) -> bool {
         match self {
-            Self::H1(_) => false,
+            Self::H1(_) | Self::H3(_) => false,
             Self::H2(conn) => conn.ping(now),
         }
     }
@@ -149,7 +149,7 @@ impl Machine {
     /// HTTP/2: the shortest round trip so far.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         match self {
-            Self::H1(_) => None,
+            Self::H1(_) | Self::H3(_) => None,
             Self::H2(conn) => conn.round_trip(),
         }
     }
