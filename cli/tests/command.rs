@@ -274,3 +274,35 @@ fn bench_goes_on_over_a_new_connection_when_the_server_drains_one() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("\"answered\": 500"), "{said}");
 }
+
+#[test]
+fn a_way_that_cannot_be_gone_is_refused_with_what_is_allowed() {
+    for (flag, value, allowed) in [
+        ("--proxy", "ftp://p", "http, https, socks5 or socks5h"),
+        ("--noproxy", "1.2.3.4/99", "a network like 10.0.0.0/8"),
+        ("--resolve", "a.test:80", "host:port:address"),
+        (
+            "--unix-socket",
+            "/nowhere/socket",
+            "the path of a Unix socket",
+        ),
+        ("--interface", "eth0", "invalid IP address"),
+    ] {
+        let output = run(&["get", flag, value, "http://a.test/"]);
+        assert_eq!(output.status.code(), Some(2), "{flag}");
+        let said = text(&output.stderr);
+        assert!(said.contains(allowed), "{flag}: {said}");
+    }
+}
+
+#[test]
+fn get_reaches_a_name_at_a_given_address() {
+    let folder = Folder::new("resolve");
+    folder.file("a.txt", b"reached");
+    let served = Served::start(&[&folder.path()]);
+    let port = served.url.rsplit(':').next().expect("a port").to_owned();
+    let url = format!("http://name.test:{port}/a.txt");
+    let resolve = format!("name.test:{port}:127.0.0.1");
+    let output = run(&["get", "--noproxy", "*", "--resolve", &resolve, &url]);
+    assert_eq!(text(&output.stdout), "reached", "{}", text(&output.stderr));
+}

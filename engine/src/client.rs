@@ -16,6 +16,7 @@
 
 mod attempt;
 mod builder;
+mod builder_route;
 mod compose;
 mod connection;
 mod deadlines;

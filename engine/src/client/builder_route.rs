@@ -1,0 +1,137 @@
+//! Settings of the way to an origin.
+
+use super::builder::ClientBuilder;
+use super::proxy::bypass::Bypass;
+use super::proxy::{Proxies, Proxy, env};
+use super::resolve::Resolver;
+use crate::error::Error;
+use crate::tls::ClientTls;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The way to an origin. What cannot be used is an error of [`build`](Self::build).
+impl ClientBuilder {
+    /// Connects to `addresses` for `host` instead of asking the resolver; a port of 0 stands for
+    /// the URL's.
+    #[must_use]
+    pub fn resolve(mut self, host: &str, addresses: impl Into<Vec<SocketAddr>>) -> Self {
+        let host = host.to_ascii_lowercase().into();
+        self.route.overrides.insert(host, addresses.into());
+        self
+    }
+    /// Asks this resolver in place of the operating system's. It is asked about proxies too.
+    #[must_use]
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.route.resolver = Arc::new(resolver);
+        self
+    }
+    /// The head start that one address has over the next (RFC 8305 section 5). From 10 ms to 2 s,
+    /// default 250 ms.
+    #[must_use]
+    pub fn attempt_delay(mut self, delay: Duration) -> Self {
+        self.route.attempt_delay = delay;
+        self
+    }
+    /// Connects every origin through the Unix socket at this path, which must exist. The
+    /// environment's proxies do not apply.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.route.unix_socket = Some(path.into());
+        self
+    }
+    /// Connects the origins of one host through the Unix socket at this path, which must exist.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn unix_socket_for(mut self, host: &str, path: impl Into<PathBuf>) -> Self {
+        let host = host.to_ascii_lowercase().into();
+        self.route.unix_sockets.insert(host, path.into());
+        self
+    }
+    /// The address to connect from. Only peers of its family are reached; `0.0.0.0` and `::` choose
+    /// the family and nothing else.
+    #[must_use]
+    pub fn local_address(mut self, address: IpAddr) -> Self {
+        self.route.local_address = Some(address);
+        self
+    }
+    /// Lets the kernel ask a peer that is silent for this long whether it is there, and as often
+    /// again. From 1 s to 32,767 s (what Linux takes). Default: it does not ask.
+    #[must_use]
+    pub fn tcp_keepalive(mut self, silence: Option<Duration>) -> Self {
+        self.route.keepalive = silence;
+        self
+    }
+    /// Reaches every origin through this proxy: `scheme://[user:password@]host[:port]`, the scheme
+    /// `http` (default port 80), `https` (443), `socks5` or `socks5h` (1080); with `socks5h` the
+    /// proxy resolves names. User and password are percent-encoded and go to the proxy alone.
+    ///
+    /// `http` requests go to an HTTP proxy in absolute form, everything else through a tunnel.
+    #[must_use]
+    pub fn proxy(mut self, url: &str) -> Self {
+        let proxy = self.route.accept(Proxy::parse("proxy", url)).map(Arc::new);
+        self.route.proxies.for_http.clone_from(&proxy);
+        self.route.proxies.for_https = proxy;
+        self.route.proxy_given = true;
+        self
+    }
+    /// Reaches origins through the proxies that the environment names: `http_proxy`,
+    /// `https_proxy`, `all_proxy`, `no_proxy` or the same in capitals, small letters first;
+    /// `HTTP_PROXY` is not read, because in a CGI program a client sets it. Read now, once.
+    #[must_use]
+    pub fn proxy_from_env(mut self) -> Self {
+        if let Some(found) = self
+            .route
+            .accept(env::proxies(|name| std::env::var_os(name)))
+        {
+            self.route.proxies = Proxies {
+                authorization: self.route.proxies.authorization.take(),
+                always_tunnel: self.route.proxies.always_tunnel,
+                ..found
+            };
+            self.route.proxy_given = false;
+        }
+        self
+    }
+    /// The hosts reached without a proxy, separated by commas: names (with every name below them),
+    /// `.names` (only those below), addresses, networks like `10.0.0.0/8`, each perhaps with a
+    /// `:port`; `*` is every host. Replaces what the environment says.
+    #[must_use]
+    pub fn no_proxy(mut self, list: &str) -> Self {
+        if let Some(bypass) = self.route.accept(Bypass::parse("no_proxy", list)) {
+            self.route.proxies.bypass = bypass;
+        }
+        self
+    }
+    /// The `proxy-authorization` for HTTP proxies (`Bearer ..`), in place of the credentials in
+    /// their URLs.
+    #[must_use]
+    pub fn proxy_authorization(mut self, value: &str) -> Self {
+        let valid = http::HeaderValue::from_str(value).map(|_| value.as_bytes().into());
+        // The value is a secret: it is not repeated.
+        let valid = valid.map_err(|_| {
+            Error::config(
+                "proxy_authorization has a character that is not allowed there; \
+                 it must be visible ASCII and spaces",
+            )
+        });
+        self.route.proxies.authorization = self.route.accept(valid);
+        self
+    }
+    /// Tunnels `http` requests too (CONNECT), so that an HTTP proxy neither reads nor changes
+    /// them. Many proxies allow tunnels to port 443 only. Default: no.
+    #[must_use]
+    pub fn proxy_always_tunnels(mut self, always: bool) -> Self {
+        self.route.proxies.always_tunnel = always;
+        self
+    }
+    /// Whom to believe to be an `https` proxy, and who we are to it. Default: the platform's
+    /// roots, whatever [`tls`](Self::tls) says of origins.
+    #[must_use]
+    pub fn proxy_tls(mut self, tls: ClientTls) -> Self {
+        self.route.proxy_tls = tls;
+        self
+    }
+}
