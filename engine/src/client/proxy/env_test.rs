@@ -3,7 +3,9 @@ use crate::error::Error;
 use std::ffi::OsString;
 use trunkline_core::pool::Scheme;
 
-fn read(variables: &[(&str, &str)]) -> Result<Proxies, Error> {
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
+fn read(variables: Variables<'_>) -> Result<Proxies, Error> {
     env::proxies(|name| {
         let found = variables.iter().find(|(variable, _)| *variable == name);
         found.map(|(_, value)| OsString::from(value))
@@ -11,7 +13,7 @@ fn read(variables: &[(&str, &str)]) -> Result<Proxies, Error> {
 }
 
 /// The proxies of an http and of an https origin.
-fn chosen(variables: &[(&str, &str)]) -> [Option<String>; 2] {
+fn chosen(variables: Variables<'_>) -> [Option<String>; 2] {
     let proxies = read(variables).unwrap();
     [Scheme::Http, Scheme::Https].map(|scheme| {
         let proxy = proxies.choose(scheme, "a.test", scheme.default_port());
@@ -21,7 +23,7 @@ fn chosen(variables: &[(&str, &str)]) -> [Option<String>; 2] {
 
 #[test]
 fn each_scheme_has_its_variables_and_small_letters_win() {
-    let table: &[(&str, &[(&str, &str)], [Option<&str>; 2])] = &[
+    let table: &[(&str, Variables<'_>, [Option<&str>; 2])] = &[
         ("none", &[], [None, None]),
         ("http alone", &[("http_proxy", "p")], [Some("p"), None]),
         ("https alone", &[("https_proxy", "p")], [None, Some("p")]),
