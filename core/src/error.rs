@@ -234,7 +234,7 @@ violations! {
     RequestIncomplete => Stream, PROTOCOL_ERROR, REQUEST_INCOMPLETE, 0, "a stream that ended before its request head";
     ResponseIncomplete => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "a stream that ended before its final response head";
     StreamCreditExceeded => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more request streams than the stream credit";
-    UniStreamsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more unidirectional streams than UNI_STREAMS_MAX";
+    UniStreamsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more unidirectional streams than QUIC_UNI_STREAMS_MAX";
     CriticalStreamStalled => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more than CRITICAL_STREAM_BYTES_MAX wait for the peer to take them from a control or QPACK stream";
 
     // Floods (one budget each; docs/attacks.md).

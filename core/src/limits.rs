@@ -92,7 +92,7 @@ pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;
 
 /// Request streams that a client may have open at once over QUIC. 100 stalls a client that runs
 /// 100 at once, because credit comes back one acknowledgement after our end of a stream; what
-/// runs is bounded apart, by [`RUNNING_HANDLERS_MAX`].
+/// runs is bounded apart, by [`REQUEST_HANDLERS_MAX`].
 pub const QUIC_BIDI_STREAMS_MAX: u32 = 256;
 /// Unidirectional streams of a peer: the three of RFC 9114 section 6.2 and RFC 9204 section 4.2,
 /// and two of kinds that we do not know and stop.
@@ -119,16 +119,12 @@ pub const QUIC_DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 /// slow handler sends nothing either. A connection without exchanges ends earlier, by
 /// [`Timeouts::idle`].
 pub const QUIC_SILENCE_MAX: Duration = Duration::from_secs(300);
-/// HTTP/3 request streams that a client may have open at once: 100 would stall one that runs 100
-/// at once, because credit comes back a round trip late (RFC 9000 section 4.6).
-pub const REQUEST_STREAMS_MAX: u32 = 256;
+/// HTTP/3 request streams that a client may have open at once: what QUIC grants.
+pub const REQUEST_STREAMS_MAX: u32 = QUIC_BIDI_STREAMS_MAX;
 /// As [`RUNNING_HANDLERS_MAX`], for HTTP/3.
 pub const REQUEST_HANDLERS_MAX: u32 = 512;
 /// A frame on the HTTP/3 control stream; all but SETTINGS are a few bytes.
 pub const CONTROL_FRAME_BYTES_MAX: usize = 4096;
-/// HTTP/3 unidirectional streams of a peer at once: control, QPACK and two of kinds to come
-/// (RFC 9114 section 6.2).
-pub const UNI_STREAMS_MAX: u32 = 5;
 /// Bytes that may wait on one of our control and QPACK streams for a peer that takes none.
 pub const CRITICAL_STREAM_BYTES_MAX: usize = 64 * 1024;
 /// HTTP/3 datagrams kept for the reader; further ones are dropped (RFC 9297 section 2.1).

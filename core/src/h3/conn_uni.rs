@@ -9,7 +9,7 @@ use super::{Action, UniKind, settings, varint};
 use crate::error::{H3Code, Violation};
 use crate::http::priority::Priority;
 use crate::http::{Side, StreamId};
-use crate::limits::{CONTROL_FRAME_BYTES_MAX, CRITICAL_STREAM_BYTES_MAX, UNI_STREAMS_MAX};
+use crate::limits::{CONTROL_FRAME_BYTES_MAX, CRITICAL_STREAM_BYTES_MAX, QUIC_UNI_STREAMS_MAX};
 use bytes::Bytes;
 use std::time::Instant;
 
@@ -172,7 +172,7 @@ impl Conn {
             let id = StreamId(self.seen.count * 4 + first);
             self.seen.count += 1;
             self.theirs.push(PeerUni::new(id));
-            if self.theirs.len() > UNI_STREAMS_MAX as usize {
+            if self.theirs.len() > QUIC_UNI_STREAMS_MAX as usize {
                 return Err(Violation::UniStreamsTooMany);
             }
         }

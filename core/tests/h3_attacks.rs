@@ -1,0 +1,515 @@
+//! What stops each flood, and that honest peers beside it live (docs/attacks.md rows 25 to 27);
+//! stream credit over many requests; a client and a server that talk to each other.
+
+#[path = "h3/rig.rs"]
+mod rig;
+
+use bytes::Bytes;
+use rig::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline_core::error::{H3Code, Violation};
+use trunkline_core::h3::frame::kind;
+use trunkline_core::h3::settings::id;
+use trunkline_core::h3::{Action, Conn, UniKind};
+use trunkline_core::http::{Event, Side, StreamId};
+use trunkline_core::limits::Config;
+
+/// A config that serves as many requests as a test wants.
+fn endless() -> Config {
+    let mut config = Config::default();
+    config.limits.requests_per_connection_max = u64::MAX;
+    config
+}
+
+// Row 25: stream credit.
+
+#[test]
+fn a_hundred_thousand_requests_one_after_another_leave_nothing_behind() {
+    let mut config = endless();
+    config.limits.request_streams_max = 100;
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    let mut granted = 100;
+    for number in 0..100_000 {
+        assert!(number < granted, "the credit never runs dry");
+        let id = number * 4;
+        if number % 7 == 3 {
+            rig.says(id, &headers(POST));
+            rig.resets(id, H3Code::REQUEST_CANCELLED);
+            rig.conn.handler_done(rig.now, StreamId(id));
+        } else {
+            rig.says_all(id, &headers(GET));
+            rig.answer(id, "x");
+        }
+        for event in rig.events() {
+            if let Event::RequestReceived { head, .. } = event {
+                rig.conn.recycle(head.into_fields());
+            }
+        }
+        assert_eq!((rig.conn.active(), rig.conn.running_handlers()), (0, 0));
+        granted = rig.granted.unwrap_or(granted);
+        rig.lanes.clear();
+        rig.reads.clear();
+        rig.now += Duration::from_millis(10);
+    }
+    assert!(granted > 100_000);
+    assert!(rig.closed.is_none());
+}
+
+#[test]
+fn as_many_as_the_limit_are_served_and_one_more_closes_the_connection() {
+    let mut rig = Rig::server(Cut::Whole);
+    for number in 0..256 {
+        rig.says(number * 4, &headers(POST));
+        rig.request(number * 4);
+    }
+    rig.no_event("all are open");
+    assert_eq!(rig.conn.active(), 256);
+    rig.says(256 * 4, &headers(POST));
+    rig.breaks(Violation::StreamCreditExceeded);
+}
+
+#[test]
+fn a_stream_far_ahead_opens_all_below_it_and_no_more_than_the_limit() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(255 * 4, &headers(GET));
+    rig.request(255 * 4);
+    assert_eq!(rig.conn.active(), 256, "RFC 9000 section 3.2");
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(u64::MAX / 8 * 4, &headers(GET));
+    rig.breaks(Violation::StreamCreditExceeded);
+}
+
+#[test]
+fn with_the_limit_in_flight_credit_comes_back_when_the_client_is_blocked() {
+    let mut rig = Rig::server_with(endless(), Cut::Whole);
+    let mut next = 0;
+    let mut open = std::collections::VecDeque::new();
+    let mut granted = 256;
+    while next < 10_000 {
+        while next < granted {
+            rig.says_all(next * 4, &headers(GET));
+            open.push_back(next);
+            next += 1;
+        }
+        assert!(rig.conn.active() <= 256);
+        rig.events();
+        let oldest = open.pop_front().unwrap();
+        rig.answer(oldest * 4, "x");
+        rig.conn.handle_streams_blocked(rig.now);
+        rig.run();
+        granted = rig.granted.unwrap();
+    }
+    assert!(rig.closed.is_none());
+}
+
+#[test]
+fn rapid_resets_close_the_connection() {
+    let mut rig = Rig::server_with(endless(), Cut::Whole);
+    let mut number = 0;
+    while rig.closed.is_none() && number < 100_000 {
+        let id = number * 4;
+        rig.says_all(id, &headers(GET));
+        rig.stops(id, H3Code::REQUEST_CANCELLED);
+        if rig.closed.is_none() {
+            rig.conn.handler_done(rig.now, StreamId(id));
+        }
+        number += 1;
+    }
+    rig.breaks(Violation::ResetsTooMany);
+    assert!(number < 300, "CVE-2023-44487: {number}");
+}
+
+#[test]
+fn handlers_of_reset_requests_count() {
+    let mut config = endless();
+    config.limits.request_handlers_max = 10;
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    for number in 0..10 {
+        rig.says_all(number * 4, &headers(GET));
+        rig.stops(number * 4, H3Code::REQUEST_CANCELLED);
+    }
+    rig.says_all(40, &headers(GET));
+    assert_eq!(rig.lanes[&40].reset, Some(H3Code::REQUEST_REJECTED));
+    rig.conn.handler_done(rig.now, StreamId(0));
+    rig.events();
+    rig.says_all(44, &headers(GET));
+    rig.request(44);
+}
+
+#[test]
+fn more_unidirectional_streams_than_there_are_uses_for_close_the_connection() {
+    let mut rig = Rig::server(Cut::Whole);
+    for stream in 1..6 {
+        rig.says(2 + stream * 4, &[0x40]);
+    }
+    rig.breaks(Violation::UniStreamsTooMany);
+}
+
+// Row 26: QPACK.
+
+#[test]
+fn a_section_that_overtakes_the_table_waits_and_goes_on() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        // Required Insert Count 1; the rest as literals.
+        let mut early = section(POST);
+        early[0] = 2;
+        early.push(0x80);
+        let bytes = [frame(kind::HEADERS, &early), data(b"body")].concat();
+        rig.says_all(0, &bytes);
+        rig.no_event("the table is behind");
+        assert_eq!(rig.conn.read_room(StreamId(0)), 0);
+        // Capacity 220, then one entry "a: b".
+        rig.says(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+        let (head, _) = rig.request(0);
+        assert_eq!(head.fields().last().unwrap().value, b"b");
+        assert_eq!(rig.body(0), (b"body".to_vec(), true));
+        assert!(rig.reads.contains(&0));
+        let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
+        assert_eq!(
+            rig.lanes[&decoder].bytes.last(),
+            Some(&0x80),
+            "acknowledged"
+        );
+    });
+}
+
+#[test]
+fn one_blocked_stream_too_many_closes_the_connection() {
+    let mut rig = Rig::server(Cut::Whole);
+    let mut early = section(GET);
+    early[0] = 2;
+    for number in 0..16 {
+        rig.says(number * 4, &frame(kind::HEADERS, &early));
+    }
+    assert!(rig.closed.is_none());
+    rig.says(64, &frame(kind::HEADERS, &early));
+    rig.breaks(Violation::QpackDecompressionFailed);
+}
+
+#[test]
+fn a_blocked_stream_does_not_wait_for_ever() {
+    let mut rig = Rig::server(Cut::Whole);
+    let mut early = section(GET);
+    early[0] = 2;
+    rig.says(0, &frame(kind::HEADERS, &early));
+    rig.waits(Duration::from_secs(15));
+    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.conn.active(), 0);
+}
+
+#[test]
+fn more_fields_or_bytes_than_the_limits_are_refused() {
+    let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says_all(0, &headers(&with(GET, &many)));
+    assert_eq!(rig.lanes[&0].reset, Some(H3Code::EXCESSIVE_LOAD));
+    rig.no_event("nobody hears of it");
+}
+
+#[test]
+fn a_peer_that_takes_nothing_from_our_qpack_stream_is_left() {
+    let mut rig = Rig::server_with(endless(), Cut::Whole);
+    rig.says(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+    let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
+    rig.room.insert(decoder, 0);
+    let mut early = section(GET);
+    early[0] = 2;
+    early.push(0x80);
+    for number in 0..100_000 {
+        if rig.closed.is_some() {
+            break;
+        }
+        rig.says_all(number * 4, &frame(kind::HEADERS, &early));
+        if rig.closed.is_none() {
+            rig.answer(number * 4, "");
+        }
+        rig.lanes.remove(&(number * 4));
+        rig.events();
+    }
+    assert_eq!(
+        rig.closed.map(|(code, _)| code),
+        Some(H3Code::EXCESSIVE_LOAD)
+    );
+}
+
+// Row 27: floods.
+
+#[track_caller]
+fn floods(stream: u64, piece: &[u8], most: u32) -> u32 {
+    let mut rig = Rig::server(Cut::Whole);
+    if stream == 0 {
+        rig.says(0, &headers(POST));
+    }
+    for count in 0..most {
+        if rig.closed.is_some() {
+            return count;
+        }
+        rig.says(stream, piece);
+        rig.events();
+    }
+    panic!("{most} were borne");
+}
+
+#[test]
+fn floods_of_frames_that_say_nothing_close_the_connection() {
+    let unknown = frame(0x21, b"");
+    assert!(floods(0, &unknown, 20_000) > 5_000);
+    assert!(floods(2, &unknown, 20_000) > 5_000);
+    assert!(floods(2, &number(kind::MAX_PUSH_ID, 1), 20_000) > 5_000);
+    assert!(floods(2, &number(kind::GOAWAY, 0), 20_000) > 5_000);
+    let update = frame(kind::PRIORITY_UPDATE_REQUEST, b"\0u=1");
+    assert!(floods(2, &update, 20_000) > 5_000);
+    assert!(floods(0, &data(b""), 200) <= 12, "CVE-2019-9518");
+}
+
+#[test]
+fn a_control_frame_that_is_large_is_not_kept() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(2, &[0x07, 0x80, 0x01, 0x00, 0x00]);
+    rig.breaks(Violation::ControlFrameTooLarge);
+}
+
+#[test]
+fn streams_of_unknown_types_are_a_budget() {
+    let mut rig = Rig::server(Cut::Whole);
+    let mut number = 1;
+    while rig.closed.is_none() && number < 10_000 {
+        rig.says(2 + number * 4, &[0x21]);
+        rig.lanes.clear();
+        number += 1;
+    }
+    assert!((500..2_000).contains(&number), "{number}");
+}
+
+// RFC 9218.
+
+#[test]
+fn priorities_become_an_order_of_sending() {
+    let mut rig = Rig::server(Cut::Whole);
+    let update = |stream: u8, value: &[u8]| {
+        frame(
+            kind::PRIORITY_UPDATE_REQUEST,
+            &[&[stream][..], value].concat(),
+        )
+    };
+    rig.says(2, &update(12, b"u=0"));
+    for (stream, value) in [
+        (0, "u=1"),
+        (4, "u=1"),
+        (8, "u=1, i"),
+        (12, "u=7"),
+        (16, "u=7"),
+    ] {
+        rig.says_all(stream, &headers(&with(GET, &[("priority", value)])));
+    }
+    rig.says_all(20, &headers(GET));
+    rig.events();
+    for number in 0..6 {
+        rig.respond(number * 4, &[], false);
+    }
+    let order = |rig: &Rig, stream: u64| rig.lanes[&stream].order.unwrap_or(0);
+    let sorted = [12, 0, 4, 8, 20, 16];
+    for pair in sorted.windows(2) {
+        assert!(order(&rig, pair[0]) > order(&rig, pair[1]), "{pair:?}");
+    }
+    assert_eq!(rig.lanes[&20].order, None, "nobody ranked it");
+    rig.says(2, &update(16, b"u=0"));
+    assert!(order(&rig, 16) > order(&rig, 0));
+    rig.says(2, &frame(kind::PRIORITY_UPDATE_REQUEST, b"\x02u=1"));
+    rig.breaks(Violation::StreamIdInvalid);
+}
+
+// RFC 9297.
+
+#[test]
+fn datagrams_go_with_their_request() {
+    let config = Config {
+        datagrams: true,
+        ..Config::default()
+    };
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    rig.says(2, b"");
+    rig.says(4, &headers(POST));
+    rig.events();
+    rig.conn
+        .handle_datagram(rig.now, Bytes::from_static(b"\x01ping"));
+    let (stream, bytes) = rig.conn.poll_datagram().unwrap();
+    assert_eq!((stream, &bytes[..]), (StreamId(4), &b"ping"[..]));
+    rig.conn
+        .handle_datagram(rig.now, Bytes::from_static(b"\x05late"));
+    assert_eq!(rig.conn.poll_datagram(), None, "nobody's");
+    assert!(
+        rig.conn.send_datagram(StreamId(4), b"x").is_err(),
+        "the client has not said that it takes them"
+    );
+    rig.conn.handle_datagram(rig.now, Bytes::from_static(b""));
+    rig.run();
+    rig.breaks(Violation::DatagramInvalid);
+
+    let config = Config {
+        datagrams: true,
+        ..Config::default()
+    };
+    let mut rig = Rig::client_with(config, &[(id::H3_DATAGRAM, 1)], 10, Cut::Whole);
+    let stream = rig.conn.open(rig.now, &request("POST"), false).unwrap();
+    rig.conn.send_datagram(stream, b"ping").unwrap();
+    rig.run();
+    assert_eq!(rig.datagrams, [Bytes::from_static(b"\0ping")]);
+}
+
+// A client and a server.
+
+/// The next number of a small generator (xorshift).
+fn next(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+/// Bytes on their way on one stream.
+#[derive(Default)]
+struct Way {
+    bytes: Vec<u8>,
+    fin: bool,
+    ended: bool,
+}
+
+/// Takes what `from` asks for onto its ways.
+fn load(from: &mut Conn, ways: &mut BTreeMap<u64, Way>, rig: &Rig, seed: &mut u64) {
+    while let Some(action) = from.poll_transport(rig.now) {
+        match action {
+            Action::Write {
+                stream,
+                mut pieces,
+                fin,
+            } => {
+                let way = ways.entry(stream.0).or_default();
+                let len = pieces[0].len() + pieces[1].len();
+                let mut left = match next(seed) % 3 {
+                    0 => len,
+                    _ => (next(seed) as usize) % (len + 1),
+                };
+                let all = left == len;
+                for piece in &mut pieces {
+                    let now = piece.split_to(left.min(piece.len()));
+                    left -= now.len();
+                    way.bytes.extend_from_slice(&now);
+                }
+                if all {
+                    way.fin = fin;
+                } else {
+                    from.handle_stream_blocked(rig.now, stream, pieces, fin);
+                }
+            }
+            Action::Reset { .. } | Action::StopSending { .. } | Action::Close { .. } => {
+                panic!("nobody breaks a rule: {action:?}")
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Gives `to` some of what is on the way, streams in any order, cut anywhere.
+fn unload(to: &mut Conn, ways: &mut BTreeMap<u64, Way>, rig: &Rig, seed: &mut u64) {
+    for (&stream, way) in ways.iter_mut() {
+        if next(seed).is_multiple_of(2) || way.ended {
+            continue;
+        }
+        let room = to.read_room(StreamId(stream));
+        let len = (next(seed) as usize % (way.bytes.len() + 1)).min(room);
+        let piece: Vec<u8> = way.bytes.drain(..len).collect();
+        let ended = way.fin && way.bytes.is_empty();
+        way.ended = ended;
+        to.handle_stream(rig.now, StreamId(stream), &piece, ended);
+    }
+}
+
+#[test]
+fn a_client_and_a_server_understand_each_other_whatever_the_transport_does() {
+    for seed in 1..=40_u64 {
+        let mut seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let rig = Rig::server(Cut::Whole);
+        let mut client = Conn::new(Side::Client, Arc::new(endless()), rig.now);
+        let mut server = Conn::new(Side::Server, Arc::new(endless()), rig.now);
+        let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
+        client.handle_streams_available(rig.now, 256);
+        let mut bodies: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut opened = 0;
+        for _ in 0..20_000 {
+            if opened < 20 && client.capacity() > 0 {
+                let number = opened.to_string();
+                let head = request_with("POST", &[("x-number", &number)]);
+                let stream = client.open(rig.now, &head, false).unwrap();
+                let body = Bytes::from(vec![1; opened * 3000]);
+                client.send_body(rig.now, stream, body, true).unwrap();
+                opened += 1;
+            }
+            load(&mut client, &mut there, &rig, &mut seed);
+            unload(&mut server, &mut there, &rig, &mut seed);
+            serve(&mut server, &rig);
+            load(&mut server, &mut back, &rig, &mut seed);
+            unload(&mut client, &mut back, &rig, &mut seed);
+            for number in 0..20 {
+                client.handle_stream_room(rig.now, StreamId(number * 4));
+                server.handle_stream_room(rig.now, StreamId(number * 4));
+            }
+            for number in [2, 6, 10] {
+                client.handle_stream_room(rig.now, StreamId(number));
+                server.handle_stream_room(rig.now, StreamId(number + 1));
+            }
+            while let Some(event) = client.poll_event() {
+                if let Event::BodyReceived { stream, data, .. } = event {
+                    *bodies.entry(stream.0).or_default() += data.len();
+                    client.consume(rig.now, stream, data.len());
+                }
+            }
+            if opened == 20 && client.active() == 0 && server.active() == 0 {
+                break;
+            }
+        }
+        let echoed: Vec<usize> = (1..20).map(|number| number * 3000).collect();
+        let got: Vec<usize> = bodies.values().copied().filter(|&len| len > 0).collect();
+        assert_eq!(got, echoed, "every body came back whole");
+        assert_eq!((client.active(), server.active()), (0, 0));
+    }
+}
+
+/// Echoes bodies.
+fn serve(server: &mut Conn, rig: &Rig) {
+    while let Some(event) = server.poll_event() {
+        match event {
+            Event::RequestReceived { stream, head, end } => {
+                let number = head.get_number();
+                let head = response(200, &[("x-number", &number)]);
+                server.respond(rig.now, stream, &head, end).unwrap();
+                if end {
+                    server.handler_done(rig.now, stream);
+                }
+            }
+            Event::BodyReceived { stream, data, end } => {
+                server.consume(rig.now, stream, data.len());
+                server.send_body(rig.now, stream, data, end).unwrap();
+                if end {
+                    server.handler_done(rig.now, stream);
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+trait Number {
+    fn get_number(&self) -> String;
+}
+
+impl Number for trunkline_core::http::RequestHead {
+    fn get_number(&self) -> String {
+        let mut fields = self.fields();
+        let field = fields.find(|field| field.name == b"x-number").unwrap();
+        String::from_utf8(field.value.to_vec()).unwrap()
+    }
+}
