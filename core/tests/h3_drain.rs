@@ -1,4 +1,5 @@
 //! GOAWAY both ways, and the end of connections (RFC 9114 section 5).
+#![allow(clippy::unwrap_used, reason = "a scripted peer may panic")]
 
 #[path = "h3/rig.rs"]
 mod rig;
