@@ -18,8 +18,8 @@ struct Slot {
     name_len: u32,
     value_len: u32,
     token: Option<Token>,
-    /// What the encoder searches by; 0 in a decoder.
-    print: u32,
+    /// The owner's: what an encoder searches by, what a decoder knows of the field.
+    note: u32,
 }
 
 /// A dynamic table. Index 0 is the newest entry.
@@ -81,10 +81,17 @@ impl Table {
         let slot = self.slots.get(last.checked_sub(index)?)?;
         Some((self.name(slot), self.value(slot)))
     }
+    /// The note that came with the entry at `index`; 0 where there is none.
+    #[inline]
+    pub(crate) fn note(&self, index: usize) -> u32 {
+        let place = self.slots.len().checked_sub(1 + index);
+        let slot = place.and_then(|place| self.slots.get(place));
+        slot.map_or(0, |slot| slot.note)
+    }
     /// Adds an entry and evicts what it pushes out; one larger than the table empties it and is
     /// not stored, which is no error (RFC 7541 section 4.4). `name` is empty where there is a
     /// `token`.
-    pub(crate) fn insert(&mut self, name: FieldName<'_>, value: &[u8], print: u32) {
+    pub(crate) fn insert(&mut self, name: FieldName<'_>, value: &[u8], note: u32) {
         let (token, name_bytes) = match name {
             FieldName::Token(token) => (Some(token), &[][..]),
             FieldName::Bytes(bytes) => (None, bytes),
@@ -102,7 +109,7 @@ impl Table {
             name_len: name_bytes.len() as u32,
             value_len: value.len() as u32,
             token,
-            print,
+            note,
         });
         self.bytes.extend_from_slice(name_bytes);
         self.bytes.extend_from_slice(value);
@@ -119,7 +126,7 @@ impl Table {
     ) -> Option<usize> {
         let mut older = self.slots.iter().rev().skip(from);
         let at = older.position(|slot| {
-            slot.print == print && self.value(slot) == value && self.is_named(slot, name)
+            slot.note == print && self.value(slot) == value && self.is_named(slot, name)
         });
         at.map(|at| from + at)
     }

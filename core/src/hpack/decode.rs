@@ -8,6 +8,7 @@
 use super::{TABLE_BYTES_INITIAL, static_table};
 use crate::compress::{integer, table::Table, text::Text};
 use crate::error::Violation;
+use crate::http::head::is_sound;
 use crate::http::{FieldName, Fields, Token};
 use crate::limits::Limits;
 
@@ -72,8 +73,7 @@ impl Decoder {
                 return self.refuse(input, Violation::FieldsTooMany, fields);
             }
             if first & INDEXED != 0 {
-                let (name, value) = self.entry(integer::take(&mut input, 7)?)?;
-                fields.push_with(name, false, |bytes| bytes.extend_from_slice(value));
+                self.take_indexed(integer::take(&mut input, 7)?, fields)?;
             } else {
                 self.take_literal(first, &mut input, fields)?;
             }
@@ -112,6 +112,21 @@ impl Decoder {
         Ok(input)
     }
 
+    /// An indexed field (RFC 7541 section 6.1).
+    #[inline]
+    fn take_indexed(&self, index: usize, fields: &mut Fields) -> Result<(), Violation> {
+        let (name, value) = self.entry(index)?;
+        fields.push_with(name, false, |bytes| bytes.extend_from_slice(value));
+        let vouched = match index.checked_sub(static_table::LEN + 1) {
+            Some(dynamic) => self.table.note(dynamic) == SOUND,
+            None => true,
+        };
+        if vouched {
+            fields.vouch_for_last();
+        }
+        Ok(())
+    }
+
     /// A literal field (RFC 7541 section 6.2): into `fields`, and into the table if it says so.
     fn take_literal(
         &mut self,
@@ -131,18 +146,28 @@ impl Decoder {
         fields.push_with(name, kind == Literal::NeverIndexed, |bytes| {
             value.write(bytes)
         })?;
-        if kind == Literal::Indexed
-            && let Some(field) = fields.iter().next_back()
-        {
-            // From the arena, not from the table: the insertion may evict the entry that the
-            // name came from (RFC 7541 section 4.4).
-            let name = match field.token {
-                Some(token) => FieldName::Token(token),
-                None => FieldName::Bytes(field.name),
-            };
-            self.table.insert(name, field.value, 0);
+        if kind == Literal::Indexed && self.enter_last(fields) {
+            fields.vouch_for_last();
         }
         Ok(())
+    }
+
+    /// Puts the last of `fields` into the table; says whether it [`is_sound`], which is found out
+    /// here and not each time that the entry is named.
+    fn enter_last(&mut self, fields: &Fields) -> bool {
+        let Some(field) = fields.iter().next_back() else {
+            return false;
+        };
+        // From the arena, not from the table: the insertion may evict the entry that the
+        // name came from (RFC 7541 section 4.4).
+        let name = match field.token {
+            Some(token) => FieldName::Token(token),
+            None => FieldName::Bytes(field.name),
+        };
+        let sound = is_sound(name, field.value);
+        let note = if sound { SOUND } else { 0 };
+        self.table.insert(name, field.value, note);
+        sound
     }
 
     /// Decodes the rest of a block for the table alone; `fields` holds one field at a time, and
@@ -225,6 +250,8 @@ impl Literal {
     }
 }
 
+/// The note of a table entry that [`is_sound`]. All of the static table are.
+const SOUND: u32 = 1;
 const INDEXED: u8 = 0x80;
 const SIZE_UPDATE_MASK: u8 = 0xe0;
 const SIZE_UPDATE: u8 = 0x20;

@@ -1,7 +1,9 @@
 use super::{Decoded, Decoder};
 use crate::compress::huffman;
 use crate::error::Violation;
-use crate::http::{Fields, Token};
+use crate::hpack::static_table;
+use crate::http::head::is_sound;
+use crate::http::{FieldName, Fields, RequestHead, Token, Version};
 use crate::limits::Limits;
 
 const INVALID: Result<Decoded, Violation> = Err(Violation::CompressionInvalid);
@@ -434,4 +436,60 @@ fn the_rest_of_a_refused_block_passes_through_the_arena_one_field_at_a_time() {
     );
     assert!(peer.fields.arena_capacity() < 5000);
     assert_eq!(peer.decoder.table.len(), 3, "the table has seen them all");
+}
+
+#[test]
+fn every_static_entry_is_sound_so_that_none_is_looked_at() {
+    for (token, value) in static_table::ROWS {
+        assert!(
+            is_sound(FieldName::Token(token), value.as_bytes()),
+            "{token:?} {value}"
+        );
+    }
+}
+
+/// `:method: GET`, `:scheme: http`, `:path: /`, and one more field.
+fn request(last: &[u8]) -> Vec<u8> {
+    [&[0x82, 0x86, 0x84][..], last].concat()
+}
+
+#[test]
+fn what_is_wrong_with_a_value_is_found_each_time_that_the_table_is_asked_for_it() {
+    let cases: [(&[u8], Violation); 3] = [
+        // user-agent with a line feed.
+        (b"\x7a\x03a\nb", Violation::FieldValueInvalid),
+        // A name with a capital.
+        (b"\x40\x01A\x01b", Violation::FieldNameInvalid),
+        // :authority with a user.
+        (b"\x41\x03u@h", Violation::AuthorityInvalid),
+    ];
+    for (field, violation) in cases {
+        let mut receiver = Receiver::new(4096);
+        for block in [request(field), request(&[0xbe]), request(&[0xbe])] {
+            assert_eq!(receiver.takes(&block), Ok(Decoded::Complete));
+            let head = RequestHead::from_fields(receiver.fields.clone(), Version::Http2);
+            assert_eq!(head.err(), Some(violation), "{block:x?}");
+        }
+    }
+}
+
+#[test]
+fn a_sound_value_from_the_table_still_has_to_fit_its_head() {
+    let mut receiver = Receiver::new(4096);
+    // An empty authority, `te: gzip`, and `connection: x` are sound by themselves.
+    let cases: [(&[u8], Violation); 3] = [
+        (b"\x41\x00", Violation::AuthorityInvalid),
+        (b"\x40\x02te\x04gzip", Violation::TeForbidden),
+        (
+            b"\x40\x0aconnection\x01x",
+            Violation::ConnectionFieldForbidden,
+        ),
+    ];
+    for (field, violation) in cases {
+        for block in [request(field), request(&[0xbe])] {
+            assert_eq!(receiver.takes(&block), Ok(Decoded::Complete));
+            let head = RequestHead::from_fields(receiver.fields.clone(), Version::Http2);
+            assert_eq!(head.err(), Some(violation), "{block:x?}");
+        }
+    }
 }

@@ -8,17 +8,18 @@ macro_rules! tokens {
         /// A field name known at compile time: the names of the HPACK and QPACK static tables and
         /// those that rules mention. Comparing tokens is comparing a byte.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct Token(u8);
+        pub struct Token(Index);
 
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the index space of the constants below")]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         enum Index { $($konst,)* }
 
         #[allow(missing_docs, reason = "each constant is the field name it stands for")]
-        impl Token { $(pub const $konst: Token = Token(Index::$konst as u8);)* }
+        impl Token { $(pub const $konst: Token = Token(Index::$konst);)* }
 
         const NAMES: &[&str] = &[$($name,)*];
-
+        const ALL: &[Token] = &[$(Token::$konst,)*];
     };
 }
 
@@ -65,14 +66,15 @@ impl Token {
     /// The name.
     #[inline]
     pub fn as_str(self) -> &'static str {
-        NAMES[usize::from(self.0)]
+        NAMES[self.index()]
     }
     /// Whether it is a pseudo-field (RFC 9113 section 8.3).
     #[inline]
     pub fn is_pseudo(self) -> bool {
-        self.0 <= Index::STATUS as u8
+        self.0 as u8 <= Index::STATUS as u8
     }
     /// A number below [`Token::COUNT`], for tables indexed by token.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -83,10 +85,7 @@ impl Token {
     pub fn from_name(name: &[u8]) -> Option<Token> {
         let mut slot = hash(name);
         loop {
-            let token = Token(SLOTS[slot]);
-            if token.0 == EMPTY {
-                return None;
-            }
+            let token = SLOTS[slot]?;
             if token.as_str().as_bytes() == name {
                 return Some(token);
             }
@@ -95,22 +94,20 @@ impl Token {
     }
     /// Every token.
     pub fn all() -> impl Iterator<Item = Token> {
-        (0..Self::COUNT as u8).map(Token)
+        ALL.iter().copied()
     }
 }
 
-/// Marks a free slot of [`SLOTS`].
-const EMPTY: u8 = u8::MAX;
 /// Open addressing at a load below a quarter.
-static SLOTS: [u8; 512] = {
-    let mut slots = [EMPTY; 512];
+static SLOTS: [Option<Token>; 512] = {
+    let mut slots = [None; 512];
     let mut token = 0;
     while token < NAMES.len() {
         let mut slot = hash(NAMES[token].as_bytes());
-        while slots[slot] != EMPTY {
+        while slots[slot].is_some() {
             slot = (slot + 1) % slots.len();
         }
-        slots[slot] = token as u8;
+        slots[slot] = Some(ALL[token]);
         token += 1;
     }
     slots
@@ -146,14 +143,17 @@ impl fmt::Debug for Token {
 /// RFC 9113 section 10.5.1: each field counts 32 bytes beside its name and value.
 pub const FIELD_OVERHEAD_BYTES: usize = 32;
 
+/// The value stands at `value_at`; a name without a token right in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    name_at: u32,
-    name_len: u32,
     value_at: u32,
     value_len: u32,
+    /// 0 where there is a token.
+    name_len: u32,
     token: Option<Token>,
     sensitive: bool,
+    /// A compressor's table vouches for it.
+    sound: bool,
 }
 
 /// One field of a block.
@@ -171,7 +171,7 @@ pub struct Field<'a> {
 
 /// A field section in the order it came. Names are lower-case.
 ///
-/// Worst-case memory: `field_section_bytes_max` for the bytes and 20 bytes per field.
+/// Worst-case memory: `field_section_bytes_max` for the bytes and 16 bytes per field.
 #[derive(Clone, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
@@ -224,35 +224,49 @@ impl Fields {
     }
     /// Appends a field whose value `write` puts straight into the arena: no copy for a decoder.
     /// `write` must only append.
+    #[inline]
     pub fn push_with<R>(
         &mut self,
         name: FieldName<'_>,
         sensitive: bool,
         write: impl FnOnce(&mut Vec<u8>) -> R,
     ) -> R {
-        let (token, name_at, name_len) = match name {
-            FieldName::Token(token) => (Some(token), 0, token.as_str().len()),
+        let token = match name {
+            FieldName::Token(token) => Some(token),
             FieldName::Bytes(bytes) => {
                 // Rules look at tokens: a known name without its token would slip past them.
                 debug_assert!(Token::from_name(bytes).is_none());
-                let at = self.bytes.len();
                 self.bytes.extend_from_slice(bytes);
-                (None, at, bytes.len())
+                None
             }
         };
         let value_at = self.bytes.len();
         let result = write(&mut self.bytes);
         let value_len = self.bytes.len() - value_at;
+        let name_len = name.as_bytes().len();
         self.size += name_len + value_len + FIELD_OVERHEAD_BYTES;
         self.entries.push(Entry {
-            name_at: name_at as u32,
-            name_len: name_len as u32,
             value_at: value_at as u32,
             value_len: value_len as u32,
+            name_len: if token.is_some() { 0 } else { name_len as u32 },
             token,
             sensitive,
+            sound: false,
         });
         result
+    }
+    /// The last field passed [`is_sound`](super::head::is_sound), now or when a compressor's
+    /// table took it: the validator need not look at it again.
+    #[inline]
+    pub(crate) fn vouch_for_last(&mut self) {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.sound = true;
+        }
+    }
+    /// Of each field its token, and whether it was vouched for.
+    #[inline]
+    pub(crate) fn outlines(&self) -> impl Iterator<Item = (Option<Token>, bool)> + '_ {
+        self.entries.iter().map(|entry| (entry.token, entry.sound))
     }
     /// The field at `index`.
     #[inline]
@@ -316,13 +330,15 @@ impl Fields {
     /// Whether `other` has the same fields laid out in the same way: cheaper than `==`, and
     /// true of two sections that were made alike.
     pub fn is_twin_of(&self, other: &Fields) -> bool {
-        self.entries == other.entries && self.bytes == other.bytes
+        self.bytes == other.bytes && self.entries == other.entries
     }
     #[inline]
     fn field(&self, entry: &Entry) -> Field<'_> {
         let name = match entry.token {
             Some(token) => token.as_str().as_bytes(),
-            None => &self.bytes[entry.name_at as usize..(entry.name_at + entry.name_len) as usize],
+            None => {
+                &self.bytes[(entry.value_at - entry.name_len) as usize..entry.value_at as usize]
+            }
         };
         Field {
             token: entry.token,

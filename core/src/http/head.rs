@@ -4,7 +4,7 @@
 //!
 //! It is on the hot path: one pass over the fields, no allocation.
 
-use super::field::{Field, Fields, Token};
+use super::field::{Field, FieldName, Fields, Token};
 use super::syntax::{self, Port};
 use crate::error::Violation;
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ impl RequestHead {
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
-        self.section().iter_from(self.marks.pseudo)
+        self.section().iter_from(usize::from(self.marks.pseudo))
     }
     /// The first regular or pseudo-field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
@@ -130,7 +130,7 @@ impl RequestHead {
         (at != ABSENT).then(|| self.value_at(usize::from(at)))
     }
     fn host(&self) -> Option<&[u8]> {
-        self.marks.host.map(|at| self.value_at(at))
+        self.marks.host.map(|at| self.value_at(at as usize))
     }
     fn value_at(&self, index: usize) -> &[u8] {
         self.fields.value_at(index).unwrap_or_default()
@@ -142,17 +142,13 @@ impl RequestHead {
         let method = self
             .pseudo(Token::METHOD)
             .ok_or(Violation::PseudoFieldMissing)?;
-        if !syntax::is_token(method) {
+        let unsound = |token| self.marks.unsound & bit(token) != 0;
+        if unsound(Token::METHOD) {
             return Err(Violation::MethodInvalid);
         }
-        if self
-            .scheme()
-            .is_some_and(|scheme| !syntax::is_scheme(scheme))
-        {
+        if unsound(Token::SCHEME) {
             return Err(Violation::SchemeInvalid);
         }
-        let path_valid =
-            |path: &[u8]| syntax::is_path(path) || (path == b"*" && method == b"OPTIONS");
         match (method == b"CONNECT", self.protocol()) {
             (false, Some(_)) => return Err(Violation::ConnectMalformed),
             (true, None) => {
@@ -163,9 +159,9 @@ impl RequestHead {
                     Err(Violation::ConnectMalformed)
                 };
             }
-            (true, Some(protocol)) => {
+            (true, Some(_)) => {
                 let whole = self.scheme().is_some() && self.path().is_some();
-                if !whole || !syntax::is_token(protocol) {
+                if !whole || unsound(Token::PROTOCOL) {
                     return Err(Violation::ConnectMalformed);
                 }
             }
@@ -175,7 +171,7 @@ impl RequestHead {
             return Err(Violation::PseudoFieldMissing);
         }
         let path = self.path().ok_or(Violation::PseudoFieldMissing)?;
-        if path_valid(path) {
+        if !unsound(Token::PATH) || (path == b"*" && method == b"OPTIONS") {
             Ok(())
         } else {
             Err(Violation::PathInvalid)
@@ -192,10 +188,9 @@ impl RequestHead {
         if let Some(host) = host {
             syntax::authority(host).ok_or(Violation::AuthorityInvalid)?;
         }
-        let port = match authority {
-            Some(value) => Some(syntax::authority(value).ok_or(Violation::AuthorityInvalid)?),
-            None => None,
-        };
+        if self.marks.unsound & bit(Token::AUTHORITY) != 0 {
+            return Err(Violation::AuthorityInvalid);
+        }
         // HTTP/1.1: the target wins and host is ignored (RFC 9112 section 3.2.2), and CONNECT is
         // commonly sent with a host field that lacks the port.
         if version.is_framed()
@@ -207,6 +202,7 @@ impl RequestHead {
         if self.method() == b"CONNECT" {
             // RFC 9113 section 8.5 and RFC 9110 section 9.3.6: a tunnel needs a host and a port;
             // RFC 8441 section 4: an extended one the authority of its URI.
+            let port = authority.and_then(syntax::authority);
             return match (port, self.protocol().is_some()) {
                 (None, _) | (Some(Port::Default), false) => Err(Violation::ConnectMalformed),
                 (Some(Port::Default), true) if authority == Some(b"") => {
@@ -217,12 +213,14 @@ impl RequestHead {
         }
         // RFC 9110 section 4.2.1: an http or https URI with an empty host is invalid; RFC 9114
         // section 4.3.1 says the same of both fields missing.
-        let needs_host = self.scheme().is_some_and(|scheme| {
-            scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http")
-        });
+        let needs_host = || {
+            self.scheme().is_some_and(|scheme| {
+                scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http")
+            })
+        };
         match self.authority() {
-            None if needs_host => Err(Violation::PseudoFieldMissing),
-            Some(b"") if needs_host => Err(Violation::AuthorityInvalid),
+            None if needs_host() => Err(Violation::PseudoFieldMissing),
+            Some(b"") if needs_host() => Err(Violation::AuthorityInvalid),
             _ => Ok(()),
         }
     }
@@ -268,7 +266,7 @@ impl ResponseHead {
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
-        self.fields.iter_from(self.marks.pseudo)
+        self.fields.iter_from(usize::from(self.marks.pseudo))
     }
     /// The whole section, `:status` included where it came with one.
     pub fn section(&self) -> &Fields {
@@ -318,12 +316,14 @@ pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violat
 /// What one pass over a section finds.
 #[derive(Clone, Copy, Debug)]
 struct Marks {
+    content_length: Option<u64>,
+    host: Option<u32>,
     /// How many pseudo-fields stand in front.
-    pseudo: usize,
+    pseudo: u8,
     /// Where each stands; [`ABSENT`] if it does not. They are in front, so a byte is enough.
     at: [u8; PSEUDO_COUNT],
-    host: Option<usize>,
-    content_length: Option<u64>,
+    /// A bit for each whose value is not what it has to be.
+    unsound: u8,
     transfer_encoding: bool,
 }
 
@@ -332,28 +332,40 @@ impl Marks {
     /// `allowed` has a bit for each pseudo-field of this kind of message.
     fn of(fields: &Fields, version: Version, allowed: u8) -> Result<Self, Violation> {
         let mut marks = Self {
+            content_length: None,
+            host: None,
             pseudo: 0,
             at: [ABSENT; PSEUDO_COUNT],
-            host: None,
-            content_length: None,
+            unsound: 0,
             transfer_encoding: false,
         };
-        for (index, field) in fields.iter().enumerate() {
-            match field.token {
-                Some(token) if token.is_pseudo() => marks.see_pseudo(index, token, allowed)?,
-                None if field.name.first() == Some(&b':') => {
-                    return Err(Violation::PseudoFieldUnknown);
+        for (index, (token, sound)) in fields.outlines().enumerate() {
+            if let Some(token) = token
+                && token.is_pseudo()
+            {
+                marks.see_pseudo(index, token, allowed)?;
+                if !sound
+                    && !is_sound(
+                        FieldName::Token(token),
+                        fields.value_at(index).unwrap_or_default(),
+                    )
+                {
+                    marks.unsound |= bit(token);
                 }
-                token => {
-                    check_name_and_value(&field)?;
-                    marks.see_regular(
-                        index,
-                        token.map_or(Rule::Plain, rule_of),
-                        &field,
-                        version,
-                    )?;
-                }
+                continue;
             }
+            let rule = token.map_or(Rule::Plain, rule_of);
+            if sound && rule == Rule::Plain {
+                continue;
+            }
+            let Some(field) = fields.at(index) else {
+                break;
+            };
+            if token.is_none() && field.name.first() == Some(&b':') {
+                return Err(Violation::PseudoFieldUnknown);
+            }
+            check_name_and_value(&field)?;
+            marks.see_regular(index, rule, &field, version)?;
         }
         // RFC 9112 section 6.1: transfer-encoding in an HTTP/1.0 message means that somebody on
         // the way does not know what it forwards; beside content-length it is an attack.
@@ -366,12 +378,12 @@ impl Marks {
         Ok(marks)
     }
 
-    /// RFC 9113 section 8.3. Each value has a stricter check of its own later.
+    /// RFC 9113 section 8.3.
     fn see_pseudo(&mut self, index: usize, token: Token, allowed: u8) -> Result<(), Violation> {
         if allowed & bit(token) == 0 {
             return Err(Violation::PseudoFieldUnknown);
         }
-        if index > self.pseudo {
+        if index > usize::from(self.pseudo) {
             return Err(Violation::PseudoFieldLate);
         }
         let at = &mut self.at[token.index()];
@@ -410,7 +422,7 @@ impl Marks {
             }
             Rule::Host if self.host.is_some() => Err(Violation::HostMissing),
             Rule::Host => {
-                self.host = Some(index);
+                self.host = Some(index as u32);
                 Ok(())
             }
             Rule::ContentLength => self.see_content_length(field.value),
@@ -424,6 +436,22 @@ impl Marks {
             None => Ok(()),
             Some(before) if before == length => Err(Violation::ContentLengthInvalid),
             Some(_) => Err(Violation::ContentLengthConflict),
+        }
+    }
+}
+
+/// Whether a field is what its name asks for, seen by itself: what a compressor's table need find
+/// out only once. What depends on the rest of the head (an empty authority, `*` for a path, the
+/// rules of RFC 9113 section 8.2.2) is not looked at.
+pub(crate) fn is_sound(name: FieldName<'_>, value: &[u8]) -> bool {
+    match name {
+        FieldName::Token(Token::METHOD | Token::PROTOCOL) => syntax::is_token(value),
+        FieldName::Token(Token::SCHEME) => syntax::is_scheme(value),
+        FieldName::Token(Token::AUTHORITY) => syntax::authority(value).is_some(),
+        FieldName::Token(Token::PATH) => syntax::is_path(value),
+        FieldName::Token(_) => syntax::is_field_value(value),
+        FieldName::Bytes(name) => {
+            syntax::is_lower_case_token(name) && syntax::is_field_value(value)
         }
     }
 }
