@@ -259,7 +259,7 @@ impl Conn {
 
     // Bytes, facts and time out.
 
-    /// Fills the outbox with what may go out now, in priority order, up to about 64 KiB, and
+    /// Fills the outbox with what may go out now, in priority order, up to about 128 KiB, and
     /// returns it. Write its slices, `advance` it, and call again until it is empty.
     pub fn poll_write(&mut self, now: Instant) -> &mut Outbox {
         if self.life != Life::Closed {

@@ -22,17 +22,19 @@ impl Conn {
 
     /// END_STREAM came.
     pub(super) fn peer_ended(&mut self, now: Instant, id: u32, input: Input) {
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.advance(input);
-            if stream.state.is_closed() {
-                self.drop_stream(now, id, ClosedHow::Ended);
-            }
+        if let Some(key) = self.streams.key(id) {
+            self.side_ended(now, key, input);
         }
     }
 
-    /// END_STREAM is in the outbox.
-    pub(super) fn we_ended(&mut self, now: Instant, id: u32, input: Input) {
-        self.peer_ended(now, id, input);
+    /// END_STREAM came for the stream at `key`, or is in the outbox.
+    pub(super) fn side_ended(&mut self, now: Instant, key: u32, input: Input) {
+        if let Some((id, stream)) = self.streams.by_key_mut(key) {
+            stream.advance(input);
+            if stream.state.is_closed() {
+                self.drop_stream_at(now, id, key, ClosedHow::Ended);
+            }
+        }
     }
 
     // A stream ends early.
@@ -158,9 +160,12 @@ impl Conn {
 
     /// Forgets a stream: what its user did not read goes back to the connection's window.
     fn drop_stream(&mut self, now: Instant, id: u32, how: ClosedHow) {
-        let Some(key) = self.streams.key(id) else {
-            return;
-        };
+        if let Some(key) = self.streams.key(id) {
+            self.drop_stream_at(now, id, key, how);
+        }
+    }
+
+    fn drop_stream_at(&mut self, now: Instant, id: u32, key: u32, how: ClosedHow) {
         self.schedule.remove(key);
         if let Some(stream) = self.streams.remove(id, how) {
             if let Some(mut incoming) = stream.incoming {

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 /// What `fill` fills the outbox to: one large write, and little that a more urgent stream would
 /// have to wait behind.
-const OUTBOX_TARGET_BYTES: usize = 64 * 1024;
+const OUTBOX_TARGET_BYTES: usize = 128 * 1024;
 /// DATA frames are not made larger than this, whatever the peer takes: a turn of the scheduler.
 const DATA_FRAME_BYTES_MAX: u32 = 16 * 1024;
 
@@ -90,7 +90,7 @@ impl Conn {
             // RFC 9113 section 8.6: there is no 101 in HTTP/2.
             return Err(Misuse::Invalid(Violation::StatusInvalid));
         }
-        let id = self.answerable(stream)?;
+        let (id, _) = self.answerable(stream)?;
         self.write_response(id, head, false);
         Ok(())
     }
@@ -106,8 +106,8 @@ impl Conn {
         if head.is_interim() {
             return Err(Misuse::Invalid(Violation::StatusInvalid));
         }
-        let id = self.answerable(stream)?;
-        let Some(stream) = self.streams.get_mut(id) else {
+        let (id, key) = self.answerable(stream)?;
+        let Some((_, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
         let length = Expected::of_response(stream.method.as_bytes(), head);
@@ -118,7 +118,7 @@ impl Conn {
         stream.sends = if end { Sends::Ended } else { Sends::Body };
         self.write_response(id, head, end);
         if end {
-            self.we_ended(now, id, Input::SendHeaders { end });
+            self.side_ended(now, key, Input::SendHeaders { end });
         }
         Ok(())
     }
@@ -131,8 +131,8 @@ impl Conn {
         data: Bytes,
         end: bool,
     ) -> Result<(), Misuse> {
-        let id = self.live_id(stream)?;
-        let Some(stream) = self.streams.get_mut(id) else {
+        let key = self.live_key(stream)?;
+        let Some((id, stream)) = self.streams.by_key_mut(key) else {
             return Err(Misuse::StreamNotOpen);
         };
         if stream.sends != Sends::Body {
@@ -158,7 +158,7 @@ impl Conn {
                 data::write_header(id, len, true, self.outbox.buffer());
                 self.outbox.push_body(data);
                 self.note_data_sent(len as usize);
-                self.we_ended(now, id, Input::SendData { end });
+                self.side_ended(now, key, Input::SendData { end });
                 return Ok(());
             }
         }
@@ -258,7 +258,7 @@ impl Conn {
             self.push_event(Event::SendReady { stream });
         }
         if end {
-            self.we_ended(now, id, Input::SendData { end });
+            self.side_ended(now, key, Input::SendData { end });
         } else if let Some(trailers) = trailers {
             self.write_trailers(now, id, &trailers);
         }
@@ -291,7 +291,7 @@ impl Conn {
         let block = HeaderBlockStart::reserve(out);
         self.encoder.encode_trailers(trailers, out);
         block.finish(id, true, self.peer.max_frame_size, out);
-        self.we_ended(now, id, Input::SendHeaders { end: true });
+        self.peer_ended(now, id, Input::SendHeaders { end: true });
     }
 
     fn note_data_sent(&mut self, bytes: usize) {
@@ -313,14 +313,23 @@ impl Conn {
             .ok_or(Misuse::StreamNotOpen)
     }
 
-    /// The id of a request that has no final head yet.
-    fn answerable(&self, stream: StreamId) -> Result<u32, Misuse> {
+    /// The key of an open stream: what is found once need not be looked for again.
+    fn live_key(&self, stream: StreamId) -> Result<u32, Misuse> {
+        if self.life == Life::Closed {
+            return Err(Misuse::ConnectionClosed);
+        }
+        let id = u32::try_from(stream.0).map_err(|_| Misuse::StreamNotOpen)?;
+        self.streams.key(id).ok_or(Misuse::StreamNotOpen)
+    }
+
+    /// The id and the key of a request that has no final head yet.
+    fn answerable(&self, stream: StreamId) -> Result<(u32, u32), Misuse> {
         if self.side == Side::Client {
             return Err(Misuse::WrongSide);
         }
-        let id = self.live_id(stream)?;
-        match self.streams.get(id) {
-            Some(stream) if stream.sends == Sends::Head => Ok(id),
+        let key = self.live_key(stream)?;
+        match self.streams.by_key(key) {
+            Some((id, stream)) if stream.sends == Sends::Head => Ok((id, key)),
             _ => Err(Misuse::StreamNotOpen),
         }
     }
