@@ -103,11 +103,11 @@ impl<S: HttpService> Exchanges<S> {
             let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
             (Some(inlet), body)
         };
-        let request = self.requests.build(&head, machine.version(), body);
+        let mut request = self.requests.build(&head, machine.version(), body);
         let offers = matches!(machine, Machine::H1(_))
             && (asked.connect || head.get(Token::UPGRADE).is_some());
         machine.recycle(head.into_fields());
-        let Ok(mut request) = request else {
+        let Some(made) = &mut request else {
             self.responses
                 .status(machine, now, stream, StatusCode::BAD_REQUEST);
             machine.handler_done(now, stream);
@@ -115,11 +115,11 @@ impl<S: HttpService> Exchanges<S> {
         };
         if offers {
             let (sender, offer) = Offer::new();
-            request.extensions_mut().insert(offer);
+            made.extensions_mut().insert(offer);
             self.upgrade = Some((stream, sender));
         }
         let slot = self.take_slot(asked, inlet);
-        let progress = self.call(slot, request, invite);
+        let progress = self.call(slot, &mut request, invite);
         if progress.is_none() {
             self.advance(machine, now, slot);
         } else {
@@ -209,24 +209,27 @@ impl<S: HttpService> Exchanges<S> {
     }
 
     /// Hands the request to the service, or queues it; `Some(())` when the service failed.
-    fn call(&mut self, slot: u32, request: Request<Body>, invite: bool) -> Option<()> {
+    ///
+    /// It is large, so it is taken out where it is used and not handed from one to the next.
+    fn call(&mut self, slot: u32, request: &mut Option<Request<Body>>, invite: bool) -> Option<()> {
         let Self { service, slots, .. } = self;
         let mut cx = Context::from_waker(&self.wakers[slot as usize]);
         let slot = &mut slots[slot as usize];
-        let called = catch_unwind(AssertUnwindSafe(|| match service.poll_ready(&mut cx) {
-            Poll::Ready(Ok(())) => Called::Running(service.call(request)),
-            Poll::Ready(Err(_)) => Called::Failed,
-            Poll::Pending => Called::NotReady(request),
+        let ready = catch_unwind(AssertUnwindSafe(|| {
+            let ready = service.poll_ready(&mut cx).map(|ready| ready.is_ok());
+            if ready == Poll::Ready(true)
+                && let Some(request) = request.take()
+            {
+                slot.handler.set(Some(service.call(request)));
+            }
+            ready
         }));
-        match called {
-            Ok(Called::Running(future)) => {
-                slot.handler.set(Some(future));
-                slot.stage = Stage::Handling { invite };
+        match ready {
+            Ok(Poll::Ready(true)) => slot.stage = Stage::Handling { invite },
+            Ok(Poll::Pending) => {
+                slot.stage = Stage::Queued(Box::new((service.clone(), request.take()?)));
             }
-            Ok(Called::NotReady(request)) => {
-                slot.stage = Stage::Queued(Box::new((service.clone(), request)));
-            }
-            Ok(Called::Failed) | Err(_) => return Some(()),
+            Ok(Poll::Ready(false)) | Err(_) => return Some(()),
         }
         None
     }
@@ -301,16 +304,6 @@ impl<S: HttpService> Exchanges<S> {
             self.waiting.swap_remove(at);
         }
     }
-}
-
-#[allow(
-    clippy::large_enum_variant,
-    reason = "it lives for one match, and a box would cost every request"
-)]
-enum Called<F> {
-    Running(F),
-    NotReady(Request<Body>),
-    Failed,
 }
 
 /// What an exchange does next.

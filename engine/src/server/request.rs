@@ -24,7 +24,7 @@ pub(super) struct Requests {
 
 /// The head has something that the `http` crate cannot carry.
 #[derive(Debug)]
-pub(super) struct Unsupported;
+struct Unsupported;
 
 impl Requests {
     /// `secure`: the connection is under TLS.
@@ -36,19 +36,21 @@ impl Requests {
             secure,
         }
     }
-    /// The request of `head` with `body`.
+    /// The request of `head` with `body`; `None` if the `http` crate cannot carry it. An option
+    /// and not an error: from here the request is taken out once, for the handler.
     pub(super) fn build(
         &mut self,
         head: &RequestHead,
         version: Version,
         body: Body,
-    ) -> Result<Request<Body>, Unsupported> {
+    ) -> Option<Request<Body>> {
         let mut request = Request::new(body);
-        *request.method_mut() = match head.method() {
-            b"GET" => Method::GET,
-            b"POST" => Method::POST,
-            other => Method::from_bytes(other).map_err(|_| Unsupported)?,
-        };
+        match head.method() {
+            // As it is made.
+            b"GET" => {}
+            b"POST" => *request.method_mut() = Method::POST,
+            other => *request.method_mut() = Method::from_bytes(other).ok()?,
+        }
         *request.version_mut() = match version {
             Version::Http10 => http::Version::HTTP_10,
             Version::Http11 => http::Version::HTTP_11,
@@ -58,22 +60,26 @@ impl Requests {
         *request.uri_mut() = match &self.last {
             Some(last) if self.is_target(last, head, version) => last.clone(),
             _ => {
-                let uri = self.uri(head, version)?;
+                let uri = self.uri(head, version).ok()?;
                 self.last.insert(uri).clone()
             }
         };
         if head.fields().len() > 0 {
-            *request.headers_mut() = self.headers(head)?;
+            self.put_headers(head, request.headers_mut()).ok()?;
         }
-        Ok(request)
+        Some(request)
     }
     /// Gives the memory back while the connection idles.
     pub(super) fn release(&mut self) {
         self.arena = BytesMut::new();
         self.last = None;
     }
-    /// The fields as a map, their values slices of one block.
-    fn headers(&mut self, head: &RequestHead) -> Result<HeaderMap, Unsupported> {
+    /// The fields into a map, their values slices of one block.
+    fn put_headers(
+        &mut self,
+        head: &RequestHead,
+        headers: &mut HeaderMap,
+    ) -> Result<(), Unsupported> {
         let length = head.fields().map(|field| field.value.len()).sum::<usize>();
         if self.arena.capacity() < length {
             // Takes the old arena back when nobody holds a part of it.
@@ -83,7 +89,7 @@ impl Requests {
             self.arena.extend_from_slice(field.value);
         }
         let mut block = self.arena.split().freeze();
-        let mut headers = HeaderMap::with_capacity(head.fields().len());
+        headers.reserve(head.fields().len());
         for field in head.fields() {
             let bytes = block.split_to(field.value.len());
             // SAFETY: `head` passed the validator, whose values have no control character but
@@ -92,7 +98,7 @@ impl Requests {
             value.set_sensitive(field.sensitive);
             headers.append(header_name(&field)?, value);
         }
-        Ok(headers)
+        Ok(())
     }
     /// Whether `head` asks for `last` again. Only the form with authority is compared: HTTP/2's.
     fn is_target(&self, last: &Uri, head: &RequestHead, version: Version) -> bool {

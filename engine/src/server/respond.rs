@@ -54,6 +54,14 @@ pub(super) enum Sending {
     Done,
 }
 
+impl Extra {
+    /// Where else the origin is served, for who is not there already.
+    fn elsewhere(&self, version: Version) -> Option<&str> {
+        let alt_svc = self.alt_svc.as_deref();
+        alt_svc.filter(|_| version != Version::Http3)
+    }
+}
+
 impl Responses {
     /// `extra`: what to add.
     pub(super) fn new(extra: Extra) -> Self {
@@ -74,16 +82,27 @@ impl Responses {
         let status = response.status();
         let body = response.body();
         let end = is_bodiless(status, asked) || body.is_end_stream();
-        self.fields.clear();
-        let has_length = self.copy(response.headers(), machine.version(), now);
-        if !has_length && may_have_length(status, asked) {
-            let length = body.size_hint().exact();
+        let length = match may_have_length(status, asked) {
             // An answer to HEAD from a handler that gave no body says nothing of the length.
-            if let Some(length) = length.filter(|length| *length > 0 || !asked.head) {
+            true => body
+                .size_hint()
+                .exact()
+                .filter(|&length| length > 0 || !asked.head),
+            false => None,
+        };
+        let version = machine.version();
+        let sent = if self.is_again(status, response.headers(), length, version, now) {
+            self.send(machine, now, asked.stream, end)
+        } else {
+            self.fields.clear();
+            let has_length = self.copy(response.headers(), version, now);
+            if let Some(length) = length.filter(|_| !has_length) {
                 self.push_length(length);
             }
-        }
-        match self.send(machine, now, asked.stream, status, end) {
+            self.compose(status, version)
+                .and_then(|()| self.send(machine, now, asked.stream, end))
+        };
+        match sent {
             Ok(()) if end => Sending::Done,
             Ok(()) => Sending::Open,
             Err(Misuse::Invalid(_)) => {
@@ -113,7 +132,9 @@ impl Responses {
         }
         self.push_length(0);
         // What cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = self.send(machine, now, stream, status, true);
+        let _ = self
+            .compose(status, machine.version())
+            .and_then(|()| self.send(machine, now, stream, true));
     }
     /// Gives the memory back while the connection idles.
     pub(super) fn release(&mut self) {
@@ -126,7 +147,7 @@ impl Responses {
         let http1 = matches!(version, Version::Http10 | Version::Http11);
         let mut has_length = false;
         let mut has_date = !self.extra.date;
-        let mut has_alt_svc = self.extra.alt_svc.is_none() || version == Version::Http3;
+        let mut has_alt_svc = false;
         for (name, value) in headers {
             let name = FieldName::of(name.as_str().as_bytes());
             if let FieldName::Token(token) = name {
@@ -154,7 +175,7 @@ impl Responses {
         if !has_date {
             self.push_date(now);
         }
-        if let Some(alt_svc) = self.extra.alt_svc.as_deref().filter(|_| !has_alt_svc) {
+        if !has_alt_svc && let Some(alt_svc) = self.extra.elsewhere(version) {
             self.fields.push(Token::ALT_SVC, alt_svc.as_bytes());
         }
         has_length
@@ -167,27 +188,78 @@ impl Responses {
         self.fields
             .push_with(name, false, |bytes| push_decimal(bytes, length));
     }
+    /// Whether the head of these is the last one again: what [`copy`](Self::copy) would write is
+    /// what stands there.
+    fn is_again(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        length: Option<u64>,
+        version: Version,
+        now: Instant,
+    ) -> bool {
+        let Some(last) = self.last.as_ref() else {
+            return false;
+        };
+        if last.status != status.as_u16() {
+            return false;
+        }
+        let mut fields = last.fields();
+        let mut adds_length = length.is_some();
+        let mut adds_date = self.extra.date;
+        let mut alt_svc = self.extra.elsewhere(version);
+        for (name, value) in headers {
+            let Some(field) = fields.next() else {
+                return false;
+            };
+            if field.value != value.as_bytes()
+                || field.name != name.as_str().as_bytes()
+                || field.sensitive != value.is_sensitive()
+            {
+                return false;
+            }
+            match field.token {
+                Some(Token::CONTENT_LENGTH) => adds_length = false,
+                Some(Token::DATE) => adds_date = false,
+                Some(Token::ALT_SVC) => alt_svc = None,
+                _ => {}
+            }
+        }
+        let mut next_is = |token, value: &[u8]| {
+            let field = fields.next();
+            field.is_some_and(|field| field.token == Some(token) && field.value == value)
+        };
+        (!adds_date || with_date(now, |date| next_is(Token::DATE, date)))
+            && alt_svc.is_none_or(|value| next_is(Token::ALT_SVC, value.as_bytes()))
+            && (!adds_length
+                || last.content_length() == length
+                    && fields
+                        .next()
+                        .is_some_and(|field| field.token == Some(Token::CONTENT_LENGTH)))
+            && fields.next().is_none()
+    }
+    /// Makes a head of the fields: the last one now.
+    fn compose(&mut self, status: StatusCode, version: Version) -> Result<(), Misuse> {
+        let fields = std::mem::take(&mut self.fields);
+        if let Some(last) = self.last.take() {
+            self.fields = last.into_fields();
+        }
+        let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
+        self.last = Some(head);
+        Ok(())
+    }
+    /// Sends the last head.
     fn send(
         &mut self,
         machine: &mut Machine,
         now: Instant,
         stream: StreamId,
-        status: StatusCode,
         end: bool,
     ) -> Result<(), Misuse> {
-        let status = status.as_u16();
-        let last = self.last.take();
-        let head = match last {
-            Some(last) if last.status == status && last.section().is_twin_of(&self.fields) => last,
-            last => {
-                let fields = std::mem::take(&mut self.fields);
-                self.fields = last.map(ResponseHead::into_fields).unwrap_or_default();
-                ResponseHead::new(status, fields, machine.version()).map_err(Misuse::Invalid)?
-            }
-        };
-        let result = machine.respond(now, stream, &head, end);
-        self.last = Some(head);
-        result
+        match &self.last {
+            Some(head) => machine.respond(now, stream, head, end),
+            None => Err(Misuse::StreamNotOpen),
+        }
     }
 }
 
