@@ -281,7 +281,7 @@ fn an_unread_outbox_stops_our_reading_and_then_ends_the_connection() {
     }
     rig.events();
     assert!(
-        rig.conn.poll_write(rig.now).len() < 128 * 1024,
+        rig.conn.poll_write(rig.now).len() < 160 * 1024,
         "bodies wait on their streams, not in the outbox"
     );
     rig.waits(Duration::from_secs(29));

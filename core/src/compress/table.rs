@@ -77,16 +77,15 @@ impl Table {
     /// The name and value at `index`, 0 the newest.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<(FieldName<'_>, &[u8])> {
+        let (name, value, _) = self.get_noted(index)?;
+        Some((name, value))
+    }
+    /// The name and value at `index`, 0 the newest, and the note that came with them.
+    #[inline]
+    pub(crate) fn get_noted(&self, index: usize) -> Option<(FieldName<'_>, &[u8], u32)> {
         let last = self.slots.len().checked_sub(1)?;
         let slot = self.slots.get(last.checked_sub(index)?)?;
-        Some((self.name(slot), self.value(slot)))
-    }
-    /// The note that came with the entry at `index`; 0 where there is none.
-    #[inline]
-    pub(crate) fn note(&self, index: usize) -> u32 {
-        let place = self.slots.len().checked_sub(1 + index);
-        let slot = place.and_then(|place| self.slots.get(place));
-        slot.map_or(0, |slot| slot.note)
+        Some((self.name(slot), self.value(slot), slot.note))
     }
     /// Adds an entry and evicts what it pushes out; one larger than the table empties it and is
     /// not stored, which is no error (RFC 7541 section 4.4). `name` is empty where there is a

@@ -115,14 +115,13 @@ impl Decoder {
     /// An indexed field (RFC 7541 section 6.1).
     #[inline]
     fn take_indexed(&self, index: usize, fields: &mut Fields) -> Result<(), Violation> {
-        let (name, value) = self.entry(index)?;
-        fields.push_with(name, false, |bytes| bytes.extend_from_slice(value));
-        let vouched = match index.checked_sub(static_table::LEN + 1) {
-            Some(dynamic) => self.table.note(dynamic) == SOUND,
-            None => true,
-        };
-        if vouched {
-            fields.vouch_for_last();
+        if let Some(dynamic) = index.checked_sub(static_table::LEN + 1) {
+            let entry = self.table.get_noted(dynamic);
+            let (name, value, note) = entry.ok_or(Violation::CompressionInvalid)?;
+            fields.push_known(name, value, note == SOUND);
+        } else {
+            let (name, value) = self.entry(index)?;
+            fields.push_known(name, value, true);
         }
         Ok(())
     }

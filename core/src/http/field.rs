@@ -231,6 +231,16 @@ impl Fields {
         sensitive: bool,
         write: impl FnOnce(&mut Vec<u8>) -> R,
     ) -> R {
+        self.put(name, sensitive, false, write)
+    }
+    #[inline]
+    fn put<R>(
+        &mut self,
+        name: FieldName<'_>,
+        sensitive: bool,
+        sound: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> R,
+    ) -> R {
         let token = match name {
             FieldName::Token(token) => Some(token),
             FieldName::Bytes(bytes) => {
@@ -251,9 +261,14 @@ impl Fields {
             name_len: if token.is_some() { 0 } else { name_len as u32 },
             token,
             sensitive,
-            sound: false,
+            sound,
         });
         result
+    }
+    /// Appends a field of a compressor's table; `sound`: the table vouches for it.
+    #[inline]
+    pub(crate) fn push_known(&mut self, name: FieldName<'_>, value: &[u8], sound: bool) {
+        self.put(name, false, sound, |bytes| bytes.extend_from_slice(value));
     }
     /// The last field passed [`is_sound`](super::head::is_sound), now or when a compressor's
     /// table took it: the validator need not look at it again.
