@@ -13,18 +13,16 @@ use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use crate::tls::ClientTls;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 use trunkline_core::credit::Lender;
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
-    Action, AttemptId, Capacity, Cause, ConnectionId, Failure, HealthTimes, Loss, Multiplexing,
-    NoRetry, Origin, OriginStats, Pool, PoolConfig, Protocols, Return, Ticket, Totals, Wait,
-    WaitReason,
+    Action, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing, Origin,
+    OriginStats, Pool, PoolConfig, Protocols, Ticket, Totals, Wait, WaitReason,
 };
 use trunkline_core::{h1, h2, h3};
 
@@ -38,6 +36,14 @@ pub(super) struct Settings {
     pub(super) route: Route,
     pub(super) health: HealthTimes,
 }
+
+#[path = "dispatch_back.rs"]
+mod back;
+#[path = "dispatch_warm.rs"]
+mod warm;
+
+pub(super) use back::random;
+use warm::Warmer;
 
 /// The slot number that stands for "look into your inbox" in a connection's notes.
 pub(super) const INBOX: u32 = u32::MAX;
@@ -94,13 +100,6 @@ struct State {
     warmers: Vec<Warmer>,
 }
 
-/// Somebody who waits until these attempts have ended.
-struct Warmer {
-    attempts: Vec<AttemptId>,
-    error: Option<Arc<Error>>,
-    tell: oneshot::Sender<Option<Arc<Error>>>,
-}
-
 /// What is to be done once the lock is given back.
 #[derive(Default)]
 struct Effects {
@@ -153,61 +152,6 @@ impl Dispatch {
         drop(cancelled);
     }
 
-    /// Hands a request in again of which `avoid` has sent nothing.
-    pub(super) fn resubmit(
-        self: &Arc<Self>,
-        now: Instant,
-        request: Box<Outgoing>,
-        avoid: ConnectionId,
-    ) {
-        let loss = Loss {
-            cause: Cause::NeverSent,
-            tries: request.tries,
-            replayable: true,
-            idempotent: false,
-        };
-        if let Err((request, _)) = self.give_back(now, request, avoid, loss) {
-            request.fail(Error::cancelled("the request found no connection"));
-        }
-    }
-
-    /// A connection gives a request back; the pool sends it again or not.
-    ///
-    /// # Errors
-    /// The request, and why it is not sent again.
-    pub(super) fn give_back(
-        self: &Arc<Self>,
-        now: Instant,
-        request: Box<Outgoing>,
-        from: ConnectionId,
-        loss: Loss,
-    ) -> Result<(), (Box<Outgoing>, NoRetry)> {
-        let mut state = self.lock();
-        let exchange = Arc::clone(&request.exchange);
-        let origin = Arc::clone(&request.origin);
-        let back = Return {
-            from,
-            loss,
-            rank: request.rank,
-            deadline: request.queue_deadline(),
-            random: random() as u32,
-        };
-        let outcome = state.pool.give_back(now, &origin, request, back);
-        let outcome = outcome.map(|ticket| {
-            ticket.and_then(|ticket| match exchange.wait_with(ticket) {
-                true => None,
-                false => state.pool.cancel(now, ticket),
-            })
-        });
-        self.finish(state, None);
-        outcome.map(drop)
-    }
-
-    /// Whether the pool would send a request again after this loss.
-    pub(super) fn would_retry(&self, origin: &Origin, loss: &Loss) -> bool {
-        self.lock().pool.would_retry(origin, loss)
-    }
-
     /// A connection measured its path.
     pub(super) fn note_round_trip(&self, id: ConnectionId, round_trip: Duration) {
         self.lock().pool.handle_round_trip(id, round_trip);
@@ -221,38 +165,6 @@ impl Dispatch {
         }
         state.pool.handle_network_change(Instant::now());
         self.finish(state, None);
-    }
-
-    /// Opens connections until the origin has `count`, as far as the bounds allow; returns how
-    /// many it has.
-    pub(super) async fn warm_up(
-        self: &Arc<Self>,
-        origin: &Origin,
-        count: u32,
-    ) -> Result<u32, Error> {
-        let (tell, told) = oneshot::channel();
-        {
-            let mut state = self.lock();
-            let id = state.pool.origin_id(origin);
-            let attempts = state.pool.warm_up(Instant::now(), id, count);
-            // With nothing to open, its sender goes and the wait is over.
-            let tell = tell;
-            if !attempts.is_empty() {
-                state.warmers.push(Warmer {
-                    attempts,
-                    error: None,
-                    tell,
-                });
-            }
-            self.finish(state, None);
-        }
-        let error = told.await.ok().flatten();
-        let mut state = self.lock();
-        let id = state.pool.origin_id(origin);
-        match (state.pool.connections(id), error) {
-            (0, Some(error)) => Err(failure(Failure::AttemptFailed, Some(&error))),
-            (connections, _) => Ok(connections),
-        }
     }
 
     /// Takes a request out of its line. `None`: it does not wait any more.
@@ -459,21 +371,6 @@ impl fmt::Debug for Dispatch {
 }
 
 impl State {
-    /// An attempt ended: whoever has waited for the last of theirs goes on.
-    fn tell_warmers(&mut self, attempt: AttemptId, error: Option<&Arc<Error>>) {
-        for warmer in &mut self.warmers {
-            if let Some(at) = warmer.attempts.iter().position(|&a| a == attempt) {
-                warmer.attempts.swap_remove(at);
-                warmer.error = warmer.error.take().or_else(|| error.cloned());
-            }
-        }
-        let done = |warmer: &mut Warmer| warmer.attempts.is_empty();
-        for warmer in self.warmers.extract_if(.., done) {
-            // Whoever has gone meanwhile does not want to know.
-            let _ = warmer.tell.send(warmer.error);
-        }
-    }
-
     /// Sees to it that somebody looks at the pool when its next deadline is due.
     fn plan_alarm(&mut self, effects: &mut Effects) {
         if !effects.opens.is_empty() || self.runtime.is_none() {
@@ -547,11 +444,6 @@ impl Drop for WatchGuard {
             dispatch.lock().alarm_at = None;
         }
     }
-}
-
-/// Bits that nobody can foresee, from the system's seed of hash tables: enough to spread pauses.
-pub(super) fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 fn machine_config(settings: &Settings, pipelining: u32) -> Arc<Config> {

@@ -1,0 +1,67 @@
+//! Requests that connections give back, handed to the pool again.
+
+use super::*;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use trunkline_core::pool::{Cause, Loss, NoRetry, Return};
+
+impl Dispatch {
+    /// Hands a request in again of which `avoid` has sent nothing.
+    pub(in super::super) fn resubmit(
+        self: &Arc<Self>,
+        now: Instant,
+        request: Box<Outgoing>,
+        avoid: ConnectionId,
+    ) {
+        let loss = Loss {
+            cause: Cause::NeverSent,
+            tries: request.tries,
+            replayable: true,
+            idempotent: false,
+        };
+        if let Err((request, _)) = self.give_back(now, request, avoid, loss) {
+            request.fail(Error::cancelled("the request found no connection"));
+        }
+    }
+
+    /// A connection gives a request back; the pool sends it again or not.
+    ///
+    /// # Errors
+    /// The request, and why it is not sent again.
+    pub(in super::super) fn give_back(
+        self: &Arc<Self>,
+        now: Instant,
+        request: Box<Outgoing>,
+        from: ConnectionId,
+        loss: Loss,
+    ) -> Result<(), (Box<Outgoing>, NoRetry)> {
+        let mut state = self.lock();
+        let exchange = Arc::clone(&request.exchange);
+        let origin = Arc::clone(&request.origin);
+        let back = Return {
+            from,
+            loss,
+            rank: request.rank,
+            deadline: request.queue_deadline(),
+            random: random() as u32,
+        };
+        let outcome = state.pool.give_back(now, &origin, request, back);
+        let outcome = outcome.map(|ticket| {
+            ticket.and_then(|ticket| match exchange.wait_with(ticket) {
+                true => None,
+                false => state.pool.cancel(now, ticket),
+            })
+        });
+        self.finish(state, None);
+        outcome.map(drop)
+    }
+
+    /// Whether the pool would send a request again after this loss.
+    pub(in super::super) fn would_retry(&self, origin: &Origin, loss: &Loss) -> bool {
+        self.lock().pool.would_retry(origin, loss)
+    }
+}
+
+/// Bits that nobody can foresee, from the system's seed of hash tables: enough to spread pauses.
+pub(in super::super) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,62 @@
+//! Connections opened before anybody asks, and those who wait for them.
+
+use super::*;
+use tokio::sync::oneshot;
+
+/// Somebody who waits until these attempts have ended.
+pub(super) struct Warmer {
+    attempts: Vec<AttemptId>,
+    error: Option<Arc<Error>>,
+    tell: oneshot::Sender<Option<Arc<Error>>>,
+}
+
+impl Dispatch {
+    /// Opens connections until the origin has `count`, as far as the bounds allow; returns how
+    /// many it has.
+    pub(in super::super) async fn warm_up(
+        self: &Arc<Self>,
+        origin: &Origin,
+        count: u32,
+    ) -> Result<u32, Error> {
+        let (tell, told) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            let id = state.pool.origin_id(origin);
+            let attempts = state.pool.warm_up(Instant::now(), id, count);
+            // With nothing to open, its sender goes and the wait is over.
+            let tell = tell;
+            if !attempts.is_empty() {
+                state.warmers.push(Warmer {
+                    attempts,
+                    error: None,
+                    tell,
+                });
+            }
+            self.finish(state, None);
+        }
+        let error = told.await.ok().flatten();
+        let mut state = self.lock();
+        let id = state.pool.origin_id(origin);
+        match (state.pool.connections(id), error) {
+            (0, Some(error)) => Err(failure(Failure::AttemptFailed, Some(&error))),
+            (connections, _) => Ok(connections),
+        }
+    }
+}
+
+impl State {
+    /// An attempt ended: whoever has waited for the last of theirs goes on.
+    pub(super) fn tell_warmers(&mut self, attempt: AttemptId, error: Option<&Arc<Error>>) {
+        for warmer in &mut self.warmers {
+            if let Some(at) = warmer.attempts.iter().position(|&a| a == attempt) {
+                warmer.attempts.swap_remove(at);
+                warmer.error = warmer.error.take().or_else(|| error.cloned());
+            }
+        }
+        let done = |warmer: &mut Warmer| warmer.attempts.is_empty();
+        for warmer in self.warmers.extract_if(.., done) {
+            // Whoever has gone meanwhile does not want to know.
+            let _ = warmer.tell.send(warmer.error);
+        }
+    }
+}
