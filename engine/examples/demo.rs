@@ -144,14 +144,14 @@ async fn measure(
         protocol,
         answered,
         failed,
-        at_server: requests(&after) - requests(&before),
+        at_server: total(&after) - total(&before),
         connections: after.connections_accepted - before.connections_accepted,
         most_in_flight: in_flight.most.load(Ordering::Relaxed),
         took,
     })
 }
 
-fn requests(metrics: &Metrics) -> u64 {
+fn total(metrics: &Metrics) -> u64 {
     metrics.requests_h1 + metrics.requests_h2 + metrics.requests_h3
 }
 

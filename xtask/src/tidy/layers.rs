@@ -9,7 +9,8 @@ use syn::visit::Visit;
 const CORE: &[(&str, &[&str])] = &[
     ("budget", &[]),
     ("credit", &[]),
-    ("error", &[]),
+    // A window out of its range says which values are allowed.
+    ("error", &["credit"]),
     ("time", &[]),
     ("wire", &[]),
     ("limits", &["budget"]),
