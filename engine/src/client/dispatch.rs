@@ -152,21 +152,6 @@ impl Dispatch {
         drop(cancelled);
     }
 
-    /// A connection measured its path.
-    pub(super) fn note_round_trip(&self, id: ConnectionId, round_trip: Duration) {
-        self.lock().pool.handle_round_trip(id, round_trip);
-    }
-
-    /// The network changed: every connection is doubted, nothing that failed before counts.
-    pub(super) fn network_changed(self: &Arc<Self>) {
-        let mut state = self.lock();
-        for door in state.doors.values() {
-            door.signals.network_changed();
-        }
-        state.pool.handle_network_change(Instant::now());
-        self.finish(state, None);
-    }
-
     /// Takes a request out of its line. `None`: it does not wait any more.
     pub(super) fn cancel(self: &Arc<Self>, ticket: Ticket) -> Option<Box<Outgoing>> {
         let mut state = self.lock();

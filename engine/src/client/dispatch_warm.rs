@@ -1,4 +1,4 @@
-//! Connections opened before anybody asks, and those who wait for them.
+//! Connections opened before anybody asks, and what is learned of paths and networks.
 
 use super::*;
 use tokio::sync::oneshot;
@@ -11,6 +11,21 @@ pub(super) struct Warmer {
 }
 
 impl Dispatch {
+    /// A connection measured its path.
+    pub(in super::super) fn note_round_trip(&self, id: ConnectionId, round_trip: Duration) {
+        self.lock().pool.handle_round_trip(id, round_trip);
+    }
+
+    /// The network changed: every connection is doubted, nothing that failed before counts.
+    pub(in super::super) fn network_changed(self: &Arc<Self>) {
+        let mut state = self.lock();
+        for door in state.doors.values() {
+            door.signals.network_changed();
+        }
+        state.pool.handle_network_change(Instant::now());
+        self.finish(state, None);
+    }
+
     /// Opens connections until the origin has `count`, as far as the bounds allow; returns how
     /// many it has.
     pub(in super::super) async fn warm_up(
