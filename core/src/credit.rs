@@ -30,11 +30,15 @@ const QUANTUM_MIN: u32 = 16 * 1024;
 /// The most that waits for one update: beyond it a larger quantum saves nothing.
 const QUANTUM_MAX: u32 = 1024 * 1024;
 /// A window grows to at most so many times what comes in a round trip: a sender doubles its speed
-/// in one at most. Behind a loss, everything comes at once; without this bound each quantum of such
+/// in one, and what it sends until a grant has shown is as much again. Behind a loss, everything comes at once; without this bound each quantum of such
 /// a burst would look like a window that was full in no time.
-const GROWTH_MAX: u64 = 2;
+const GROWTH_MAX: u64 = 4;
 /// Growth begins with this: below it the granularity of frames costs 5 to 10 % of the speed.
 const FIRST_STEP: u32 = 256 * 1024;
+/// Growth begins when a round trip uses one part of the window in so many. Slow start doubles the
+/// rate in a round trip, and a grant takes one to show: a sender that meets its limit before stops
+/// doubling.
+const HEADROOM: u32 = 2;
 /// A little credit held back this long is granted after all: a peer may take the silence for a
 /// dead stream.
 const HELD_BACK_MAX: Duration = Duration::from_secs(5);
@@ -321,6 +325,8 @@ impl Credit {
         self.total = bytes.saturating_add(self.used);
         self.shrink_to(self.useful().max(self.min));
         self.settle(lender);
+        // Opened before slow start fills it.
+        self.raise_to(FIRST_STEP, lender);
     }
     /// Lowers the window: what is granted stays granted, and the difference is withheld from
     /// what is freed. Never raises it. At least 1.
@@ -435,7 +441,7 @@ impl Credit {
         }
         let freed = self.freed - self.freed_then;
         let elapsed = now.saturating_duration_since(self.granted_at);
-        let in_one_rtt = u128::from(self.window.saturating_sub(self.quantum()));
+        let in_one_rtt = u128::from(self.window.saturating_sub(self.quantum()) / HEADROOM);
         let expected = in_one_rtt.saturating_mul(elapsed.as_nanos()) / rtt.as_nanos().max(1);
         let Some(excess @ 1..) = u128::from(freed).checked_sub(expected) else {
             return;

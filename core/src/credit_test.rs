@@ -639,3 +639,32 @@ fn growth_stops_at_the_maximum_and_at_the_budget() {
         (MIB + 64 * KIB, u64::from(MIB))
     );
 }
+
+#[test]
+fn a_window_keeps_pace_with_slow_start() {
+    // Paced over the round trip, twice as fast in every one: a grant takes a round trip to reach
+    // the sender, so the window must hold what it sends meanwhile.
+    let t = start();
+    let mut lender = Lender::new(u64::from(64 * MIB));
+    let mut credit = Credit::new(256 * KIB, 16 * MIB, t);
+    let mut in_flight: VecDeque<(Instant, u64)> = VecDeque::from([(t, credit.limit())]);
+    let (mut sent, mut wanted, mut limit) = (0.0, 0.0, 0.0_f64);
+    for ms in 0..900_u32 {
+        let now = after(t, u64::from(ms));
+        while in_flight.front().is_some_and(|(at, _)| *at <= now) {
+            limit = in_flight.pop_front().unwrap().1 as f64;
+        }
+        // 32 KiB in the first round trip, 8 MiB in the ninth.
+        let rate = f64::from(32 * KIB) * f64::from(ms / 100).exp2() / 100.0;
+        wanted += rate;
+        let next = limit.min(sent + rate);
+        let bytes = (next as u64 - sent as u64) as u32;
+        sent = next;
+        credit.spend(bytes, now).unwrap();
+        credit.refund(bytes);
+        if credit.grant(now, Some(RTT), false, &mut lender).is_some() {
+            in_flight.push_back((now + RTT, credit.limit()));
+        }
+    }
+    assert!(sent >= 0.7 * wanted, "{sent} of {wanted}");
+}

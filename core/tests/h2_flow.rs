@@ -332,3 +332,37 @@ fn a_peer_that_has_not_acknowledged_may_use_the_default_window_and_no_more() {
         }
     }
 }
+
+#[test]
+fn an_announced_length_opens_the_window_before_the_body_fills_it() {
+    for (length, increment) in [
+        ("65536", None),
+        ("100000", Some(100_000 - 65_536)),
+        ("67108864", Some(256 * 1024 - 65_536)),
+    ] {
+        let mut rig = Rig::client(Cut::Whole);
+        rig.get();
+        rig.frames();
+        let head = [(":status", "200"), ("content-length", length)];
+        rig.says(&headers(1, &head, false));
+        match increment {
+            Some(increment) => {
+                let update = rig.expects(kind::WINDOW_UPDATE, 1, "at the head");
+                assert_eq!(update.number(), increment);
+            }
+            None => rig.is_quiet("it fits"),
+        }
+    }
+}
+
+#[test]
+fn an_announced_length_does_not_move_a_fixed_window() {
+    let mut config = Config::default();
+    config.windows.auto = false;
+    let mut rig = Rig::client_with(config, &[], Cut::Whole);
+    rig.get();
+    rig.frames();
+    let head = [(":status", "200"), ("content-length", "67108864")];
+    rig.says(&headers(1, &head, false));
+    rig.is_quiet("64 KiB was asked for");
+}

@@ -131,7 +131,7 @@ impl Conn {
         self.abuse.data_consumed(bytes);
     }
 
-    fn grant_stream(&mut self, now: Instant, id: u32) {
+    pub(super) fn grant_stream(&mut self, now: Instant, id: u32) {
         let writing = !self.outbox.is_empty();
         let Some(stream) = self.streams.get_mut(id) else {
             return;

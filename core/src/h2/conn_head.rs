@@ -288,6 +288,7 @@ impl Conn {
             incoming.received_at = now;
             if let Some(bytes) = length.left() {
                 incoming.credit.expect(bytes, &mut self.lender);
+                self.grant_stream(now, id);
             }
         }
         self.held.handle_progress();
