@@ -51,6 +51,9 @@ pub(crate) struct Options {
     /// Only HTTP/2 (on http:// by prior knowledge).
     #[arg(long)]
     http2: bool,
+    /// HTTP/3 too, where the origin has said in an answer that it serves it.
+    #[arg(long, conflicts_with_all = ["http1", "http2"])]
+    http3: bool,
     /// HTTP/3 only: QUIC, no TCP.
     #[arg(long, conflicts_with_all = ["http1", "http2"])]
     http3_only: bool,
@@ -281,6 +284,7 @@ fn client(options: &Options) -> Result<Client, Failure> {
         (true, _, _) => Protocols::H1Only,
         (_, true, _) => Protocols::H2Only,
         (_, _, true) => Protocols::H3Only,
+        _ if options.http3 => Protocols::All,
         _ => Protocols::H2AndH1,
     };
     let timeouts = ClientTimeouts {

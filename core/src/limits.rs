@@ -169,8 +169,6 @@ pub struct Limits {
     pub chunk_extension_bytes_max: usize,
     /// See [`INTERIM_RESPONSES_MAX`].
     pub interim_responses_max: u32,
-    /// See [`QUIC_BIDI_STREAMS_MAX`].
-    pub quic_streams_max: u32,
     /// HTTP/1.1 only: requests a client has in flight on one connection. An h2 setting never
     /// moves it. Default 1.
     pub pipelining: u32,
@@ -197,7 +195,6 @@ impl Default for Limits {
             target_bytes_max: TARGET_BYTES_MAX,
             chunk_extension_bytes_max: CHUNK_EXTENSION_BYTES_MAX,
             interim_responses_max: INTERIM_RESPONSES_MAX,
-            quic_streams_max: QUIC_BIDI_STREAMS_MAX,
             pipelining: 1,
         }
     }

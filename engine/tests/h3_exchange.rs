@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
+use trunkline::client::Protocols;
 use trunkline::{Body, ErrorKind, Limits};
 
 fn echo() -> Origin {
@@ -195,8 +196,11 @@ fn a_body_that_fails_at_the_server_never_looks_whole() {
             Response::new(body)
         });
         let client = origin.client().build().unwrap();
-        let response = client.get(origin.url("/")).send().await.unwrap();
-        let error = response.into_body().collect().await.unwrap_err();
+        // RFC 9000 section 3.2: a reset may overtake what was sent before it, the head included.
+        let error = match client.get(origin.url("/")).send().await {
+            Ok(response) => response.into_body().collect().await.unwrap_err(),
+            Err(error) => error,
+        };
         assert!(
             matches!(error.kind(), ErrorKind::StreamReset(_)),
             "{error:?}"
@@ -359,6 +363,79 @@ fn a_client_learns_of_http_3_from_its_first_answer() {
             !response.headers().contains_key("alt-svc"),
             "it is there already"
         );
+    });
+}
+
+#[test]
+fn what_was_learned_is_used_for_the_next_request() {
+    run(async {
+        let origin = echo();
+        let client = origin.any_client().protocols(Protocols::All);
+        let client = client.build().unwrap();
+        let mut versions = Vec::new();
+        for _ in 0..3 {
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            versions.push(response.version());
+            response.into_body().collect().await.unwrap();
+        }
+        let (h2, h3) = (http::Version::HTTP_2, http::Version::HTTP_3);
+        assert_eq!(versions, [h2, h3, h3]);
+        assert_eq!(origin.running.metrics().connections_accepted, 2);
+    });
+}
+
+#[test]
+fn where_udp_does_not_get_through_tcp_does_and_quic_is_left_alone() {
+    run(async {
+        // A UDP port that takes everything and answers nothing.
+        let hole = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let said = format!("h3=\":{}\"", hole.local_addr().unwrap().port());
+        let origin = Origin::start(Limits::default(), move |_| {
+            let said = said.clone();
+            async move {
+                let mut response = Response::new(Body::full("ok"));
+                let said = HeaderValue::from_str(&said).unwrap();
+                response.headers_mut().insert("alt-svc", said);
+                response
+            }
+        });
+        let client = origin.any_client().protocols(Protocols::All);
+        let client = client.build().unwrap();
+        for _ in 0..5 {
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            assert_eq!(response.version(), http::Version::HTTP_2);
+            response.into_body().collect().await.unwrap();
+        }
+        // One that learned, one that raced and won; then QUIC counts as broken.
+        assert_eq!(origin.running.metrics().connections_accepted, 2);
+        let mut packet = [0; 2048];
+        hole.set_nonblocking(true).unwrap();
+        assert!(hole.recv_from(&mut packet).is_ok(), "QUIC was tried");
+    });
+}
+
+#[test]
+fn where_nobody_listens_on_udp_tcp_is_used_at_once() {
+    run(async {
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let said = format!("h3=\":{}\"", free.local_addr().unwrap().port());
+        drop(free);
+        let origin = Origin::start(Limits::default(), move |_| {
+            let said = said.clone();
+            async move {
+                let mut response = Response::new(Body::full("ok"));
+                let said = HeaderValue::from_str(&said).unwrap();
+                response.headers_mut().insert("alt-svc", said);
+                response
+            }
+        });
+        let client = origin.any_client().protocols(Protocols::All);
+        let client = client.build().unwrap();
+        for _ in 0..3 {
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            assert_eq!(response.version(), http::Version::HTTP_2);
+            response.into_body().collect().await.unwrap();
+        }
     });
 }
 

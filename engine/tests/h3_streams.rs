@@ -29,7 +29,7 @@ fn small(limits: Limits) -> Origin {
 /// So many streams at once, the rest generous.
 fn streams(max: u32) -> Limits {
     Limits {
-        quic_streams_max: max,
+        request_streams_max: max,
         ..generous()
     }
 }

@@ -153,6 +153,7 @@ fn client(plan: &Plan) -> Result<Client, Failure> {
     let limits = Limits {
         // The number asked for is the limit; the server's own still holds.
         concurrent_streams_max: plan.streams,
+        request_streams_max: plan.streams,
         requests_per_connection_max: u64::MAX,
         ..Limits::default()
     };

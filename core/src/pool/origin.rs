@@ -62,6 +62,9 @@ pub enum Protocols {
     H2Only,
     /// HTTP/3 only, by prior knowledge: no TCP.
     H3Only,
+    /// HTTP/3 where the origin has said that it serves it (RFC 7838), with HTTP/2 and HTTP/1.1
+    /// behind it; those at first and wherever UDP does not get through.
+    All,
 }
 
 impl Origin {
@@ -82,9 +85,11 @@ impl Origin {
     /// What is known about the version before the first connection: nothing when ALPN will say.
     pub(super) fn foreseen(&self) -> Option<Multiplexing> {
         match (self.protocols, self.scheme) {
-            (Protocols::H1Only, _) | (Protocols::H2AndH1, Scheme::Http) => Some(Multiplexing::No),
+            (Protocols::H1Only, _) | (Protocols::H2AndH1 | Protocols::All, Scheme::Http) => {
+                Some(Multiplexing::No)
+            }
             (Protocols::H2Only | Protocols::H3Only, _) => Some(Multiplexing::Yes),
-            (Protocols::H2AndH1, Scheme::Https) => None,
+            (Protocols::H2AndH1 | Protocols::All, Scheme::Https) => None,
         }
     }
 }

@@ -15,10 +15,13 @@ use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 use trunkline_core::h1;
-use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
+use trunkline_core::pool::{
+    AttemptId, Capacity, Multiplexing, Origin, Protocols, QUIC_HEAD_START, Scheme,
+};
 
 /// Opens a connection and runs it to its end. Holds the client only at the moments it tells it
 /// something: a client that is gone keeps no connection.
@@ -139,11 +142,57 @@ pub(super) async fn establish_in_time(
 }
 
 async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error> {
-    if origin.protocols == Protocols::H3Only && origin.scheme == Scheme::Https {
-        let addresses = settings.route.addresses_for_quic(origin).await?;
-        let lane = quic::establish(settings, origin, &addresses, &shown(origin)).await?;
-        return Ok(Opened::Quic(lane));
+    match (origin.protocols, origin.scheme) {
+        (Protocols::H3Only, Scheme::Https) => {
+            let lane = quic::establish(settings, origin, origin.port).await?;
+            Ok(Opened::Quic(lane))
+        }
+        (Protocols::All, Scheme::Https) => {
+            let known = settings.alternatives().http3_port(Instant::now(), origin);
+            match known {
+                Some(port) => race(settings, origin, port).await,
+                None => establish_bytes(settings, origin).await,
+            }
+        }
+        _ => establish_bytes(settings, origin).await,
     }
+}
+
+/// QUIC with a head start, TCP beside it; whatever is there first. Where TCP wins, QUIC is left
+/// alone for a while: a network that drops UDP costs the head start once.
+async fn race(settings: &Settings, origin: &Origin, port: u16) -> Result<Opened, Error> {
+    let mut quic = pin!(quic::establish(settings, origin, port));
+    let early = tokio::time::timeout(QUIC_HEAD_START, &mut quic).await;
+    let opened = match early {
+        Ok(Ok(lane)) => Ok(Opened::Quic(lane)),
+        Ok(Err(_)) => establish_bytes(settings, origin).await,
+        Err(_) => {
+            let mut bytes = pin!(establish_bytes(settings, origin));
+            tokio::select! {
+                biased;
+                lane = &mut quic => match lane {
+                    Ok(lane) => Ok(Opened::Quic(lane)),
+                    Err(_) => bytes.await,
+                },
+                opened = &mut bytes => match opened {
+                    Ok(opened) => Ok(opened),
+                    Err(error) => quic.await.map(Opened::Quic).map_err(|_| error),
+                },
+            }
+        }
+    };
+    match &opened {
+        Ok(Opened::Quic(_)) => settings.alternatives().handle_connected(origin),
+        // A network without any way says nothing about QUIC.
+        Err(_) => {}
+        Ok(Opened::Bytes(_)) => settings
+            .alternatives()
+            .handle_failed(Instant::now(), origin),
+    }
+    opened
+}
+
+async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened, Error> {
     let Reached {
         socket,
         early,
@@ -157,7 +206,7 @@ async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error
                     "the URL is http and only HTTP/3 is allowed; HTTP/3 is always under TLS",
                 ));
             }
-            Protocols::H1Only | Protocols::H2AndH1 => Multiplexing::No,
+            Protocols::H1Only | Protocols::H2AndH1 | Protocols::All => Multiplexing::No,
         };
         return Ok(Opened::Bytes(Box::new(OpenedBytes {
             transport: Transport::plain(socket),

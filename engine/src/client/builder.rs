@@ -6,10 +6,12 @@ use super::route::Route;
 use crate::config::ClientConfig;
 use crate::error::Error;
 use crate::tls::ClientTls;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trunkline_core::limits::{Limits, Timeouts, Windows};
-use trunkline_core::pool::{CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityClass, Protocols};
+use trunkline_core::pool::{
+    Alternatives, CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityClass, Protocols,
+};
 
 /// How long each phase of a request may take; `None` turns a timeout off.
 #[derive(Clone, Debug)]
@@ -90,14 +92,18 @@ impl ClientBuilder {
         self.pool.pipelining = requests;
         self
     }
-    /// The ceiling of HTTP/2's requests in flight on one connection, at least 1. A lower limit of
-    /// the peer replaces it. Default 100.
+    /// The ceiling of the requests in flight on one HTTP/2 or HTTP/3 connection, at least 1. A lower limit of
+    /// the peer replaces it. Default 100, and 256 for HTTP/3.
     #[must_use]
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
         self.config.limits.concurrent_streams_max = streams;
+        self.config.limits.request_streams_max = streams;
         self
     }
-    /// The versions to offer. Default: HTTP/2, else HTTP/1.1. On `http` URLs
+    /// The versions to offer. Default: HTTP/2, else HTTP/1.1. [`Protocols::All`] adds HTTP/3 where
+    /// an answer had an `alt-svc` field for it: QUIC is tried first, TCP 200 ms later, and what
+    /// gets through first is used; where QUIC failed it is left alone for a minute, and longer each
+    /// time. On `http` URLs
     /// [`Protocols::H2Only`] means HTTP/2 with prior knowledge, everything else HTTP/1.1.
     #[must_use]
     pub fn protocols(mut self, protocols: Protocols) -> Self {
@@ -275,6 +281,7 @@ impl ClientBuilder {
             tls: self.tls,
             route: self.route,
             health: self.health,
+            alternatives: Mutex::new(Alternatives::new()),
         };
         Client {
             dispatch: Arc::new(Dispatch::new(settings, self.pool)),

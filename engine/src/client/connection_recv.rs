@@ -8,8 +8,8 @@ use bytes::Bytes;
 use trunkline_core::error::Closed;
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::idempotence::is_idempotent;
-use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId};
-use trunkline_core::pool::{Cause, Loss, NoRetry};
+use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId, Token, Version};
+use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
 
 /// A body up to this size that came whole with its head is handed over whole: no pipe, no notes.
 const WHOLE_BYTES_MAX: usize = 16 * 1024;
@@ -260,12 +260,34 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     fn settle(&mut self, slot: u32, head: ResponseHead, body: Body) {
+        self.heed_alternative(slot, &head);
         let version = self.link.machine.version();
         let (response, fields) = compose::response(head, version, body);
         if let Some(entry) = self.slots.get(slot) {
             entry.request.exchange.settle(Ok(response));
         }
         self.link.machine.recycle(fields);
+    }
+
+    /// An origin that says for the first time that it serves HTTP/3 gets no new requests here: the
+    /// next attempt tries it.
+    fn heed_alternative(&mut self, slot: u32, head: &ResponseHead) {
+        if self.settings.protocols != Protocols::All {
+            return;
+        }
+        let Some(said) = head.get(Token::ALT_SVC) else {
+            return;
+        };
+        let Some(entry) = self.slots.get(slot) else {
+            return;
+        };
+        let now = Instant::now();
+        let origin = &entry.request.origin;
+        let is_news = self.settings.alternatives().learn(now, origin, said);
+        if is_news && self.link.machine.version() != Version::Http3 {
+            self.draining = true;
+            self.link.machine.shut_down(now);
+        }
     }
 
     pub(super) fn finish_if_over(&mut self, slot: u32) {

@@ -21,7 +21,7 @@ use trunkline_core::credit::Lender;
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
-    Action, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing, Origin,
+    Action, Alternatives, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing, Origin,
     OriginStats, Pool, PoolConfig, Protocols, Ticket, Totals, Wait, WaitReason,
 };
 use trunkline_core::{h1, h2, h3};
@@ -35,6 +35,18 @@ pub(super) struct Settings {
     pub(super) tls: ClientTls,
     pub(super) route: Route,
     pub(super) health: HealthTimes,
+    /// Where origins have said that they serve HTTP/3.
+    pub(super) alternatives: Mutex<Alternatives>,
+}
+
+impl Settings {
+    /// What is known of HTTP/3 at origins.
+    pub(super) fn alternatives(&self) -> MutexGuard<'_, Alternatives> {
+        // No code panics while it holds the lock.
+        self.alternatives
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[path = "dispatch_back.rs"]

@@ -2,20 +2,22 @@
 //! other.
 
 use super::dispatch::Settings;
+use super::route::shown;
 use crate::driver::quic::config;
 use crate::driver::quic::lane::{HandshakeError, Lane};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
-use std::net::SocketAddr;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{Origin, Protocols};
 
-/// Opens a QUIC connection to the first of `addresses` that answers. `shown`: the origin in words.
+/// Opens a QUIC connection to the first address that answers. `port`: the origin's, or where else
+/// it has said that it serves HTTP/3.
 pub(super) async fn establish(
     settings: &Settings,
     origin: &Origin,
-    addresses: &[SocketAddr],
-    shown: &str,
+    port: u16,
 ) -> Result<Box<Lane>, Error> {
+    let shown = &shown(origin);
+    let addresses = settings.route.addresses_for_quic(origin).await?;
     let tls = settings.tls.config(Protocols::H3Only)?;
     let limits = &settings.config.limits;
     let machine = Config {
@@ -27,8 +29,11 @@ pub(super) async fn establish(
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
         .with_text(format!("the host of {shown} has no address"));
-    for &address in addresses {
-        let begun = Lane::connect(quic.clone(), address, name, limits.concurrent_streams_max);
+    for mut address in addresses {
+        if port != origin.port {
+            address.set_port(port);
+        }
+        let begun = Lane::connect(quic.clone(), address, name, limits.request_streams_max);
         let mut lane = match begun {
             Ok(lane) => Box::new(lane),
             Err(error) => {

@@ -50,6 +50,10 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         (&mut *self).await;
         self.leave();
     }
+    #[allow(
+        clippy::boxed_local,
+        reason = "moved out of its box it would have a place in the task's future"
+    )]
     fn leave(mut self: Box<Self>)
     where
         T: Send + 'static,

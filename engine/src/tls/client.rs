@@ -105,7 +105,8 @@ impl ClientTls {
         };
         // RFC 7301: in order of preference.
         let offered: &[&[u8]] = match protocols {
-            Protocols::H2AndH1 => &[b"h2", b"http/1.1"],
+            // HTTP/3 has a handshake of its own.
+            Protocols::H2AndH1 | Protocols::All => &[b"h2", b"http/1.1"],
             Protocols::H1Only => &[b"http/1.1"],
             Protocols::H2Only => &[b"h2"],
             // QUIC carries TLS 1.3 and nothing older; rustls sees to it there.

@@ -368,7 +368,7 @@ pub(super) fn speaks_h2(plan: &OriginPlan) -> bool {
         // Worlds have byte streams only.
         Protocols::H1Only | Protocols::H3Only => false,
         Protocols::H2Only => true,
-        Protocols::H2AndH1 => plan.answers_h2,
+        Protocols::H2AndH1 | Protocols::All => plan.answers_h2,
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn server(
 ) -> Result<ServerConfig, Error> {
     let crypto = QuicServerConfig::try_from(tls).map_err(|error| unusable().with_source(error))?;
     let mut server = ServerConfig::with_crypto(Arc::new(crypto));
-    let bidi = config.limits.quic_streams_max;
+    let bidi = config.limits.request_streams_max;
     server
         .transport_config(Arc::new(transport(config, bidi)))
         .max_incoming(QUIC_INCOMING_MAX)
