@@ -21,8 +21,8 @@ use trunkline_core::credit::Lender;
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
-    Action, Alternatives, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing, Origin,
-    OriginStats, Pool, PoolConfig, Protocols, Ticket, Totals, Wait, WaitReason,
+    Action, Alternatives, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing,
+    Origin, OriginStats, Pool, PoolConfig, Protocols, Ticket, Totals, Wait, WaitReason,
 };
 use trunkline_core::{h1, h2, h3};
 
