@@ -316,11 +316,11 @@ impl Conn {
     pub fn send_room(&self, stream: StreamId) -> usize {
         let max = self.config.limits.send_buffer_bytes_max;
         match self
-            .live_id(stream)
+            .live_key(stream)
             .ok()
-            .and_then(|id| self.streams.get(id))
+            .and_then(|key| self.streams.by_key(key))
         {
-            Some(stream) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
+            Some((_, stream)) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
                 max.saturating_sub(stream.queued())
             }
             _ => 0,

@@ -314,7 +314,7 @@ impl Conn {
     }
 
     /// The key of an open stream: what is found once need not be looked for again.
-    fn live_key(&self, stream: StreamId) -> Result<u32, Misuse> {
+    pub(super) fn live_key(&self, stream: StreamId) -> Result<u32, Misuse> {
         if self.life == Life::Closed {
             return Err(Misuse::ConnectionClosed);
         }
