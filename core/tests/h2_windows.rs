@@ -24,7 +24,8 @@ fn client() -> Rig {
 /// Opens a request; returns its id and what its window was raised by.
 fn open(rig: &mut Rig) -> (u32, Option<u32>) {
     let head = request("GET");
-    let id = rig.conn.open(rig.now, &head, true).unwrap().0 as u32;
+    let opened = rig.conn.open(rig.now, &head, true);
+    let id = opened.expect("the connection takes it").0 as u32;
     let frames = rig.frames();
     assert_eq!((frames[0].kind, frames[0].stream), (kind::HEADERS, id));
     let raise = frames.get(1).map(|update| {
