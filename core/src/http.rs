@@ -8,6 +8,7 @@ pub mod field;
 pub mod head;
 pub mod idempotence;
 pub mod priority;
+mod rules;
 pub mod schedule;
 mod structured;
 pub(crate) mod syntax;

@@ -69,17 +69,21 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// What the machines need to know.
-    #[allow(dead_code, reason = "the client calls it")]
-    pub(crate) fn freeze(&self) -> Result<Arc<Config>, Error> {
-        check(&self.limits, &self.windows)?;
-        Ok(Arc::new(Config {
-            limits: self.limits.clone(),
+    /// Refuses what cannot be used.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        check(&self.limits, &self.windows)
+    }
+    /// What the machines need to know; `pipelining` is the client's own setting.
+    pub(crate) fn freeze(&self, pipelining: u32) -> Arc<Config> {
+        let mut limits = self.limits.clone();
+        limits.pipelining = pipelining;
+        Arc::new(Config {
+            limits,
             timeouts: self.timeouts.clone(),
             windows: self.windows.clone(),
             extended_connect: false,
             datagrams: false,
-        }))
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! It is on the hot path: one pass over the fields, no allocation.
 
 use super::field::{Field, FieldName, Fields, Token};
+use super::rules::{Rule, rule_of};
 use super::syntax::{self, Port};
 use crate::error::Violation;
 use std::borrow::Cow;
@@ -465,38 +466,6 @@ fn check_name_and_value(field: &Field<'_>) -> Result<(), Violation> {
     }
     Ok(())
 }
-
-/// What there is to know about a field beyond its syntax.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
-    Plain,
-    /// Forbidden in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2).
-    ConnectionSpecific,
-    ContentLength,
-    Host,
-    Te,
-    /// Allowed in heads only.
-    Trailer,
-    TransferEncoding,
-}
-
-fn rule_of(token: Token) -> Rule {
-    RULES[token.index()]
-}
-
-static RULES: [Rule; Token::COUNT] = {
-    let mut rules = [Rule::Plain; Token::COUNT];
-    rules[Token::CONNECTION.index()] = Rule::ConnectionSpecific;
-    rules[Token::PROXY_CONNECTION.index()] = Rule::ConnectionSpecific;
-    rules[Token::KEEP_ALIVE.index()] = Rule::ConnectionSpecific;
-    rules[Token::UPGRADE.index()] = Rule::ConnectionSpecific;
-    rules[Token::TRANSFER_ENCODING.index()] = Rule::TransferEncoding;
-    rules[Token::TE.index()] = Rule::Te;
-    rules[Token::TRAILER.index()] = Rule::Trailer;
-    rules[Token::HOST.index()] = Rule::Host;
-    rules[Token::CONTENT_LENGTH.index()] = Rule::ContentLength;
-    rules
-};
 
 const ABSENT: u8 = u8::MAX;
 const PSEUDO_COUNT: usize = 6;

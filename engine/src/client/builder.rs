@@ -214,7 +214,7 @@ impl ClientBuilder {
         }
         self.check_pool()?;
         self.config.limits.pipelining = self.pool.pipelining;
-        self.config.freeze()?;
+        self.config.check()?;
         self.route.check()?;
         Ok(self.assemble())
     }

@@ -128,7 +128,7 @@ struct Effects {
 
 impl Dispatch {
     pub(super) fn new(settings: Settings, pool: PoolConfig) -> Self {
-        let machine_config = machine_config(&settings, pool.pipelining);
+        let machine_config = settings.config.freeze(pool.pipelining);
         let lender = Lender::new(settings.config.windows.memory_budget);
         Self {
             lender,
@@ -241,7 +241,7 @@ impl Dispatch {
     pub(super) fn set_pipelining(&self, pipelining: u32) {
         let mut state = self.lock();
         state.pool.set_pipelining(pipelining);
-        state.machine_config = machine_config(&self.settings, pipelining.max(1));
+        state.machine_config = self.settings.config.freeze(pipelining.max(1));
     }
 
     pub(super) fn max_concurrent_streams(&self) -> u32 {
@@ -441,22 +441,6 @@ impl Drop for WatchGuard {
             dispatch.lock().alarm_at = None;
         }
     }
-}
-
-fn machine_config(settings: &Settings, pipelining: u32) -> Arc<Config> {
-    let ClientConfig {
-        mut limits,
-        timeouts,
-        windows,
-    } = settings.config.clone();
-    limits.pipelining = pipelining;
-    Arc::new(Config {
-        limits,
-        timeouts,
-        windows,
-        extended_connect: false,
-        datagrams: false,
-    })
 }
 
 fn failure(why: Failure, error: Option<&Arc<Error>>) -> Error {

@@ -1,0 +1,41 @@
+//! Which fields mean something to the framing or the connection, by name.
+
+use super::field::Token;
+
+/// What there is to know about a field beyond its syntax.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Any value, in heads and in trailers.
+    Plain,
+    /// Forbidden in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2).
+    ConnectionSpecific,
+    /// One number, once (RFC 9110 section 8.6).
+    ContentLength,
+    /// Once at most (RFC 9110 section 7.2).
+    Host,
+    /// Only `trailers` in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2).
+    Te,
+    /// Allowed in heads only.
+    Trailer,
+    /// Frames an HTTP/1.1 message (RFC 9112 section 6.1), forbidden elsewhere.
+    TransferEncoding,
+}
+
+/// What holds for the fields of this name.
+pub(super) fn rule_of(token: Token) -> Rule {
+    RULES[token.index()]
+}
+
+static RULES: [Rule; Token::COUNT] = {
+    let mut rules = [Rule::Plain; Token::COUNT];
+    rules[Token::CONNECTION.index()] = Rule::ConnectionSpecific;
+    rules[Token::PROXY_CONNECTION.index()] = Rule::ConnectionSpecific;
+    rules[Token::KEEP_ALIVE.index()] = Rule::ConnectionSpecific;
+    rules[Token::UPGRADE.index()] = Rule::ConnectionSpecific;
+    rules[Token::TRANSFER_ENCODING.index()] = Rule::TransferEncoding;
+    rules[Token::TE.index()] = Rule::Te;
+    rules[Token::TRAILER.index()] = Rule::Trailer;
+    rules[Token::HOST.index()] = Rule::Host;
+    rules[Token::CONTENT_LENGTH.index()] = Rule::ContentLength;
+    rules
+};
