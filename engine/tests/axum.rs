@@ -1,0 +1,81 @@
+//! An axum router, unchanged, on every version from one port.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::Path;
+use axum::routing::{get, post};
+use http::Version;
+use http_body_util::BodyExt;
+use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::{Server, Tls};
+
+fn router() -> Router {
+    Router::new()
+        .route(
+            "/hello/{name}",
+            get(async |Path(name): Path<String>| format!("Hello, {name}.")),
+        )
+        .route("/echo", post(async |body: Bytes| body))
+}
+
+#[test]
+fn a_router_is_served_on_every_version_from_one_port() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+    let running = server.serve(router()).unwrap();
+    let origin = format!("https://localhost:{}", running.local_addr().port());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        for (protocols, version) in [
+            (Protocols::H1Only, Version::HTTP_11),
+            (Protocols::H2Only, Version::HTTP_2),
+            (Protocols::H3Only, Version::HTTP_3),
+        ] {
+            let client = Client::builder()
+                .protocols(protocols)
+                .resolve("localhost", [running.local_addr()])
+                .tls(ClientTls::new().root(root.clone()).only_given_roots())
+                .build()
+                .unwrap();
+            let hello = client
+                .get(format!("{origin}/hello/you"))
+                .send()
+                .await
+                .unwrap();
+            assert_eq!(hello.version(), version);
+            // RFC 7838: what is not HTTP/3 says where HTTP/3 is.
+            let told = hello.headers().contains_key("alt-svc");
+            assert_eq!(told, version != Version::HTTP_3, "{version:?}");
+            let text = hello.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(text, "Hello, you.");
+            let body = vec![7; 300_000];
+            let echo = client.post(format!("{origin}/echo")).body(body.clone());
+            let back = echo
+                .send()
+                .await
+                .unwrap()
+                .into_body()
+                .collect()
+                .await
+                .unwrap();
+            assert!(back.to_bytes() == body, "{version:?}");
+            let missing = client
+                .get(format!("{origin}/nowhere"))
+                .send()
+                .await
+                .unwrap();
+            assert_eq!(missing.status(), 404);
+        }
+    });
+    let metrics = running.metrics();
+    let counted = [
+        metrics.requests_h1,
+        metrics.requests_h2,
+        metrics.requests_h3,
+    ];
+    assert_eq!(counted, [3, 3, 3]);
+}
