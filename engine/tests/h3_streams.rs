@@ -55,6 +55,21 @@ fn requests_one_after_another_outlast_the_initial_limit() {
 }
 
 #[test]
+fn a_client_that_allows_itself_one_stream_at_a_time_never_waits_for_more() {
+    for at_once in [1, 2, 3] {
+        run(async {
+            let origin = small(generous());
+            let client = origin.client().max_concurrent_streams(at_once);
+            let client = client.connections(1).build().unwrap();
+            for _ in 0..300 {
+                get(&client, origin.url("/")).await;
+            }
+            assert_eq!(origin.running.metrics().quic_connections, 1);
+        });
+    }
+}
+
+#[test]
 fn as_many_at_once_as_the_limit_and_one_more_all_complete_on_one_connection() {
     for at_once in [16, 17] {
         run(async {

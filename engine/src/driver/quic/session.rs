@@ -200,7 +200,7 @@ impl Session {
             any = true;
             self.carry_out(machine, now, action);
         }
-        if self.reserved < self.used + self.ahead / 2 {
+        if self.reserved < self.used + self.ahead.div_ceil(2) {
             self.reserve(machine, now);
         }
         any
