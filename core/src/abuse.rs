@@ -53,7 +53,7 @@ pub struct Abuse {
     /// Body bytes that were not read yet, and what their frames cost beside them.
     unread: u64,
     overhead: u64,
-    counts: [u64; NAMES.len()],
+    counts: [u32; NAMES.len()],
 }
 
 /// Index into the counts.
@@ -106,7 +106,8 @@ impl Abuse {
 
     /// A tolerated oddity; `points` from 1 (a frame on a stream long closed) to 10.
     pub fn glitch(&mut self, points: u32, now: Instant) -> Verdict {
-        self.counts[Kind::GlitchPoints as usize] += u64::from(points);
+        let count = &mut self.counts[Kind::GlitchPoints as usize];
+        *count = count.saturating_add(points);
         if !self.glitches.charge(points, now) {
             return Verdict::Close(Violation::GlitchesTooMany);
         }
@@ -211,9 +212,7 @@ impl Abuse {
         self.count(Kind::EmptyData);
         self.empty_in_a_row += 1;
         let total = self.counts[Kind::EmptyData as usize];
-        if self.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX
-            || total > u64::from(EMPTY_FRAMES_TOTAL_MAX)
-        {
+        if self.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX || total > EMPTY_FRAMES_TOTAL_MAX {
             return Verdict::Close(Violation::EmptyFramesTooMany);
         }
         Verdict::Fine
@@ -244,7 +243,7 @@ impl Abuse {
         let allowed = u64::from(WINDOW_UPDATES_FREE)
             + self.data_frames_sent * u64::from(WINDOW_UPDATES_PER_DATA_FRAME_MAX)
             + self.streams * u64::from(WINDOW_UPDATES_PER_STREAM_MAX);
-        if self.counts[Kind::WindowUpdates as usize] > allowed {
+        if u64::from(self.counts[Kind::WindowUpdates as usize]) > allowed {
             return Verdict::Close(Violation::WindowUpdatesTooMany);
         }
         Verdict::Fine
@@ -262,11 +261,12 @@ impl Abuse {
 
     /// How often each thing happened, by stable names.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        NAMES.into_iter().zip(self.counts)
+        NAMES.into_iter().zip(self.counts.map(u64::from))
     }
 
     fn count(&mut self, kind: Kind) {
-        self.counts[kind as usize] += 1;
+        let count = &mut self.counts[kind as usize];
+        *count = count.saturating_add(1);
     }
 }
 

@@ -17,7 +17,7 @@ const UNKNOWN_FRAME_POINTS: u32 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Bytes of the preface that matched.
-    preface: usize,
+    preface: u8,
     /// An incomplete frame, its header included; at most 9 + 16,384 bytes.
     partial: Vec<u8>,
     /// A DATA frame whose header was handled and whose payload is still coming.
@@ -84,14 +84,14 @@ impl Conn {
     }
 
     fn read_preface<'a>(&mut self, now: Instant, bytes: &'a [u8]) -> &'a [u8] {
-        let due = &PREFACE[self.reader.preface..];
+        let due = &PREFACE[usize::from(self.reader.preface)..];
         let (head, rest) = bytes.split_at(due.len().min(bytes.len()));
         if head != &due[..head.len()] {
             self.fail(now, Violation::PrefaceInvalid);
             return &[];
         }
-        self.reader.preface += head.len();
-        if self.reader.preface == PREFACE.len() {
+        self.reader.preface += head.len() as u8;
+        if usize::from(self.reader.preface) == PREFACE.len() {
             self.life = Life::Settings;
         }
         rest

@@ -40,6 +40,8 @@ pub(crate) struct Link<S> {
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
     read_at: Option<Instant>,
+    /// The machine may hold buffers: bytes came since the last release, or before the first.
+    holds: bool,
     released: bool,
 }
 
@@ -64,6 +66,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             blocked_since: None,
             release_at: None,
             read_at: None,
+            holds: true,
             released: false,
         }
     }
@@ -93,7 +96,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             transport.poll_read(cx, buffer, &mut |bytes| machine.handle_bytes(now, bytes))
         });
         match ready!(read) {
-            Ok(true) => self.read_at = Some(now),
+            Ok(true) => {
+                self.read_at = Some(now);
+                self.holds = true;
+            }
             Ok(false) => {
                 self.read_closed = true;
                 self.machine.handle_close(now);
@@ -214,6 +220,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 self.release_at = None;
                 if self.is_idle() {
                     self.machine.release();
+                    self.holds = false;
                     self.released = true;
                 }
             }
@@ -282,8 +289,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// The owner goes to sleep. A connection without an exchange gives its buffers back soon, but
     /// not between two batches of requests. True: it just did, and the owner may do the same.
     pub(crate) fn rest(&mut self, now: Instant) -> bool {
-        let freshly_read = self.read_at.is_some_and(|at| at == now);
-        if freshly_read && self.release_at.is_none() && self.is_idle() {
+        if self.holds && self.release_at.is_none() && self.is_idle() {
             self.release_at = Some(now + RELEASE_AFTER);
         }
         std::mem::take(&mut self.released)

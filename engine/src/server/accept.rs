@@ -66,7 +66,8 @@ pub(super) async fn serve_socket<S, T>(
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let counters = Arc::clone(&ground.counters);
-    let Ok(connection) = start(socket, ground, signals, open).await else {
+    // Boxed, so that what the handshake needs does not outlive it.
+    let Ok(connection) = Box::pin(start(socket, ground, signals, open)).await else {
         add(&counters.handshakes_failed, 1);
         return;
     };

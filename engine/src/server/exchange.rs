@@ -25,8 +25,12 @@ use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token};
 /// The exchanges of one connection.
 pub(super) struct Exchanges<S: HttpService> {
     service: S,
-    requests: Requests,
-    responses: Responses,
+    /// Nothing while the connection idles.
+    scratch: Option<Box<Scratch>>,
+    /// The connection is under TLS.
+    secure: bool,
+    /// What every answer carries beside the handler's fields.
+    extra: Extra,
     signals: Arc<Signals>,
     slots: Vec<Slot<S>>,
     /// One per slot, made with it.
@@ -36,6 +40,12 @@ pub(super) struct Exchanges<S: HttpService> {
     waiting: Vec<(StreamId, u32)>,
     /// HTTP/1.1 requests that may leave HTTP: only the last one on a connection can.
     upgrade: Option<(StreamId, oneshot::Sender<Upgraded>)>,
+}
+
+/// What turns heads into requests and responses into heads, with memory that is used again.
+struct Scratch {
+    requests: Requests,
+    responses: Responses,
 }
 
 struct Slot<S: HttpService> {
@@ -65,8 +75,9 @@ impl<S: HttpService> Exchanges<S> {
     pub(super) fn new(service: S, signals: Arc<Signals>, secure: bool, extra: Extra) -> Self {
         Self {
             service,
-            requests: Requests::new(secure),
-            responses: Responses::new(extra),
+            scratch: None,
+            secure,
+            extra,
             signals,
             slots: Vec::new(),
             wakers: Vec::new(),
@@ -103,12 +114,16 @@ impl<S: HttpService> Exchanges<S> {
             let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
             (Some(inlet), body)
         };
-        let mut request = self.requests.build(&head, machine.version(), body);
+        let mut request = self
+            .scratch()
+            .requests
+            .build(&head, machine.version(), body);
         let offers = matches!(machine, Machine::H1(_))
             && (asked.connect || head.get(Token::UPGRADE).is_some());
         machine.recycle(head.into_fields());
         let Some(made) = &mut request else {
-            self.responses
+            self.scratch()
+                .responses
                 .status(machine, now, stream, StatusCode::BAD_REQUEST);
             machine.handler_done(now, stream);
             return;
@@ -203,9 +218,17 @@ impl<S: HttpService> Exchanges<S> {
             self.wakers = Vec::new();
             self.free = Vec::new();
             self.waiting = Vec::new();
-            self.requests.release();
-            self.responses.release();
+            self.scratch = None;
         }
+    }
+    fn scratch(&mut self) -> &mut Scratch {
+        let Self {
+            scratch,
+            secure,
+            extra,
+            ..
+        } = self;
+        scratch.get_or_insert_with(|| Scratch::new(*secure, extra))
     }
 
     /// Hands the request to the service, or queues it; `Some(())` when the service failed.
@@ -235,13 +258,16 @@ impl<S: HttpService> Exchanges<S> {
     }
     /// Runs the exchange as far as it goes; gives the slot back when it is over.
     fn advance(&mut self, machine: &mut Machine, now: Instant, index: u32) {
+        let scratch = self
+            .scratch
+            .get_or_insert_with(|| Scratch::new(self.secure, &self.extra));
         let slot = &mut self.slots[index as usize];
         let mut cx = Context::from_waker(&self.wakers[index as usize]);
         loop {
             let step = match &mut slot.stage {
                 Stage::Free => return,
                 Stage::Queued(_) => slot.leave_queue(&mut cx),
-                Stage::Handling { .. } => slot.run(machine, now, &mut self.responses, &mut cx),
+                Stage::Handling { .. } => slot.run(machine, now, &mut scratch.responses, &mut cx),
                 Stage::Sending => slot.send(machine, now, &mut cx),
             };
             match step {
@@ -255,7 +281,8 @@ impl<S: HttpService> Exchanges<S> {
     /// The handler failed or panicked before it gave a head.
     fn fail(&mut self, machine: &mut Machine, now: Instant, slot: u32) {
         let stream = self.slots[slot as usize].asked.stream;
-        self.responses
+        self.scratch()
+            .responses
             .status(machine, now, stream, StatusCode::INTERNAL_SERVER_ERROR);
         self.give_back(machine, now, slot);
     }
@@ -303,6 +330,15 @@ impl<S: HttpService> Exchanges<S> {
         {
             self.waiting.swap_remove(at);
         }
+    }
+}
+
+impl Scratch {
+    fn new(secure: bool, extra: &Extra) -> Box<Self> {
+        Box::new(Self {
+            requests: Requests::new(secure),
+            responses: Responses::new(extra.clone()),
+        })
     }
 }
 

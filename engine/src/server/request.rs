@@ -69,11 +69,6 @@ impl Requests {
         }
         Some(request)
     }
-    /// Gives the memory back while the connection idles.
-    pub(super) fn release(&mut self) {
-        self.arena = BytesMut::new();
-        self.last = None;
-    }
     /// The fields into a map, their values slices of one block.
     fn put_headers(
         &mut self,

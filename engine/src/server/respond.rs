@@ -136,11 +136,6 @@ impl Responses {
             .compose(status, machine.version())
             .and_then(|()| self.send(machine, now, stream, true));
     }
-    /// Gives the memory back while the connection idles.
-    pub(super) fn release(&mut self) {
-        self.fields = Fields::new();
-        self.last = None;
-    }
     /// Copies the handler's fields; true when there was a content-length. What belongs to the
     /// connection is left out: framing is the machine's.
     fn copy(&mut self, headers: &HeaderMap, version: Version, now: Instant) -> bool {
