@@ -29,9 +29,10 @@ pub const WINDOW_MAX: u32 = (1 << 31) - 1;
 const QUANTUM_MIN: u32 = 16 * 1024;
 /// The most that waits for one update: beyond it a larger quantum saves nothing.
 const QUANTUM_MAX: u32 = 1024 * 1024;
-/// A window grows to at most so many times what comes in a round trip: a sender doubles its speed
-/// in one, and what it sends until a grant has shown is as much again. Behind a loss, everything comes at once; without this bound each quantum of such
-/// a burst would look like a window that was full in no time.
+/// A window grows to at most so many times what comes in a round trip. Behind a loss everything
+/// comes at once, and without this bound each quantum of such a burst would look like a window that
+/// was full in no time: it would end at ten times what the path holds. A sender doubles its speed
+/// in a round trip at most, but a bound of 2 slows the start by 15 % (docs/windows.md).
 const GROWTH_MAX: u64 = 4;
 /// Growth begins with this: below it the granularity of frames costs 5 to 10 % of the speed.
 const FIRST_STEP: u32 = 256 * 1024;

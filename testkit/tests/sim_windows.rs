@@ -59,20 +59,48 @@ fn a_fixed_window_gives_what_arithmetic_says() {
     }
 }
 
-/// Wrong for now: what a loss held back arrives at once, and each quantum of it looks like a full
-/// window in no time. The path needs half a megabyte; growth ought to count what the stall before
-/// the burst did not bring.
+/// What a loss held back arrives at once, and each quantum of it looks like a full window in no
+/// time: growth is bound by what comes in a round trip.
 #[test]
-fn bursts_behind_losses_widen_the_window_beyond_the_path_but_not_beyond_its_maximum() {
+fn bursts_behind_losses_widen_the_window_to_a_few_times_what_the_path_holds() {
     let mut path = path(50, 10_000_000);
     path.loss_per_mille = 5;
-    let seen = download(path, Policy::Auto, 32 * MIB);
-    let window = u64::from(seen.window);
-    assert!(
-        window > 2 * path.bytes_under_way(),
-        "{window} is right now: say so here"
-    );
-    assert!(window <= 16 * MIB, "a window of {window}");
+    for seed in 0..4 {
+        let run = |policy: Policy| {
+            let download = Download::of(path, policy.windows(), 32 * MIB);
+            Download { seed, ..download }.run()
+        };
+        let (auto, wide) = (run(Policy::Auto), run(Policy::Fixed(16 << 20)));
+        let window = u64::from(auto.window);
+        assert!(
+            window <= 5 * path.bytes_under_way(),
+            "seed {seed}: a window of {window}"
+        );
+        let [auto, wide] = [auto, wide].map(|seen| seen.marks[&(32 * MIB)].as_secs_f64());
+        assert!(
+            auto <= 1.1 * wide,
+            "seed {seed}: {auto} s, {wide} s with a window that is never full"
+        );
+    }
+}
+
+#[test]
+fn a_body_on_a_warm_connection_is_as_fast_as_with_a_window_of_four_megabytes() {
+    for (round_trip_ms, rate) in [(100, 125_000_000), (100, 25_000_000), (20, 25_000_000)] {
+        let warm = |policy: Policy| {
+            Download {
+                warm_up_bytes: 64 * MIB,
+                ..Download::of(path(round_trip_ms, rate), policy.windows(), 4 * MIB)
+            }
+            .run()
+        };
+        let (auto, wide) = (warm(Policy::Auto), warm(Policy::Fixed(4 << 20)));
+        let [auto, wide] = [auto, wide].map(|seen| seen.marks[&(4 * MIB)].as_secs_f64());
+        assert!(
+            auto <= 1.1 * wide,
+            "{auto} s over {round_trip_ms} ms, {wide} s with 4 MiB"
+        );
+    }
 }
 
 #[test]

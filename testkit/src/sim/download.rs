@@ -11,6 +11,7 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trunkline_core::error::H2Code;
 use trunkline_core::h2;
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
@@ -31,6 +32,9 @@ pub struct Download {
     pub windows: Windows,
     /// One stream each: bytes per second, or `None` for as fast as they come.
     pub readers: Vec<Option<u64>>,
+    /// A stream before them brings so many, so that the connection is warm: marks and times begin
+    /// with the request behind it.
+    pub warm_up_bytes: u64,
     /// Every DATA frame has one byte.
     pub one_byte: bool,
     /// A reader that takes everything at once has so many, and it is over.
@@ -94,6 +98,8 @@ struct Scene {
     ledger: Ledger,
     readers: BTreeMap<u64, Reader>,
     sending: Vec<StreamId>,
+    /// The stream that warms the connection up, and what it has brought.
+    warming: Option<(StreamId, u64)>,
     piece: Bytes,
     /// Bytes of the reader that takes everything at once.
     fast_read: u64,
@@ -107,6 +113,7 @@ impl Download {
             path,
             windows,
             readers: vec![None],
+            warm_up_bytes: 0,
             one_byte: false,
             bytes,
             time: Duration::from_secs(24 * 3600),
@@ -157,6 +164,7 @@ impl Scene {
             ledger: Ledger::default(),
             readers: BTreeMap::new(),
             sending: Vec::new(),
+            warming: None,
             piece: Bytes::from(vec![0; piece]),
             fast_read: 0,
             seen: Seen::default(),
@@ -189,7 +197,8 @@ impl Scene {
         self.seen.data_bytes = self.ledger.server.data_bytes();
         self.seen.data_frames = self.ledger.server.data_frames;
         if let Some(client) = self.client.machine.h2() {
-            let window = client.stream_window(StreamId(1));
+            let first = self.readers.keys().next().copied().unwrap_or(1);
+            let window = client.stream_window(StreamId(first));
             self.seen.window = window.map_or(0, |window| window.window);
             self.seen.round_trip = client.round_trip();
         }
@@ -298,6 +307,7 @@ impl Scene {
                 Event::ResponseReceived { .. }
                 | Event::SendReady { .. }
                 | Event::CapacityChanged => {}
+                Event::StreamReset { stream, .. } => self.sending.retain(|&it| it != stream),
                 other => panic!("an event that nothing caused: {other:?}"),
             }
         }
@@ -305,6 +315,9 @@ impl Scene {
 
     /// Opens what the server allows.
     fn open(&mut self) {
+        if self.plan.warm_up_bytes > 0 {
+            return self.warm_up();
+        }
         while self.readers.len() < self.plan.readers.len() && self.client.machine.capacity() > 0 {
             let opened = self.client.machine.open(self.now, &request_head(), true);
             let stream = opened.expect("there is capacity");
@@ -317,7 +330,34 @@ impl Scene {
         }
     }
 
+    /// Reads the stream before the readers', and ends it when it has brought enough.
+    fn warm_up(&mut self) {
+        match self.warming {
+            Some((stream, brought)) if brought >= self.plan.warm_up_bytes => {
+                self.client.machine.reset(self.now, stream, H2Code::CANCEL);
+                self.plan.warm_up_bytes = 0;
+                self.base = self.now;
+                self.open();
+            }
+            Some(_) => {}
+            None if self.client.machine.capacity() > 0 => {
+                let opened = self.client.machine.open(self.now, &request_head(), true);
+                self.warming = Some((opened.expect("there is capacity"), 0));
+            }
+            None => {}
+        }
+    }
+
     fn receive(&mut self, stream: StreamId, bytes: u64) {
+        if let Some((warming, brought)) = &mut self.warming
+            && *warming == stream
+        {
+            *brought += bytes;
+            self.client
+                .machine
+                .consume(self.now, stream, bytes as usize);
+            return;
+        }
         let reader = self
             .readers
             .get_mut(&stream.0)
