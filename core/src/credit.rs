@@ -14,11 +14,11 @@ mod lender;
 mod peak;
 mod quota;
 
+pub use crate::error::WindowInvalid;
 pub use lender::Lender;
 pub use peak::Peak;
 pub use quota::{Overflow, Quota};
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// RFC 9113 section 6.9.1: no flow-control window exceeds this.
@@ -51,26 +51,6 @@ const SLOW: Duration = Duration::from_secs(1);
 /// The peer used more than it was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded;
-
-/// A receive window that was asked for and cannot be: it would shrink, or is out of 1..=2^31-1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowInvalid {
-    /// What was asked for, bytes.
-    pub asked: u32,
-    /// What it is, bytes: the least that may be asked for.
-    pub window: u32,
-}
-
-impl fmt::Display for WindowInvalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { asked, window } = self;
-        write!(
-            f,
-            "receive_window is {asked}; it must be from {window} (its size now: a receive window \
-             only grows) to {WINDOW_MAX}"
-        )
-    }
-}
 
 /// The receiver's side of one window: bytes of a stream or a connection, or streams.
 ///

@@ -1,7 +1,6 @@
 //! What can go wrong, as values: a peer's [`Violation`], a caller's [`Misuse`], and why a
 //! connection ended ([`Closed`]). No strings on the hot path.
 
-use crate::credit::WindowInvalid;
 use std::fmt;
 
 /// How much a violation breaks.
@@ -281,6 +280,26 @@ pub enum Misuse {
     WindowInvalid(WindowInvalid),
     /// This side or this version has no such command.
     WrongSide,
+}
+
+/// A receive window that was asked for and cannot be: it would shrink, or is out of 1..=2^31-1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowInvalid {
+    /// What was asked for, bytes.
+    pub asked: u32,
+    /// What it is, bytes: the least that may be asked for.
+    pub window: u32,
+}
+
+impl fmt::Display for WindowInvalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, window } = self;
+        write!(
+            f,
+            "receive_window is {asked}; it must be from {window} (its size now: a receive window \
+             only grows) to 2147483647"
+        )
+    }
 }
 
 impl fmt::Display for Misuse {

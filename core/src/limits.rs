@@ -263,6 +263,28 @@ pub struct Windows {
     pub threshold: Option<u32>,
 }
 
+impl Windows {
+    /// The default: stream windows grow from 64 KiB to 16 MiB with what is read.
+    pub fn auto() -> Self {
+        Self::default()
+    }
+    /// Windows of 64 KiB that never change.
+    pub fn fixed_64k() -> Self {
+        Self::fixed(64 * 1024, 16 * 1024 * 1024)
+    }
+    /// Windows of `stream` and `connection` bytes that never change; both from 1 to 2^31-1. They
+    /// are filled up by eighths; set `threshold` for another rule.
+    pub fn fixed(stream: u32, connection: u32) -> Self {
+        Self {
+            stream_initial: stream,
+            stream_max: stream,
+            connection,
+            auto: false,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for Windows {
     fn default() -> Self {
         Self {

@@ -5,6 +5,7 @@
 
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Origin, Retry};
+use crate::window::WindowHandle;
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Frame, SizeHint};
@@ -65,6 +66,17 @@ impl Body {
         B::Error: Into<Box<dyn error::Error + Send + Sync>>,
     {
         Self(Kind::Foreign(Box::pin(Foreign(Box::pin(body)))))
+    }
+    /// The receive windows of a body that comes over a connection; `None` for any other body, and
+    /// for a small one that came whole with its head.
+    pub fn window(&self) -> Option<WindowHandle> {
+        match &self.0 {
+            Kind::Pipe(reader) => {
+                let (signals, stream) = reader.source.as_ref()?;
+                Some(WindowHandle::new(signals, *stream))
+            }
+            _ => None,
+        }
     }
     /// The bytes of a body that is all there.
     pub(crate) fn whole(&self) -> Option<Bytes> {

@@ -101,6 +101,14 @@ fn check(limits: &Limits, windows: &Windows) -> Result<(), Error> {
             )));
         }
     }
+    if let Some(threshold) = windows.threshold
+        && threshold >= windows.stream_initial
+    {
+        let below = windows.stream_initial;
+        return Err(Error::config(format!(
+            "windows.threshold is {threshold}; it must be below windows.stream_initial, {below}"
+        )));
+    }
     if limits.pipelining == 0 {
         return Err(Error::config(
             "limits.pipelining is 0; it must be at least 1",

@@ -11,6 +11,7 @@ mod error;
 mod net;
 mod server;
 mod tls;
+mod window;
 
 pub mod client;
 pub mod upgrade;
@@ -20,6 +21,7 @@ pub use config::{ClientConfig, ServerConfig};
 pub use error::{Attempted, Error, ErrorKind, Origin, Retry};
 pub use server::{Drained, HttpService, Metrics, Running, Server};
 pub use tls::Tls;
+pub use window::{ReceiveWindow, WindowHandle};
 
 /// Bounds, deadlines and windows, as the core names them.
 pub use trunkline_core::limits::{Limits, Timeouts, Windows};

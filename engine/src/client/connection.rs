@@ -185,6 +185,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         for &(stream, bytes) in &notes.taken {
             self.link.machine.consume(now, stream, bytes);
         }
+        for ask in notes.windows.drain(..) {
+            ask.carry_out(&mut self.link.machine, now);
+        }
         for &stream in &notes.dropped {
             if let Some(slot) = self.slots.of_stream(stream) {
                 self.cancel(now, slot);
@@ -263,6 +266,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Err(misuse) => return request.fail(Error::misuse(misuse)),
         };
         request.tries += 1;
+        request.wanted.announce(&mut self.link.machine, now, stream);
         let entry = Entry {
             request,
             stream,

@@ -5,6 +5,7 @@ use super::dispatch::Dispatch;
 use crate::body::Body;
 use crate::driver::signals::Signals;
 use crate::error::{Attempted, Error, ErrorKind};
+use crate::window::Wanted;
 use http::Response;
 use std::fmt;
 use std::future::Future;
@@ -27,6 +28,7 @@ pub(super) struct Outgoing {
     pub(super) on_interim: Option<OnInterim>,
     /// Its place in line.
     pub(super) rank: Rank,
+    pub(super) wanted: Wanted,
     /// Times it was put on a connection.
     pub(super) tries: u32,
     /// How it ended there.

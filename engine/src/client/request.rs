@@ -6,6 +6,7 @@ use super::dispatch::{Dispatch, Settings};
 use super::exchange::{Exchange, OnInterim, Outgoing, ResponseFuture};
 use crate::body::Body;
 use crate::error::Error;
+use crate::window::Wanted;
 use http::header::{HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::uri::{Authority, Scheme as SchemeText};
@@ -26,6 +27,7 @@ pub struct RequestBuilder {
     total: Option<Duration>,
     queue: Option<Duration>,
     rank: Rank,
+    wanted: Wanted,
 }
 
 impl RequestBuilder {
@@ -52,6 +54,7 @@ impl RequestBuilder {
             total: None,
             queue: None,
             rank: Rank::default(),
+            wanted: Wanted::default(),
         }
     }
     /// Adds a field. What is not a field name or value is an error of `send`.
@@ -101,19 +104,33 @@ impl RequestBuilder {
         self.rank.group = group;
         self
     }
+    /// The response's receive window on HTTP/2, in bytes, from 1 to 2^31-1, announced with the
+    /// request. A window that is larger already stays. The memory is beside the memory budget.
+    pub fn receive_window(mut self, bytes: u32) -> Self {
+        self.wanted.receive_window = Some(bytes);
+        self
+    }
+    /// How large the response's body is thought to be, in bytes: its window is raised with the
+    /// request, as far as the memory budget lends it. HTTP/2 only; a wrong guess breaks nothing.
+    pub fn expected_size(mut self, bytes: u64) -> Self {
+        self.wanted.expected_size = bytes;
+        self
+    }
     /// Sends it. The response's body streams: unread bytes hold the peer back.
     ///
     /// # Errors
     /// See [`Error`](crate::Error): `kind` says what, `origin` whose doing, `retry` whether the
     /// same request may be sent again.
     pub fn send(self) -> ResponseFuture {
-        match self.parts {
+        let wanted = self.wanted;
+        match self.parts.and_then(|parts| wanted.check().map(|()| parts)) {
             Ok(parts) => {
                 let extra = Extra {
                     on_interim: self.on_interim,
                     total: self.total,
                     queue: self.queue,
                     rank: self.rank,
+                    wanted,
                 };
                 send(&self.dispatch, parts, self.body, Some(extra))
             }
@@ -137,6 +154,7 @@ pub(super) struct Extra {
     total: Option<Duration>,
     queue: Option<Duration>,
     rank: Rank,
+    wanted: Wanted,
 }
 
 impl Extra {
@@ -178,6 +196,7 @@ pub(super) fn send(
         on_interim: None,
         total: None,
         queue: None,
+        wanted: Wanted::default(),
         // A request made elsewhere says it by an extension.
         rank: parts.extensions.get().copied().unwrap_or_default(),
     });
@@ -196,6 +215,7 @@ pub(super) fn send(
         body,
         on_interim: extra.on_interim,
         rank: extra.rank,
+        wanted: extra.wanted,
         tries: 0,
         attempts: Vec::new(),
         wait_until: extra.queue.or(timeouts.queue).map(|queue| now + queue),

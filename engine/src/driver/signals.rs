@@ -4,6 +4,7 @@
 //! Invariant: a note left while the task is asleep wakes it once; a note left during its turn
 //! wakes nobody, because `end_turn` sees it under the same lock.
 
+use crate::window::WindowAsk;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
@@ -34,6 +35,8 @@ pub(crate) struct Notes {
     pub(crate) dropped: Vec<StreamId>,
     /// The network changed: the peer is to prove that it is still there.
     pub(crate) network_changed: bool,
+    /// Windows that users read or set.
+    pub(crate) windows: Vec<WindowAsk>,
     /// The server drains, or is shut down at once.
     pub(crate) stop: Option<Stop>,
 }
@@ -53,6 +56,7 @@ impl Notes {
             && self.taken.is_empty()
             && self.dropped.is_empty()
             && !self.network_changed
+            && self.windows.is_empty()
             && self.stop.is_none()
     }
     /// Forgets the notes, keeps the memory.
@@ -61,6 +65,7 @@ impl Notes {
         self.taken.clear();
         self.dropped.clear();
         self.network_changed = false;
+        self.windows.clear();
         self.stop = None;
     }
 }
@@ -111,6 +116,10 @@ impl Signals {
     /// The network changed.
     pub(crate) fn network_changed(&self) {
         self.note(|notes| notes.network_changed = true);
+    }
+    /// A user reads or sets a window.
+    pub(crate) fn ask_window(&self, ask: WindowAsk) {
+        self.note(|notes| notes.windows.push(ask));
     }
     /// The connection is to stop.
     pub(crate) fn stop(&self, how: Stop) {

@@ -50,6 +50,9 @@ impl<S: HttpService> Serving<S> {
     pub(super) fn take_notes(&mut self, machine: &mut Machine, now: Instant) {
         self.notes.clear();
         self.signals.begin_turn(&mut self.notes);
+        for ask in self.notes.windows.drain(..) {
+            ask.carry_out(machine, now);
+        }
         for (stream, bytes) in self.notes.taken.drain(..) {
             machine.consume(now, stream, bytes);
         }

@@ -1,0 +1,161 @@
+//! Receive windows as a user sees them: how much a peer may send that nobody has read. What a peer
+//! lets *us* send is its own affair, has no setting here, and is called a quota.
+//!
+//! A handle only leaves a note for the task that owns the connection, and waits for its answer.
+
+use crate::driver::machine::Machine;
+use crate::driver::signals::Signals;
+use crate::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use trunkline_core::credit::{Readback, WINDOW_MAX};
+use trunkline_core::error::Misuse;
+use trunkline_core::http::StreamId;
+
+/// A receive window as it is now; counts are bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveWindow {
+    /// Granted to the peer since the start.
+    pub granted: u64,
+    /// Used of it by the peer.
+    pub used: u64,
+    /// Received, and not yet taken by the application.
+    pub unread: u64,
+    /// The size of the window.
+    pub window: u32,
+    /// The lowest bound on the round trip that this window has seen; found without PINGs.
+    pub rtt: Option<Duration>,
+}
+
+/// The receive windows of one body: its own, and its connection's.
+/// [`Body::window`](crate::Body::window) makes it.
+#[derive(Clone, Debug)]
+pub struct WindowHandle {
+    signals: Arc<Signals>,
+    stream: StreamId,
+}
+
+/// What a handle asks of the task that owns the connection.
+#[derive(Debug)]
+pub(crate) struct WindowAsk {
+    /// `None`: the connection's.
+    stream: Option<StreamId>,
+    set: Option<u32>,
+    answer: oneshot::Sender<Result<Readback, Misuse>>,
+}
+
+impl WindowHandle {
+    pub(crate) fn new(signals: &Arc<Signals>, stream: StreamId) -> Self {
+        Self {
+            signals: Arc::clone(signals),
+            stream,
+        }
+    }
+    /// The body's receive window.
+    ///
+    /// # Errors
+    /// When all of the body has come, or the connection has no windows (HTTP/1.1, HTTP/3).
+    pub async fn receive_window(&self) -> Result<ReceiveWindow, Error> {
+        self.ask(Some(self.stream), None).await
+    }
+    /// The receive window of the body's connection.
+    ///
+    /// # Errors
+    /// When the connection is gone or has no windows (HTTP/1.1, HTTP/3).
+    pub async fn connection_receive_window(&self) -> Result<ReceiveWindow, Error> {
+        self.ask(None, None).await
+    }
+    /// Sets the body's receive window, in bytes. It only grows: from its size now to 2^31-1; and
+    /// it goes on tuning itself from there. The memory is beside the memory budget.
+    ///
+    /// # Errors
+    /// Names the value and what is allowed when it would shrink or is out of range; else as
+    /// [`receive_window`](Self::receive_window).
+    pub async fn set_receive_window(&self, window: u32) -> Result<ReceiveWindow, Error> {
+        self.ask(Some(self.stream), Some(window)).await
+    }
+    /// Sets the receive window of the body's connection, as
+    /// [`set_receive_window`](Self::set_receive_window).
+    ///
+    /// # Errors
+    /// As [`set_receive_window`](Self::set_receive_window).
+    pub async fn set_connection_receive_window(&self, window: u32) -> Result<ReceiveWindow, Error> {
+        self.ask(None, Some(window)).await
+    }
+
+    async fn ask(
+        &self,
+        stream: Option<StreamId>,
+        set: Option<u32>,
+    ) -> Result<ReceiveWindow, Error> {
+        let (answer, answered) = oneshot::channel();
+        self.signals.ask_window(WindowAsk {
+            stream,
+            set,
+            answer,
+        });
+        let gone = |_| Error::cancelled("the connection has no receive windows any more");
+        let read = answered.await.map_err(gone)?;
+        let read = read.map_err(Error::misuse)?;
+        Ok(ReceiveWindow {
+            granted: read.granted,
+            used: read.used,
+            unread: read.unread,
+            window: read.window,
+            rtt: read.rtt,
+        })
+    }
+}
+
+impl WindowAsk {
+    /// Does what it asks for.
+    pub(crate) fn carry_out(self, machine: &mut Machine, now: Instant) {
+        let Machine::H2(conn) = machine else {
+            // Dropped: nobody answers for windows that do not exist.
+            return;
+        };
+        let set = match self.set {
+            Some(window) => conn.set_receive_window(now, self.stream, window),
+            None => Ok(()),
+        };
+        let read = set.and_then(|()| {
+            let read = conn.receive_window(self.stream);
+            read.ok_or(Misuse::StreamNotOpen)
+        });
+        // Whoever asked may have gone.
+        let _ = self.answer.send(read);
+    }
+}
+
+/// What one request says of the body that it will get.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) receive_window: Option<u32>,
+    pub(crate) expected_size: u64,
+}
+
+impl Wanted {
+    /// Refuses what no window can be.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        match self.receive_window {
+            Some(window) if !(1..=WINDOW_MAX).contains(&window) => Err(Error::config(format!(
+                "receive_window is {window}; it must be from 1 to {WINDOW_MAX}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+    /// Announces it behind the request's head. A window that is larger already stays.
+    pub(crate) fn announce(self, machine: &mut Machine, now: Instant, stream: StreamId) {
+        let Machine::H2(conn) = machine else {
+            return;
+        };
+        if self.expected_size > 0 {
+            conn.expect_body(now, stream, self.expected_size);
+        }
+        if let Some(window) = self.receive_window {
+            // The one refusal that is possible says that it is larger.
+            let _ = conn.set_receive_window(now, Some(stream), window);
+        }
+    }
+}
