@@ -9,7 +9,7 @@ const TURN: Duration = Duration::from_secs(8);
 
 /// The largest value of the last 56 to 64 seconds. O(1) to note and to ask.
 ///
-/// Invariant: `values[turn % TURNS]` is the largest of its turn, for the last [`TURNS`] turns.
+/// Invariant: `values[turn % TURNS]` is the largest of its turn, for the last `TURNS` turns.
 #[derive(Clone, Copy, Debug)]
 pub struct Peak {
     values: [u32; TURNS],
