@@ -81,7 +81,7 @@ fn user_and_password_go_out_only_when_they_are_wanted() {
 }
 
 #[test]
-fn the_replys_address_may_be_of_any_kind_and_the_origins_bytes_stay() {
+fn the_address_of_a_reply_may_be_of_any_kind_and_the_origins_bytes_stay() {
     for address in [
         &[1, 1, 2, 3, 4][..],
         &[4; 17],
