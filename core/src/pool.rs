@@ -365,6 +365,24 @@ impl<R> Pool<R> {
         }
     }
 
+    /// A connection has seen how large a receive window its path needs, in bytes (0: nothing was
+    /// seen). Connections that are opened later begin with it.
+    pub fn handle_path_need(&mut self, now: Instant, connection: ConnectionId, need: u32) {
+        if let Some(connection) = self.connections.get(connection.0)
+            && let Some(state) = self.origins.get_mut(connection.origin)
+        {
+            state.learn_path_need(now, need);
+        }
+    }
+
+    /// The receive window that the path to an origin has shown to need in the last ten minutes, in
+    /// bytes; 0: nothing is known.
+    pub fn path_need(&self, now: Instant, origin: &Origin) -> u32 {
+        let key = self.by_origin.get(origin).copied();
+        let state = key.and_then(|key| self.origins.get(key));
+        state.map_or(0, |state| state.path_need(now))
+    }
+
     /// The network changed: attempts that failed over the old one hold nothing back.
     pub fn handle_network_change(&mut self, now: Instant) {
         let origins: Vec<Key> = self.origins.iter().map(|(key, _)| key).collect();

@@ -14,7 +14,6 @@ use trunkline_core::limits::{Config, Windows};
 
 const KIB: u32 = 1024;
 const MIB: u32 = 1024 * KIB;
-const RTT: Duration = Duration::from_millis(100);
 
 fn client() -> Rig {
     let limit = Setting::MaxConcurrentStreams(1000);
@@ -46,8 +45,7 @@ fn a_request_on_an_unknown_path_has_the_initial_window() {
 #[test]
 fn a_request_on_a_known_path_raises_its_window_behind_its_head() {
     let mut rig = client();
-    rig.conn.remember_path(rig.now, 4 * MIB, Some(RTT));
-    assert_eq!(rig.conn.round_trip().map(|rtt| rtt <= RTT), Some(true));
+    rig.conn.remember_path(rig.now, 4 * MIB);
     assert_eq!(open(&mut rig), (1, Some(4 * MIB - 64 * KIB)));
     assert_eq!(
         open(&mut rig),
@@ -59,7 +57,12 @@ fn a_request_on_a_known_path_raises_its_window_behind_its_head() {
 #[test]
 fn a_minute_later_the_path_is_unknown_again() {
     let mut rig = client();
-    rig.conn.remember_path(rig.now, 4 * MIB, Some(RTT));
+    rig.conn.remember_path(rig.now, 4 * MIB);
+    assert_eq!(
+        rig.conn.path_need(rig.now),
+        0,
+        "what is only remembered is not passed on as seen"
+    );
     rig.now += Duration::from_secs(65);
     assert_eq!(open(&mut rig).1, None);
 }
@@ -67,7 +70,7 @@ fn a_minute_later_the_path_is_unknown_again() {
 #[test]
 fn many_requests_on_a_known_path_leave_most_of_the_budget() {
     let mut rig = client();
-    rig.conn.remember_path(rig.now, u32::MAX, Some(RTT));
+    rig.conn.remember_path(rig.now, u32::MAX);
     let raised: u64 = (0..100)
         .filter_map(|_| open(&mut rig).1)
         .map(u64::from)
@@ -87,7 +90,7 @@ fn a_fixed_window_is_not_raised() {
         ..Config::default()
     };
     let mut rig = Rig::client_with(config, &[], Cut::Whole);
-    rig.conn.remember_path(rig.now, 4 * MIB, Some(RTT));
+    rig.conn.remember_path(rig.now, 4 * MIB);
     assert_eq!(open(&mut rig).1, None);
 }
 
@@ -97,7 +100,7 @@ fn a_content_length_below_the_window_gives_the_surplus_back() {
     let mut rig = client();
     let fresh = std::mem::replace(&mut rig.conn, client().conn);
     rig.conn = fresh.borrowing_from(&lender);
-    rig.conn.remember_path(rig.now, 4 * MIB, Some(RTT));
+    rig.conn.remember_path(rig.now, 4 * MIB);
     open(&mut rig);
     assert_eq!(lender.lent(), u64::from(4 * MIB - 64 * KIB));
     rig.says(&headers(
@@ -148,7 +151,7 @@ fn padding_does_not_starve_a_body_whose_length_is_known() {
 #[test]
 fn an_upload_on_a_known_path_is_granted_its_length_with_its_head() {
     let mut rig = Rig::server(Cut::Whole);
-    rig.conn.remember_path(rig.now, 4 * MIB, Some(RTT));
+    rig.conn.remember_path(rig.now, 4 * MIB);
     rig.says(&headers(
         1,
         &with(POST, &[("content-length", "1000000")]),

@@ -19,7 +19,11 @@ const MIB: u32 = 1024 * KIB;
 
 /// Answers with a body that begins and does not end by itself.
 fn endless() -> Origin {
-    Origin::start(Speaks::Tls, 100, |_| async {
+    endless_of(100)
+}
+
+fn endless_of(streams_max: u32) -> Origin {
+    Origin::start(Speaks::Tls, streams_max, |_| async {
         let (mut sender, body): (BodySender, Body) = Body::channel();
         tokio::spawn(async move {
             while sender.send(Bytes::from_static(&[7; 16_384])).await.is_ok() {}
@@ -88,6 +92,45 @@ fn a_request_says_how_large_its_window_is_to_be() {
                 text.contains(&format!("receive_window is {window}")),
                 "{text}"
             );
+        }
+    });
+}
+
+#[test]
+fn a_new_connection_begins_with_the_window_that_the_last_one_has_learned() {
+    run(async {
+        // One stream at a time: a second request opens a second connection.
+        let origin = endless_of(1);
+        // How soon a window grows is the path's and the machine's affair: read until it has.
+        loop {
+            let client = origin.client().build().unwrap();
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            let learning = response.body().window().unwrap();
+            let mut body = response.into_body();
+            let mut read = 0;
+            while read < 4 * MIB {
+                read += body
+                    .frame()
+                    .await
+                    .unwrap()
+                    .unwrap()
+                    .into_data()
+                    .unwrap()
+                    .len() as u32;
+            }
+            let learned = learning.receive_window().await.unwrap();
+            let second = client.get(origin.url("/")).send().await.unwrap();
+            let handle = second.body().window().unwrap();
+            let first = handle.receive_window().await.unwrap();
+            let connection = handle.connection_receive_window().await.unwrap();
+            assert!(
+                connection.used < u64::from(4 * MIB),
+                "a connection of its own"
+            );
+            if learned.window > 64 * KIB && first.window > 64 * KIB {
+                assert_eq!(first.granted, u64::from(first.window));
+                return;
+            }
         }
     });
 }

@@ -15,6 +15,7 @@ mod link;
 pub mod machine;
 pub mod path;
 pub mod plan;
+pub mod seen;
 mod server;
 pub mod windows;
 pub mod windows_plot;

@@ -138,6 +138,8 @@ pub struct Conn {
     pub(super) lender: Lender,
     /// The stream windows that the path has shown to need.
     pub(super) need: Peak,
+    /// What an earlier connection to the same origin has shown, and until when it counts.
+    pub(super) remembered: (u32, Instant),
     pub(super) abuse: Abuse,
     /// The highest stream the peer opened.
     pub(super) last_peer_id: u32,
@@ -191,6 +193,7 @@ impl Conn {
             quota: Quota::new(WINDOW_INITIAL),
             lender: Lender::new(windows.memory_budget),
             need: Peak::new(now),
+            remembered: (0, now),
             abuse: Abuse::new(&config.limits, now),
             last_peer_id: 0,
             next_id: 1,

@@ -17,7 +17,15 @@ pub(super) struct Memory {
     /// The peer's limit on concurrent exchanges when we last knew it.
     pub(super) limit: Option<u32>,
     round_trip: Option<Duration>,
+    need: PathNeed,
     learned_at: Instant,
+}
+
+/// How large a receive window the way to the origin has shown to need, and when it did last.
+#[derive(Clone, Copy, Debug)]
+struct PathNeed {
+    bytes: u32,
+    shown_at: Instant,
 }
 
 #[derive(Debug)]
@@ -265,6 +273,13 @@ impl OriginState {
             multiplexing,
             limit,
             round_trip: self.memory.and_then(|memory| memory.round_trip),
+            need: self.memory.map_or(
+                PathNeed {
+                    bytes: 0,
+                    shown_at: now,
+                },
+                |memory| memory.need,
+            ),
             learned_at: now,
         });
     }
@@ -284,6 +299,25 @@ impl OriginState {
 
     pub(super) fn round_trip(&self, now: Instant) -> Option<Duration> {
         self.memory(now)?.round_trip
+    }
+
+    /// A connection has seen how large a window the path needs. Small bodies need little and say
+    /// nothing: the largest of late counts.
+    pub(super) fn learn_path_need(&mut self, now: Instant, bytes: u32) {
+        if bytes > 0
+            && bytes >= self.path_need(now)
+            && let Some(memory) = &mut self.memory
+        {
+            let shown_at = now;
+            memory.need = PathNeed { bytes, shown_at };
+        }
+    }
+
+    pub(super) fn path_need(&self, now: Instant) -> u32 {
+        self.memory(now)
+            .map(|memory| memory.need)
+            .filter(|need| now.saturating_duration_since(need.shown_at) < PATH_NEED_AGE_MAX)
+            .map_or(0, |need| need.bytes)
     }
 
     /// What failed before says nothing any more.
@@ -343,6 +377,8 @@ fn remove_last(list: &mut Vec<Key>, key: Key) {
 const CHOICES_MAX: usize = 16;
 /// Servers change: what was learned is asked again after a day.
 const MEMORY_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
+/// Routes change, and so does what else runs over them.
+const PATH_NEED_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 /// Round trips of an attempt: TCP, TLS, and one that is lost.
 const PROBE_ROUND_TRIPS: u32 = 3;
 /// RFC 9002 section 6.2.2: what to assume of a path that nobody has measured.

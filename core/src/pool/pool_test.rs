@@ -320,6 +320,32 @@ fn a_path_that_was_measured_sets_how_long_a_probe_may_take() {
 }
 
 #[test]
+fn the_window_that_a_path_needs_outlives_its_connections_for_ten_minutes() {
+    let mut scene = Scene::new(PoolConfig::default());
+    let origin = scene.origin.clone();
+    scene.burst(1);
+    let first = scene.connect_h2();
+    assert_eq!(scene.pool.path_need(scene.now, &origin), 0);
+    scene.pool.handle_path_need(scene.now, first, 4 << 20);
+    scene.pool.handle_path_need(scene.now, first, 0);
+    scene.pool.handle_path_need(scene.now, first, 70_000);
+    scene.pool.handle_closed(scene.now, first);
+    assert_eq!(
+        scene.pool.path_need(scene.now, &origin),
+        4 << 20,
+        "small bodies say nothing of the path"
+    );
+    scene.burst(1);
+    let second = scene.connect_h2();
+    scene.wait(599_000);
+    assert_eq!(scene.pool.path_need(scene.now, &origin), 4 << 20);
+    scene.wait(1_000);
+    assert_eq!(scene.pool.path_need(scene.now, &origin), 0);
+    scene.pool.handle_path_need(scene.now, second, 70_000);
+    assert_eq!(scene.pool.path_need(scene.now, &origin), 70_000);
+}
+
+#[test]
 fn a_failed_attempt_fails_nobody_who_can_hope_for_a_connection() {
     let mut scene = Scene::bounded(4);
     scene.burst(300);

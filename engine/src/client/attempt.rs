@@ -35,7 +35,7 @@ pub(super) fn run(
     async move {
         match establish_in_time(&settings, &origin).await {
             Ok(opened) => {
-                if let Some(connection) = answer.succeed(opened, settings) {
+                if let Some(connection) = answer.succeed(&origin, opened, settings) {
                     connection.await;
                 }
             }
@@ -48,12 +48,17 @@ pub(super) fn run(
 struct Answer(Option<(Weak<Dispatch>, AttemptId)>);
 
 impl Answer {
-    fn succeed(&mut self, opened: Opened, settings: Arc<Settings>) -> Option<Connection<Socket>> {
+    fn succeed(
+        &mut self,
+        origin: &Origin,
+        opened: Opened,
+        settings: Arc<Settings>,
+    ) -> Option<Connection<Socket>> {
         let (dispatch, attempt) = self.0.take()?;
         let client = dispatch.upgrade()?;
         let now = Instant::now();
         let multiplexing = opened.multiplexing();
-        let link = opened.into_link(&client, now);
+        let link = opened.into_link(&client, origin, now);
         let capacity = Capacity::fresh(link.machine.capacity(), link.machine.is_settled());
         let door = Arc::new(Door::default());
         let id = client.connected(attempt, multiplexing, capacity, &door)?;
@@ -103,18 +108,23 @@ impl Opened {
             Self::Quic(_) => Multiplexing::Yes,
         }
     }
-    /// Joins it with the machine of a new connection.
-    pub(super) fn into_link(self, dispatch: &Dispatch, now: Instant) -> Link<Socket> {
+    /// Joins it with the machine of a new connection to `origin`.
+    pub(super) fn into_link(
+        self,
+        dispatch: &Dispatch,
+        origin: &Origin,
+        now: Instant,
+    ) -> Link<Socket> {
         match self {
-            Self::Bytes(bytes) => bytes.into_link(dispatch, now),
+            Self::Bytes(bytes) => bytes.into_link(dispatch, origin, now),
             Self::Quic(lane) => Link::quic(lane, dispatch.http3_machine(now)),
         }
     }
 }
 
 impl OpenedBytes {
-    fn into_link(self, dispatch: &Dispatch, now: Instant) -> Link<Socket> {
-        let mut machine = dispatch.machine(self.multiplexing, now);
+    fn into_link(self, dispatch: &Dispatch, origin: &Origin, now: Instant) -> Link<Socket> {
+        let mut machine = dispatch.machine(origin, self.multiplexing, now);
         if let Some(proxy) = self.forwards {
             machine = machine.through(proxy);
         }

@@ -62,6 +62,7 @@ pub(super) struct Connection<S> {
     looked: bool,
     stop: Option<Stop>,
     round_trip: Option<Duration>,
+    path_need: u32,
     reported: Capacity,
     /// The pool knows that it is gone.
     left: bool,
@@ -94,6 +95,7 @@ impl<S> Connection<S> {
             looked: false,
             stop: None,
             round_trip: None,
+            path_need: 0,
             reported,
             left: false,
         }
@@ -326,12 +328,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 dispatch.note_round_trip(self.id, time);
             }
         }
-        if self.left || !is_news(&self.reported, &report) {
+        let path_need = machine.path_need(now);
+        let needs_more = path_need > std::mem::replace(&mut self.path_need, path_need);
+        if self.left || !(needs_more || is_news(&self.reported, &report)) {
             return;
         }
         self.reported = report;
         if let Some(dispatch) = self.dispatch.upgrade() {
-            dispatch.report(now, self.id, report);
+            dispatch.report(now, self.id, report, path_need);
         }
     }
 

@@ -55,7 +55,7 @@ impl Direct {
         let origin = origin_of(&parts, settings)?;
         let opened = attempt::establish_in_time(settings, &origin).await?;
         Ok(Self {
-            link: opened.into_link(dispatch, Instant::now()),
+            link: opened.into_link(dispatch, &origin, Instant::now()),
         })
     }
 

@@ -7,7 +7,6 @@ use super::exchange::Outgoing;
 use super::request::RecentOrigins;
 use super::route::Route;
 use crate::config::ClientConfig;
-use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use crate::tls::ClientTls;
@@ -18,13 +17,11 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use trunkline_core::credit::Lender;
-use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
     Action, Alternatives, AttemptId, Capacity, ConnectionId, Failure, HealthTimes, Multiplexing,
     Origin, OriginStats, Pool, PoolConfig, Protocols, Ticket, Totals, Wait, WaitReason,
 };
-use trunkline_core::{h1, h2, h3};
 
 /// What a client was built with.
 #[derive(Debug)]
@@ -51,6 +48,8 @@ impl Settings {
 
 #[path = "dispatch_back.rs"]
 mod back;
+#[path = "dispatch_machine.rs"]
+mod machine;
 #[path = "dispatch_warm.rs"]
 mod warm;
 
@@ -202,9 +201,16 @@ impl Dispatch {
         self.finish(state, Some(error));
     }
 
-    /// A connection's report after a turn.
-    pub(super) fn report(self: &Arc<Self>, now: Instant, id: ConnectionId, capacity: Capacity) {
+    /// A connection's report after a turn, with the window that its path needs.
+    pub(super) fn report(
+        self: &Arc<Self>,
+        now: Instant,
+        id: ConnectionId,
+        capacity: Capacity,
+        path_need: u32,
+    ) {
         let mut state = self.lock();
+        state.pool.handle_path_need(now, id, path_need);
         state.pool.handle_capacity(now, id, capacity);
         self.finish(state, None);
     }
@@ -246,24 +252,6 @@ impl Dispatch {
 
     pub(super) fn max_concurrent_streams(&self) -> u32 {
         self.settings.config.limits.concurrent_streams_max
-    }
-
-    /// The machine of a new connection.
-    pub(super) fn machine(&self, multiplexing: Multiplexing, now: Instant) -> Machine {
-        let config = Arc::clone(&self.lock().machine_config);
-        match multiplexing {
-            Multiplexing::No => Machine::H1(Box::new(h1::Conn::new(Side::Client, config, now))),
-            Multiplexing::Yes => {
-                let conn = h2::Conn::new(Side::Client, config, now);
-                Machine::H2(Box::new(conn.borrowing_from(&self.lender)))
-            }
-        }
-    }
-
-    /// The machine of a new QUIC connection.
-    pub(super) fn http3_machine(&self, now: Instant) -> Machine {
-        let config = Arc::clone(&self.lock().machine_config);
-        Machine::http3(h3::Conn::new(Side::Client, config, now))
     }
 
     pub(super) fn stats(&self) -> Vec<OriginStats> {

@@ -146,11 +146,19 @@ impl Machine {
         }
     }
 
-    /// HTTP/2: the shortest round trip so far.
+    /// The shortest round trip so far, where the version measures it.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         match self {
-            Self::H1(_) | Self::H3(_) => None,
+            Self::H1(_) => None,
             Self::H2(conn) => conn.round_trip(),
+            Self::H3(http3) => http3.conn.round_trip(),
+        }
+    }
+    /// The receive window that its path has shown to need of late, in bytes; 0: nothing was seen.
+    pub(crate) fn path_need(&self, now: Instant) -> u32 {
+        match self {
+            Self::H1(_) | Self::H3(_) => 0,
+            Self::H2(conn) => conn.path_need(now),
         }
     }
 

@@ -7,6 +7,7 @@ use super::ledger::Ledger;
 use super::link::End;
 use super::machine::Machine;
 use super::path::{Line, PathPlan};
+use super::seen::Seen;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,8 +34,12 @@ pub struct Download {
     /// One stream each: bytes per second, or `None` for as fast as they come.
     pub readers: Vec<Option<u64>>,
     /// A stream before them brings so many, so that the connection is warm: marks and times begin
-    /// with the request behind it.
+    /// with the request behind it, once the line is empty again.
     pub warm_up_bytes: u64,
+    /// The window that an earlier connection has shown to be needed; 0: there was none.
+    pub path_need: u32,
+    /// The server's kernel remembers the path too: all that it holds may be under way at once.
+    pub sender_is_open: bool,
     /// Every DATA frame has one byte.
     pub one_byte: bool,
     /// A reader that takes everything at once has so many, and it is over.
@@ -43,31 +48,6 @@ pub struct Download {
     pub time: Duration,
     /// The chance of a loss.
     pub seed: u64,
-}
-
-/// What was seen.
-#[derive(Clone, Debug, Default)]
-pub struct Seen {
-    /// When a reader that takes everything at once had so many bytes: powers of two from 1 MiB on.
-    pub marks: BTreeMap<u64, Duration>,
-    /// Bytes that each reader took.
-    pub read: Vec<u64>,
-    /// How long it took.
-    pub lasted: Duration,
-    /// The first stream's window at the end.
-    pub window: u32,
-    /// WINDOW_UPDATE frames of the client.
-    pub window_updates: u64,
-    /// PING frames of the client.
-    pub pings: u64,
-    /// DATA bytes of the server.
-    pub data_bytes: u64,
-    /// DATA frames of the server.
-    pub data_frames: u64,
-    /// The most that lay unread.
-    pub unread_max: u64,
-    /// The client's estimate of the path.
-    pub round_trip: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -100,6 +80,8 @@ struct Scene {
     sending: Vec<StreamId>,
     /// The stream that warms the connection up, and what it has brought.
     warming: Option<(StreamId, u64)>,
+    /// It has been reset; what is under way arrives before this.
+    quiet_at: Option<Instant>,
     piece: Bytes,
     /// Bytes of the reader that takes everything at once.
     fast_read: u64,
@@ -114,6 +96,8 @@ impl Download {
             windows,
             readers: vec![None],
             warm_up_bytes: 0,
+            path_need: 0,
+            sender_is_open: false,
             one_byte: false,
             bytes,
             time: Duration::from_secs(24 * 3600),
@@ -126,18 +110,6 @@ impl Download {
     }
 }
 
-impl Seen {
-    /// Bytes per second between two marks, in bytes.
-    pub fn speed_between(&self, from: u64, to: u64) -> f64 {
-        let at = |mark| {
-            self.marks
-                .get(&mark)
-                .map_or(f64::NAN, Duration::as_secs_f64)
-        };
-        (to - from) as f64 / (at(to) - at(from))
-    }
-}
-
 impl Scene {
     fn new(plan: Download) -> Self {
         let base = Instant::now();
@@ -146,18 +118,23 @@ impl Scene {
             ..Config::default()
         };
         config.limits.concurrent_streams_max = 1000;
-        let client = h2::Conn::new(Side::Client, Arc::new(config), base);
+        let mut client = h2::Conn::new(Side::Client, Arc::new(config), base);
+        client.remember_path(base, plan.path_need);
         let mut config = Config::default();
         config.limits.concurrent_streams_max = 1000;
         config.limits.running_handlers_max = 1000;
         let server = h2::Conn::new(Side::Server, Arc::new(config), base);
+        let mut server = End::new(Machine::H2(server), base);
+        if plan.sender_is_open {
+            server.out.open_to(plan.path.bytes_under_way());
+        }
         let piece = if plan.one_byte { 1 } else { PIECE_BYTES };
         Self {
             agenda: Agenda::default(),
             base,
             now: base,
             client: End::new(Machine::H2(client), base),
-            server: End::new(Machine::H2(server), base),
+            server,
             up: Line::new(plan.path, base),
             down: Line::new(plan.path, base),
             dice: Dice::new(plan.seed),
@@ -165,6 +142,7 @@ impl Scene {
             readers: BTreeMap::new(),
             sending: Vec::new(),
             warming: None,
+            quiet_at: None,
             piece: Bytes::from(vec![0; piece]),
             fast_read: 0,
             seen: Seen::default(),
@@ -201,6 +179,7 @@ impl Scene {
             let window = client.stream_window(StreamId(first));
             self.seen.window = window.map_or(0, |window| window.window);
             self.seen.round_trip = client.round_trip();
+            self.seen.path_need = client.path_need(self.now);
         }
         self.seen
     }
@@ -330,21 +309,28 @@ impl Scene {
         }
     }
 
-    /// Reads the stream before the readers', and ends it when it has brought enough.
+    /// Reads the stream before the readers', and ends it when it has brought enough. The line is
+    /// then full of it, the more the wider its window was: the readers' time begins behind that.
     fn warm_up(&mut self) {
-        match self.warming {
-            Some((stream, brought)) if brought >= self.plan.warm_up_bytes => {
-                self.client.machine.reset(self.now, stream, H2Code::CANCEL);
+        match (self.warming, self.quiet_at) {
+            (_, Some(at)) if at <= self.now => {
                 self.plan.warm_up_bytes = 0;
                 self.base = self.now;
                 self.open();
             }
-            Some(_) => {}
-            None if self.client.machine.capacity() > 0 => {
+            (_, Some(_)) => {}
+            (Some((stream, brought)), None) if brought >= self.plan.warm_up_bytes => {
+                self.client.machine.reset(self.now, stream, H2Code::CANCEL);
+                let at = self.now + 2 * self.plan.path.round_trip;
+                self.quiet_at = Some(at);
+                self.agenda.enter(at, Happening::Wake(Side::Client));
+            }
+            (Some(_), None) => {}
+            (None, None) if self.client.machine.capacity() > 0 => {
                 let opened = self.client.machine.open(self.now, &request_head(), true);
                 self.warming = Some((opened.expect("there is capacity"), 0));
             }
-            None => {}
+            (None, None) => {}
         }
     }
 

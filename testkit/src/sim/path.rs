@@ -123,6 +123,11 @@ impl Pipe {
             last_arrival: now,
         }
     }
+    /// What the sender sends at first without hearing anything: of servers that remember the path,
+    /// or that are told to begin so.
+    pub fn open_to(&mut self, bytes: u64) {
+        self.window = bytes;
+    }
     /// Whether the socket takes more.
     pub fn has_room(&self) -> bool {
         self.unsent_bytes < UNSENT_BYTES_MAX

@@ -1,7 +1,8 @@
 //! The table of windows: what a receive window costs on a path, by the simulator.
 
-use super::download::{Download, Seen};
+use super::download::Download;
 use super::path::PathPlan;
+use super::seen::Seen;
 use std::fmt::Write as _;
 use std::time::Duration;
 use trunkline_core::limits::Windows;

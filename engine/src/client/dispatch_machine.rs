@@ -1,0 +1,37 @@
+//! The machines of new connections: they share the client's memory, and begin with what earlier
+//! connections to the origin have learned of the path.
+
+use super::*;
+use crate::driver::machine::Machine;
+use trunkline_core::http::Side;
+use trunkline_core::{h1, h2, h3};
+
+impl Dispatch {
+    /// The machine of a new connection to an origin.
+    pub(in super::super) fn machine(
+        &self,
+        origin: &Origin,
+        multiplexing: Multiplexing,
+        now: Instant,
+    ) -> Machine {
+        let state = self.lock();
+        let config = Arc::clone(&state.machine_config);
+        let path_need = state.pool.path_need(now, origin);
+        drop(state);
+        match multiplexing {
+            Multiplexing::No => Machine::H1(Box::new(h1::Conn::new(Side::Client, config, now))),
+            Multiplexing::Yes => {
+                let conn = h2::Conn::new(Side::Client, config, now);
+                let mut conn = conn.borrowing_from(&self.lender);
+                conn.remember_path(now, path_need);
+                Machine::H2(Box::new(conn))
+            }
+        }
+    }
+
+    /// The machine of a new QUIC connection.
+    pub(in super::super) fn http3_machine(&self, now: Instant) -> Machine {
+        let config = Arc::clone(&self.lock().machine_config);
+        Machine::http3(h3::Conn::new(Side::Client, config, now))
+    }
+}
