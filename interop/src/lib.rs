@@ -4,13 +4,18 @@
 //! A peer that is absent is an `Err` with one sentence; a test then says it and passes.
 
 mod certificate;
+mod kept;
 mod peers;
 mod process;
+mod python;
+mod quic;
 mod workplace;
 
 pub use certificate::Certificate;
 pub use peers::{Endpoints, Peer, go_program, h2o, nghttpd, nginx};
 pub use process::{Cores, Process, find_program, is_go_installed, is_installed, output_of};
+pub use python::{find_python, is_python_installed, python_program};
+pub use quic::{QuicPeer, QuicStack};
 pub use workplace::Workplace;
 
 use std::net::TcpListener;

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// How long a program may take until it listens.
 const START_MAX: Duration = Duration::from_secs(20);
+/// How long a program may take until it says what is waited for.
+const HEAR_MAX: Duration = Duration::from_secs(60);
 /// The second part of the oldest Go's version.
 const GO_MINOR_MIN: u32 = 24;
 /// Between two looks at a program that is starting.
@@ -37,7 +39,7 @@ pub fn is_go_installed() -> bool {
     say_if_absent(find_go().map(|_| ()))
 }
 
-fn say_if_absent(found: Result<(), String>) -> bool {
+pub(crate) fn say_if_absent(found: Result<(), String>) -> bool {
     if let Err(why) = &found {
         eprintln!("skipped: {why}");
     }
@@ -157,6 +159,24 @@ impl Process {
     /// How the program ended, if it did.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
+    }
+    /// Waits until the program says `mark`, and returns all that it has said.
+    ///
+    /// # Errors
+    /// When it ends or a minute passes without it.
+    pub fn hear(&mut self, mark: &str) -> Result<String, String> {
+        let deadline = Instant::now() + HEAR_MAX;
+        loop {
+            let has_ended = self.ended().is_some();
+            let said = self.said();
+            if said.contains(mark) {
+                return Ok(said);
+            }
+            if has_ended || Instant::now() > deadline {
+                return Err(format!("{mark:?} was not said: {said}"));
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
     }
     /// What the program has said so far.
     pub fn said(&self) -> String {

@@ -56,6 +56,8 @@ pub(crate) const PEERS: &[Tool] = &[
     debian("tinyproxy", "tinyproxy"),
     debian("microsocks", "microsocks"),
     debian("danted", "dante-server"),
+    debian("python3", "python3-venv"),
+    debian("chromium", "chromium"),
     OPENSSL,
 ];
 

@@ -1,11 +1,12 @@
-//! Our server with foreign clients, our client with foreign servers: HTTP/1.1 and HTTP/2, in the
-//! clear and over TLS. A peer that is not installed is named, and its tests pass.
+//! Our server with foreign clients, our client with foreign servers: HTTP/1.1 and HTTP/2 in the
+//! clear and over TLS, and HTTP/3. A peer that is not installed is named, and its tests pass.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod client_hyper;
 mod clients_curl;
 mod clients_nghttp;
+mod clients_quic;
 mod ours;
 mod server_go;
 mod server_hyper;

@@ -1,23 +1,28 @@
 //! Our server as foreign clients meet it.
 
+use crate::way::ten_mebibytes;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::sync::Semaphore;
 use tower_service::Service;
 use trunkline::{Body, Running, Server, ServerConfig, Tls};
 use trunkline_interop::{Certificate, Endpoints, Workplace};
 
-/// Our server, in the clear and under TLS.
+/// Our server, in the clear and under TLS, there with HTTP/3.
 pub(crate) struct Stage {
     pub(crate) clear: Running,
     pub(crate) secure: Running,
     pub(crate) endpoints: Endpoints,
     pub(crate) certificate: Certificate,
     pub(crate) place: Workplace,
+    /// One permit lets one answer to `/hold` go.
+    pub(crate) held: Arc<Semaphore>,
 }
 
 /// Starts both with the default settings.
@@ -31,8 +36,10 @@ pub(crate) fn stage_with(config: ServerConfig) -> Stage {
     let certificate = Certificate::write(place.path()).unwrap();
     let tls = Tls::from_pem_files(&certificate.chain, &certificate.key).unwrap();
     let server = || Server::bind("127.0.0.1:0").config(config.clone());
-    let clear = server().serve(Site).unwrap();
-    let secure = server().tls(tls).serve(Site).unwrap();
+    let site = Site::default();
+    let held = Arc::clone(&site.held);
+    let clear = server().serve(site.clone()).unwrap();
+    let secure = server().tls(tls).http3(true).serve(site).unwrap();
     let endpoints = Endpoints {
         h1: Some(clear.local_addr().port()),
         h2c: clear.local_addr().port(),
@@ -44,11 +51,35 @@ pub(crate) fn stage_with(config: ServerConfig) -> Stage {
         endpoints,
         certificate,
         place,
+        held,
     }
 }
 
 #[derive(Clone)]
-struct Site;
+struct Site {
+    held: Arc<Semaphore>,
+    /// One permit for every handler of `/never` whose client gave up.
+    gone: Arc<Semaphore>,
+}
+
+impl Default for Site {
+    fn default() -> Self {
+        let none = || Arc::new(Semaphore::new(0));
+        Self {
+            held: none(),
+            gone: none(),
+        }
+    }
+}
+
+/// Tells when it is dropped.
+struct Goodbye(Arc<Semaphore>);
+
+impl Drop for Goodbye {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
+}
 
 impl Service<Request<Body>> for Site {
     type Response = Response<Body>;
@@ -59,16 +90,66 @@ impl Service<Request<Body>> for Site {
         Poll::Ready(Ok(()))
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(async { Ok(answer(request).await) })
+        let site = self.clone();
+        Box::pin(async move { Ok(answer(site, request).await) })
     }
 }
 
-async fn answer(request: Request<Body>) -> Response<Body> {
+async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
     match request.uri().path() {
         "/bytes/1024" => Response::new(Body::full(vec![b'x'; 1024])),
         "/version" => Response::new(Body::full(format!("{:?}", request.version()))),
         "/echo" => Response::new(request.into_body()),
+        "/ten" => Response::new(Body::full(ten_mebibytes())),
         "/trailers" => trailers(request).await,
+        // Half an answer; the rest when the test lets it go.
+        "/hold" => {
+            let (mut sender, body) = Body::channel();
+            tokio::task::spawn_local(async move {
+                let _ = sender.send("held ").await;
+                if let Ok(permit) = site.held.acquire().await {
+                    permit.forget();
+                    let _ = sender.send("and let go").await;
+                    sender.finish();
+                }
+            });
+            Response::new(body)
+        }
+        // The same, and then it is cut off.
+        "/cut" => {
+            let (mut sender, body) = Body::channel();
+            tokio::task::spawn_local(async move {
+                let _ = sender.send(vec![0; 512]).await;
+                if let Ok(permit) = site.held.acquire().await {
+                    permit.forget();
+                }
+                sender.fail("cut off");
+            });
+            Response::new(body)
+        }
+        "/release" => {
+            site.held.add_permits(1);
+            Response::new(Body::empty())
+        }
+        // An answer without an end, until the client gives up.
+        "/never" => {
+            let (mut sender, body) = Body::channel();
+            tokio::task::spawn_local(async move {
+                let _goodbye = Goodbye(site.gone);
+                // What comes of the request is read, so that its end by a reset is heard too.
+                let _upload = tokio::task::spawn_local(request.into_body().collect());
+                while sender.send(vec![0; 16 * 1024]).await.is_ok() {}
+            });
+            Response::new(body)
+        }
+        "/gone" => {
+            if let Ok(permit) = site.gone.acquire().await {
+                permit.forget();
+            }
+            Response::new(Body::full("gone"))
+        }
+        // Answers without reading the body.
+        "/refuse" => status(StatusCode::PAYLOAD_TOO_LARGE, "no"),
         "/reset" => {
             let (mut sender, body) = Body::channel();
             tokio::task::spawn_local(async move {

@@ -1,0 +1,308 @@
+"""aioquic's HTTP/3 as a foreign client: one case per run, its outcome on standard output."""
+
+import argparse
+import asyncio
+import socket
+import ssl
+import struct
+
+from aioquic.asyncio import QuicConnectionProtocol, connect
+from aioquic.buffer import Buffer, BufferReadError
+from aioquic.h3.connection import FrameType, H3Connection
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import ConnectionTerminated, StreamDataReceived, StreamReset
+from aioquic.quic.packet import QuicProtocolVersion
+
+# Ten mebibytes in which no part is like another: a lost or doubled frame shows.
+TEN_MEBIBYTES = b"".join(
+    struct.pack("<I", word * 0x9E3779B9 & 0xFFFFFFFF) for word in range(10 * 2**20 // 4)
+)
+
+
+class Control:
+    """The peer's control stream, read a second time: aioquic skips GOAWAY."""
+
+    def __init__(self):
+        self.bytes, self.last_ids = b"", []
+        self.moved = asyncio.Event()
+
+    def receive(self, event):
+        # The first stream that a server opens for one direction; its type is one byte.
+        if not isinstance(event, StreamDataReceived) or event.stream_id != 3:
+            return
+        self.bytes += event.data
+        buffer, self.last_ids = Buffer(data=self.bytes[1:]), []
+        try:
+            while not buffer.eof():
+                kind = buffer.pull_uint_var()
+                payload = Buffer(data=buffer.pull_bytes(buffer.pull_uint_var()))
+                if kind == FrameType.GOAWAY:
+                    self.last_ids.append(payload.pull_uint_var())
+        except BufferReadError:
+            pass  # The rest of the frame is under way.
+        self.moved.set()
+
+
+class Answer:
+    """What came on one stream."""
+
+    def __init__(self):
+        self.heads, self.body, self.reset = [], bytearray(), None
+        self.ended, self.moved = asyncio.Event(), asyncio.Event()
+
+    @property
+    def status(self):
+        finals = [head for head in self.heads if not head[b":status"].startswith(b"1")]
+        return int(finals[0][b":status"])
+
+    async def until(self, length):
+        """Waits for so many bytes of the body."""
+        while len(self.body) < length and not self.ended.is_set():
+            self.moved.clear()
+            await self.moved.wait()
+
+
+class Client(QuicConnectionProtocol):
+    """A connection; requests by path."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.http = H3Connection(self._quic)
+        self.control = Control()
+        self.answers = {}
+        self.end = None
+
+    def quic_event_received(self, event):
+        self.control.receive(event)
+        if isinstance(event, StreamReset) and event.stream_id in self.answers:
+            answer = self.answers[event.stream_id]
+            answer.reset = event.error_code
+            answer.ended.set()
+            answer.moved.set()
+        if isinstance(event, ConnectionTerminated):
+            self.end = event
+            for answer in self.answers.values():
+                answer.ended.set()
+                answer.moved.set()
+        for event in self.http.handle_event(event):
+            answer = self.answers.get(event.stream_id)
+            if answer is None:
+                continue
+            if isinstance(event, HeadersReceived):
+                answer.heads.append(dict(event.headers))
+            elif isinstance(event, DataReceived):
+                answer.body += event.data
+            if event.stream_ended:
+                answer.ended.set()
+            answer.moved.set()
+
+    def ask(self, method, path, body=None, end=True, fields=()):
+        """Starts a request."""
+        stream = self._quic.get_next_available_stream_id()
+        answer = self.answers[stream] = Answer()
+        answer.stream = stream
+        name = f"localhost:{self.port}"
+        head = [
+            (b":method", method.encode()),
+            (b":scheme", b"https"),
+            (b":authority", name.encode()),
+            (b":path", path.encode()),
+            *fields,
+        ]
+        self.http.send_headers(stream, head, end_stream=end and body is None)
+        if body is not None:
+            self.http.send_data(stream, body, end_stream=end)
+        self.transmit()
+        return answer
+
+    async def whole(self, method, path, **kwargs):
+        """A request and its whole answer."""
+        answer = self.ask(method, path, **kwargs)
+        await answer.ended.wait()
+        if answer.reset is not None:
+            raise SystemExit(f"{path}: reset with {answer.reset:#x}")
+        if self.end is not None:
+            raise SystemExit(f"{path}: the connection ended: {self.end}")
+        return answer
+
+
+def say_same(answer):
+    print("same:", str(answer.body == TEN_MEBIBYTES).lower())
+
+
+async def get(client):
+    answer = await client.whole("GET", "/version")
+    print(answer.status, answer.body.decode())
+
+
+async def echo(client):
+    answer = await client.whole("POST", "/echo", body=TEN_MEBIBYTES)
+    say_same(answer)
+
+
+async def trailers(client):
+    answer = client.ask("POST", "/trailers", body=b"body", end=False)
+    client.http.send_headers(answer.stream, [(b"x-sent", b"theirs")], end_stream=True)
+    client.transmit()
+    await answer.ended.wait()
+    print(answer.body.decode(), answer.heads[-1][b"x-heard"].decode())
+
+
+async def invited(client):
+    answer = client.ask("POST", "/count", end=False, fields=[(b"expect", b"100-continue")])
+    while not answer.heads:
+        await answer.moved.wait()
+    print("interim", answer.heads[0][b":status"].decode())
+    client.http.send_data(answer.stream, b"hello", end_stream=True)
+    client.transmit()
+    await answer.ended.wait()
+    print(answer.status, answer.body.decode())
+
+
+async def again(client):
+    answer = await client.whole("GET", "/bytes/1024")
+    print("again", len(answer.body))
+
+
+async def reset(client):
+    answer = client.ask("GET", "/cut")
+    await answer.until(512)
+    await client.whole("GET", "/release")
+    await answer.ended.wait()
+    print(f"reset {answer.reset:#x}")
+    await again(client)
+
+
+async def cancel(client):
+    answer = client.ask("GET", "/never")
+    await answer.until(1)
+    client._quic.stop_stream(answer.stream, 0x10C)
+    client.transmit()
+    print((await client.whole("GET", "/gone")).body.decode())
+    # The same in the middle of an upload: the request is reset.
+    answer = client.ask("POST", "/never", body=b"a part", end=False)
+    await answer.until(1)
+    client._quic.reset_stream(answer.stream, 0x10C)
+    client._quic.stop_stream(answer.stream, 0x10C)
+    client.transmit()
+    print((await client.whole("GET", "/gone")).body.decode())
+    await again(client)
+
+
+async def refuse(client):
+    answer = client.ask("POST", "/refuse", body=TEN_MEBIBYTES)
+    await answer.ended.wait()
+    print("refused", answer.status)
+    await again(client)
+
+
+async def keys(client):
+    """New keys, again and again in the middle of transfers."""
+    for _ in range(5):
+        answer = client.ask("GET", "/ten")
+        await answer.until(2**20)
+        client.request_key_update()
+        await answer.ended.wait()
+        say_same(answer)
+
+
+async def rebind(client):
+    """The client's address changes in the middle of a download, without its knowledge (the same
+    connection id), and then with it (a new one)."""
+    loop = asyncio.get_running_loop()
+    answer = client.ask("GET", "/ten")
+    for number in range(2):
+        await answer.until((number + 1) * 3 * 2**20)
+        old = client._transport
+        fresh = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        fresh.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        fresh.bind(("::", 0, 0, 0))
+        await loop.create_datagram_endpoint(lambda: client, sock=fresh)
+        old.close()
+        if number == 1:
+            client.change_connection_id()
+        await client.ping()
+    await answer.ended.wait()
+    say_same(answer)
+
+
+async def hold(client):
+    """Many answers under way until the server lets go."""
+    answers = [client.ask("GET", "/hold") for _ in range(50)]
+    for answer in answers:
+        await answer.until(1)
+    print("held", len(answers))
+    while not client.control.last_ids:
+        await client.control.moved.wait()
+        client.control.moved.clear()
+    print("told")
+    for answer in answers:
+        await answer.ended.wait()
+    print("whole", sum(answer.body == b"held and let go" for answer in answers))
+    await client.wait_closed()
+    print("goaway", client.control.last_ids, "end", f"{client.end.error_code:#x}")
+
+
+async def half_open(arguments):
+    """Handshakes that are begun and never go on."""
+    socket_ = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    address = ("127.0.0.1", arguments.port)
+    for _ in range(arguments.number):
+        quic = QuicConnection(configuration=configuration(arguments))
+        quic.connect(address, now=0.0)
+        for datagram, _ in quic.datagrams_to_send(now=0.0):
+            socket_.sendto(datagram, address)
+        # One at a time: none is lost in a full socket.
+        socket_.recv(2048)
+    print("begun", arguments.number)
+
+
+def configuration(arguments):
+    made = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name="localhost")
+    made.verify_mode = ssl.CERT_REQUIRED
+    made.load_verify_locations(cafile=arguments.root)
+    if arguments.case == "versions":
+        # One that nobody speaks first (RFC 9000 section 15), then the one that all do.
+        made.original_version = 0x1A2A3A4A
+        made.supported_versions = [0x1A2A3A4A, QuicProtocolVersion.VERSION_1]
+    return made
+
+
+CASES = {
+    "get": get,
+    "versions": get,
+    "echo": echo,
+    "trailers": trailers,
+    "continue": invited,
+    "reset": reset,
+    "cancel": cancel,
+    "refuse": refuse,
+    "keys": keys,
+    "rebind": rebind,
+    "hold": hold,
+}
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--number", type=int, default=1)
+    parser.add_argument("case", choices=[*CASES, "half-open"])
+    arguments = parser.parse_args()
+    if arguments.case == "half-open":
+        return await half_open(arguments)
+    opening = connect(
+        "127.0.0.1",
+        arguments.port,
+        configuration=configuration(arguments),
+        create_protocol=Client,
+    )
+    async with opening as client:
+        client.port = arguments.port
+        await CASES[arguments.case](client)
+
+
+asyncio.run(asyncio.wait_for(main(), 100))

@@ -1,0 +1,225 @@
+//! Our server over HTTP/3 with quic-go and aioquic.
+
+use crate::ours::{Stage, stage, stage_with};
+use std::process::Command;
+use std::time::Duration;
+use trunkline::ServerConfig;
+use trunkline_interop::{Process, QuicStack};
+
+/// The stacks that are there.
+fn stacks() -> impl Iterator<Item = QuicStack> {
+    QuicStack::ALL
+        .into_iter()
+        .filter(|stack| stack.is_installed())
+}
+
+fn client(stack: QuicStack, stage: &Stage) -> Command {
+    stack
+        .client(&stage.certificate, stage.endpoints.tls)
+        .unwrap()
+}
+
+/// What the client says of a case that it gets through.
+fn said(stack: QuicStack, stage: &Stage, arguments: &[&str]) -> String {
+    let output = client(stack, stage).args(arguments).output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{stack:?} {arguments:?}: {} {complaint}",
+        output.status
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_quic_client_gets_and_heads_over_http3() {
+    for stack in stacks() {
+        let stage = stage();
+        let got = said(stack, &stage, &["get"]);
+        assert!(got.ends_with("200 HTTP/3.0\n"), "{stack:?}: {got}");
+        // aioquic takes an answer to HEAD with a content-length for a broken message.
+        if stack == QuicStack::QuicGo {
+            assert_eq!(said(stack, &stage, &["head"]), "200 1024 0\n");
+        }
+        let metrics = stage.secure.metrics();
+        assert_eq!(metrics.requests_h3, metrics.quic_connections, "{stack:?}");
+        assert_eq!(metrics.violations, [], "{stack:?}");
+    }
+}
+
+#[test]
+fn a_quic_client_sends_ten_mebibytes_and_gets_them_back() {
+    for stack in stacks() {
+        assert_eq!(
+            said(stack, &stage(), &["echo"]),
+            "same: true\n",
+            "{stack:?}"
+        );
+    }
+}
+
+#[test]
+fn trailers_go_both_ways_with_a_quic_client() {
+    for stack in stacks() {
+        let said = said(stack, &stage(), &["trailers"]);
+        assert_eq!(said, "body theirs\n", "{stack:?}");
+    }
+}
+
+#[test]
+fn a_quic_client_waits_for_100_continue_and_gets_it() {
+    for stack in stacks() {
+        let said = said(stack, &stage(), &["continue"]);
+        assert_eq!(said, "interim 100\n200 5\n", "{stack:?}");
+    }
+}
+
+#[test]
+fn a_quic_client_sees_a_reset_with_its_code_and_goes_on() {
+    for stack in stacks() {
+        let said = said(stack, &stage(), &["reset"]);
+        // H3_INTERNAL_ERROR (RFC 9114 section 8.1).
+        assert!(said.starts_with("reset 0x102"), "{stack:?}: {said}");
+        assert!(said.contains("again 1024"), "{stack:?}: {said}");
+        assert!(!said.contains("connections 2"), "{stack:?}: {said}");
+    }
+}
+
+#[test]
+fn a_handler_hears_that_its_quic_client_gave_up() {
+    for stack in stacks() {
+        let stage = stage();
+        let said = said(stack, &stage, &["cancel"]);
+        assert!(said.contains("gone\n"), "{stack:?}: {said}");
+        assert!(said.contains("again 1024"), "{stack:?}: {said}");
+        let metrics = stage.secure.metrics();
+        assert_eq!(metrics.quic_connections, 1, "{stack:?}");
+        assert_eq!(metrics.violations, [], "{stack:?}");
+    }
+}
+
+#[test]
+fn an_upload_that_is_refused_is_stopped_and_its_answer_arrives() {
+    for stack in stacks() {
+        let said = said(stack, &stage(), &["refuse"]);
+        assert!(
+            said.starts_with("refused 413\nagain 1024"),
+            "{stack:?}: {said}"
+        );
+        assert!(!said.contains("connections 2"), "{stack:?}: {said}");
+    }
+}
+
+#[test]
+fn new_keys_in_the_middle_of_transfers_change_nothing() {
+    let stack = QuicStack::Aioquic;
+    if stack.is_installed() {
+        let said = said(stack, &stage(), &["keys"]);
+        assert_eq!(said, "same: true\n".repeat(5));
+    }
+}
+
+#[test]
+fn a_download_goes_on_when_its_client_moves_to_a_proven_path() {
+    let stack = QuicStack::QuicGo;
+    if stack.is_installed() {
+        let said = said(stack, &stage(), &["migrate"]);
+        assert_eq!(said, "same: true connections 1\n");
+    }
+}
+
+#[test]
+fn a_download_goes_on_when_the_address_of_its_client_changes() {
+    let stack = QuicStack::Aioquic;
+    if stack.is_installed() {
+        assert_eq!(said(stack, &stage(), &["rebind"]), "same: true\n");
+    }
+}
+
+#[test]
+fn a_client_that_begins_with_an_unknown_version_is_told_ours() {
+    let stack = QuicStack::Aioquic;
+    if stack.is_installed() {
+        assert_eq!(said(stack, &stage(), &["versions"]), "200 HTTP/3.0\n");
+    }
+}
+
+#[test]
+fn beyond_so_many_half_open_connections_a_client_proves_its_address_first() {
+    let flood = QuicStack::Aioquic;
+    if !flood.is_installed() {
+        return;
+    }
+    let mut config = ServerConfig::default();
+    // None of them may be given up while the others are begun.
+    config.timeouts.handshake = None;
+    let stage = stage_with(config);
+    let number = trunkline::core::limits::QUIC_HALF_OPEN_MAX.to_string();
+    said(flood, &stage, &["--number", &number, "half-open"]);
+    assert_eq!(
+        stage.secure.metrics().quic_retries,
+        0,
+        "not before the limit"
+    );
+    let mut before = 0;
+    for stack in stacks() {
+        let said = said(stack, &stage, &["get"]);
+        assert!(said.ends_with("200 HTTP/3.0\n"), "{stack:?}: {said}");
+        // A client whose first flight is two packets is asked twice.
+        let retries = stage.secure.metrics().quic_retries;
+        assert!(retries > before, "{stack:?} was not asked");
+        before = retries;
+    }
+}
+
+#[test]
+fn a_drain_tells_a_quic_client_and_loses_nothing() {
+    for stack in stacks() {
+        let stage = stage();
+        let mut command = client(stack, &stage);
+        if stack == QuicStack::QuicGo {
+            command.arg("-requests=50");
+        }
+        command.arg("hold");
+        let log = stage.place.path().join("hold.log");
+        let mut process = Process::start(&mut command, &[], log).unwrap();
+        process.hear("held 50\n").unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let drained = runtime.block_on(async {
+            let draining = tokio::spawn(stage.secure.drain(Duration::from_secs(60)));
+            if stack == QuicStack::Aioquic {
+                // Nothing is let go before the GOAWAY is there.
+                process.hear("told").unwrap();
+            }
+            stage.held.add_permits(50);
+            draining.await.unwrap()
+        });
+        let said = process.hear("end 0x").unwrap();
+        assert_eq!(drained.cut, 0, "{stack:?}: {said}");
+        assert!(said.contains("whole 50\n"), "{stack:?}: {said}");
+        // H3_NO_ERROR; before it, first everything, then what was the last (RFC 9114 section 5.2).
+        let end = match stack {
+            QuicStack::QuicGo => "connections 1 end 0x100",
+            QuicStack::Aioquic => "goaway [4611686018427387900, 200] end 0x100",
+        };
+        assert!(said.contains(end), "{stack:?}: {said}");
+    }
+}
+
+#[test]
+fn sixty_four_connections_with_thirty_two_streams_each_are_all_answered() {
+    let stack = QuicStack::QuicGo;
+    if !stack.is_installed() {
+        return;
+    }
+    let stage = stage();
+    let shape = ["-connections=64", "-streams=32", "-requests=6400", "many"];
+    assert_eq!(said(stack, &stage, &shape), "answered 6400\n");
+    let metrics = stage.secure.metrics();
+    assert_eq!(metrics.requests_h3, 6400);
+    assert_eq!(metrics.quic_connections, 64);
+}
