@@ -1,6 +1,7 @@
 //! HTTP semantics (RFC 9110), version-neutral: fields, heads, body lengths, priorities, and the
 //! facts and commands that every machine shares.
 
+mod authority;
 pub mod body_length;
 pub(crate) mod body_slab;
 pub mod event;

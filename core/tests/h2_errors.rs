@@ -311,6 +311,16 @@ fn unknown_frames_and_settings_are_ignored() {
 }
 
 #[test]
+fn an_unknown_frame_inside_a_header_block_is_a_connection_error() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.says(&frame(kind::HEADERS, 0, 1, &block(GET)));
+        rig.says(&frame(0xaa, 0, 1, b"whatever"));
+        rig.expects_close(H2Code::PROTOCOL_ERROR, "RFC 9113 section 5.5");
+    });
+}
+
+#[test]
 fn the_preface_may_come_in_pieces_and_must_be_the_preface() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::fresh(Side::Server, Config::default(), cut);

@@ -325,3 +325,42 @@ fn what_comes_after_our_reset_is_ignored_and_keeps_hpack_in_step() {
         assert_eq!(window.unread, 0, "the late bytes went back");
     });
 }
+
+#[test]
+fn a_body_that_nobody_reads_behind_a_complete_response_is_declined_without_error() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.says(&headers(1, POST, false));
+        rig.request(1);
+        rig.respond(1, &[], true);
+        rig.conn.handler_done(StreamId(1));
+        rig.expects(kind::HEADERS, 1, "the response");
+        rig.is_quiet("the body may be small and on its way");
+        rig.says(&body(1, b"more to come", false));
+        rig.expects_reset(1, H2Code::NO_ERROR, "RFC 9113 section 8.1");
+        rig.says(&body(1, b"sent before it saw that", true));
+        rig.is_quiet("what comes late is ignored");
+        rig.no_event("nobody is there to hear it");
+    });
+}
+
+#[test]
+fn a_small_body_behind_a_complete_response_and_one_that_is_read_are_let_in() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        for id in [1, 3] {
+            rig.says(&headers(id, POST, false));
+            rig.request(id);
+            rig.respond(id, &[], true);
+            rig.expects(kind::HEADERS, id, "the response");
+        }
+        rig.conn.handler_done(StreamId(1));
+        rig.says(&body(1, b"small", true));
+        rig.is_quiet("it is whole");
+        rig.says(&body(3, b"its handler", false));
+        rig.says(&body(3, b" reads on", true));
+        rig.conn.handler_done(StreamId(3));
+        rig.is_quiet("it was read");
+        assert_eq!(rig.conn.active(), 0);
+    });
+}

@@ -351,9 +351,14 @@ impl Conn {
     /// Server: the handler of this stream is gone (finished or cancelled): it no longer counts
     /// against `running_handlers_max`. Called exactly once per `RequestReceived`.
     pub fn handler_done(&mut self, stream: StreamId) {
-        let _ = stream;
         debug_assert!(self.running > 0, "handler_done without RequestReceived");
         self.running = self.running.saturating_sub(1);
+        // Most are over by now.
+        if let Ok(key) = self.live_key(stream)
+            && let Some((_, open)) = self.streams.by_key_mut(key)
+        {
+            open.released = true;
+        }
     }
     /// Gives the memory of a head that the owner has read back for the next one.
     pub fn recycle(&mut self, mut fields: Fields) {
@@ -393,6 +398,7 @@ impl Conn {
             priority: Priority::default(),
             incoming: None,
             queue: None,
+            released: false,
         }
     }
     /// Our window for a body to come.

@@ -4,9 +4,9 @@
 use super::conn::{Conn, Life, Timer};
 use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use super::stream::{Awaits, Incoming, Stream};
-use super::stream_state::{Input, step};
+use super::stream_state::{Input, State, step};
 use crate::credit::{Readback, WINDOW_MAX};
-use crate::error::{Misuse, Violation};
+use crate::error::{H2Code, Misuse, Violation};
 use crate::http::StreamId;
 use std::time::{Duration, Instant};
 
@@ -80,6 +80,20 @@ impl Conn {
         self.body
             .push(StreamId(u64::from(id)), body, &mut self.events);
         true
+    }
+
+    /// More of a body comes behind a complete response, and nobody reads it: the peer is told to
+    /// stop, and that nothing is wrong (RFC 9113 section 8.1). A body whose end comes with its
+    /// first frame is not worth a reset. False: it is wanted.
+    pub(super) fn decline_body(&mut self, now: Instant, id: u32) -> bool {
+        let declined = self
+            .streams
+            .get_mut(id)
+            .is_some_and(|stream| stream.released && stream.state == State::HalfClosedLocal);
+        if declined {
+            self.reset(now, StreamId(u64::from(id)), H2Code::NO_ERROR);
+        }
+        declined
     }
 
     /// END_STREAM on DATA.

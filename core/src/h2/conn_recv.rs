@@ -261,7 +261,9 @@ impl Conn {
         layout.body_len -= body.len() as u32;
         layout.pad_len -= padding.len() as u32;
         if !body.is_empty() {
-            frame.wanted = frame.wanted && self.receive_body(now, stream, body);
+            frame.wanted = frame.wanted
+                && (DataLayout::ends_stream(frame.header) || !self.decline_body(now, stream))
+                && self.receive_body(now, stream, body);
             if !frame.wanted {
                 self.discard(now, stream, body.len() as u32);
             }

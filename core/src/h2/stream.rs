@@ -139,6 +139,8 @@ pub(super) struct Stream {
     pub(super) incoming: Option<Box<Incoming>>,
     /// There once a body had to wait.
     pub(super) queue: Option<Box<SendQueue>>,
+    /// Server: its handler is gone, nobody reads what still comes.
+    pub(super) released: bool,
 }
 
 impl Stream {

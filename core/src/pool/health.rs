@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 pub struct HealthTimes {
     /// A connection that was quiet for this long is asked with its next request. Default 10 s.
     pub quiet: Duration,
+    /// An HTTP/1.1 connection that rested for this long is looked at once more before it gets a
+    /// request: the peer may have closed it unnoticed. Default 1 s.
+    pub rested: Duration,
     /// Silence after a question that makes it suspect, or six round trips if that is longer.
     /// Default 2 s.
     pub suspect: Duration,
@@ -26,6 +29,7 @@ impl Default for HealthTimes {
     fn default() -> Self {
         Self {
             quiet: Duration::from_secs(10),
+            rested: Duration::from_secs(1),
             suspect: Duration::from_secs(2),
             dead: Duration::from_secs(15),
         }
