@@ -27,7 +27,8 @@ const REDIRECTS_MAX: u32 = 20;
 pub(crate) struct Options {
     /// What to fetch: http:// or https://
     url: String,
-    /// Show the request, the answer's head, the connection, and when each piece came.
+    /// Show the request, the answer's head, the connection with its addresses and whether it is new,
+    /// and when each frame came.
     #[arg(short, long)]
     verbose: bool,
     /// Write the body to this file instead of standard output.
@@ -175,7 +176,7 @@ async fn fetch(
         let request = asked.request(&uri);
         trace.request(&request);
         let response = client.request(request).await.map_err(failure)?;
-        trace.response(&response, client);
+        trace.response(&response);
         let Some(next) = redirect(options, &uri, &response)? else {
             return deliver(options, &trace, response).await;
         };
@@ -294,6 +295,7 @@ fn client(options: &Options) -> Result<Client, Failure> {
     let client = Client::builder()
         .protocols(protocols)
         .tls(tls)
+        .connection_info(options.verbose)
         .timeouts(timeouts);
     options.route.apply(client)?.build().map_err(failure)
 }

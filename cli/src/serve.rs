@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// Address and port; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: String,
-    /// Certificate chain, PEM.
+    /// Certificate chain, PEM. SIGHUP makes it and the key be read again.
     #[arg(long, requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// Private key, PEM.
@@ -69,8 +69,8 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         .workers(usize::from(options.workers))
         .http3(options.http3)
         .config(config(&options));
-    if let Some(tls) = tls {
-        server = server.tls(tls);
+    if let Some(tls) = &tls {
+        server = server.tls(tls.clone());
     }
     let site = Site::new(files, options.test_endpoints);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -78,14 +78,18 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
     runtime.block_on(async {
-        let stop = Stop::new()?;
+        let mut stop = Stop::new()?;
+        let renewal = Renewal::of(&options, tls)?;
         let running = server
             .serve(site)
             .map_err(|error| Failure::usage(in_full(&error)))?;
         println!("listening on {scheme}://{}", running.local_addr());
         // Whoever started us waits for this line: it must not sit in a buffer.
         let _ = std::io::stdout().flush();
-        stop.wait().await;
+        tokio::select! {
+            () = stop.wait() => {}
+            () = Renewal::run(renewal) => {}
+        }
         drain(running, Duration::from_secs(options.drain)).await
     })
 }
@@ -170,10 +174,51 @@ impl Stop {
         })
     }
 
-    async fn wait(mut self) {
+    async fn wait(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
         }
+    }
+}
+
+/// A certificate and its key, read again at each SIGHUP; connections go on.
+struct Renewal {
+    hangup: tokio::signal::unix::Signal,
+    tls: Tls,
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+impl Renewal {
+    /// `None`: there are no files to read again, and SIGHUP ends the process as ever.
+    fn of(options: &Options, tls: Option<Tls>) -> Result<Option<Self>, Failure> {
+        let (Some(tls), Some(certificate), Some(key)) =
+            (tls, options.tls_cert.clone(), options.tls_key.clone())
+        else {
+            return Ok(None);
+        };
+        let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+            .map_err(|error| Failure::usage(format_args!("cannot catch signals: {error}")))?;
+        Ok(Some(Self {
+            hangup,
+            tls,
+            certificate,
+            key,
+        }))
+    }
+
+    /// Never ends.
+    async fn run(this: Option<Self>) {
+        let Some(mut this) = this else {
+            return std::future::pending().await;
+        };
+        while this.hangup.recv().await.is_some() {
+            match this.tls.set_pem_files(&this.certificate, &this.key) {
+                Ok(()) => eprintln!("{} was read again", this.certificate.display()),
+                Err(error) => eprintln!("the certificate stays as it was: {}", in_full(&error)),
+            }
+        }
+        std::future::pending().await
     }
 }

@@ -47,10 +47,13 @@ impl Served {
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
+    fn signal(&self, signal: nix::sys::signal::Signal) {
+        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
+        nix::sys::signal::kill(pid, signal).expect("it runs");
+    }
     /// SIGTERM, then the exit code.
     fn terminate(mut self) -> Option<i32> {
-        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("it runs");
+        self.signal(nix::sys::signal::Signal::SIGTERM);
         self.child.wait().expect("it ends").code()
     }
 }
@@ -186,14 +189,49 @@ fn a_file_is_fetched_over_both_versions_with_and_without_tls() {
             } else {
                 "HTTP/1.1"
             };
-            assert!(
-                text(&output.stderr).contains(named),
-                "{}",
-                text(&output.stderr)
-            );
+            let said = text(&output.stderr);
+            assert!(said.contains(named), "{said}");
+            let port = served.url.rsplit_once(':').expect("it has a port").1;
+            assert!(said.contains(" opened\n"), "{said}");
+            assert!(said.contains("from 127.0.0.1:"), "{said}");
+            assert!(said.contains(&format!(" to 127.0.0.1:{port}, ")), "{said}");
+            let is_tls = said.contains("TLSv1.3, ALPN ");
+            assert_eq!(is_tls, scheme == "https", "{said}");
+            assert!(said.contains(" ms  5 bytes of body\n"), "{said}");
         }
         assert_eq!(served.terminate(), Some(0));
     }
+}
+
+#[test]
+fn sighup_makes_the_certificate_be_read_again() {
+    let folder = Folder::new("renewal");
+    let write = || {
+        let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
+        let signed = signed.expect("a name");
+        folder.file("key.pem", signed.signing_key.serialize_pem().as_bytes());
+        folder.file("cert.pem", signed.cert.pem().as_bytes())
+    };
+    let certificate = write();
+    let old = folder.file("old.pem", &std::fs::read(&certificate).expect("written"));
+    let key = folder.0.join("key.pem").display().to_string();
+    let served = Served::start(&[
+        "--test-endpoints",
+        "--tls-cert",
+        &certificate,
+        "--tls-key",
+        &key,
+    ]);
+    let url = served.url("/bytes/5").replace("127.0.0.1", "localhost");
+    let believes = |root: &str| run(&["get", "--cacert", root, &url]).status.success();
+    assert!(believes(&old));
+    assert_eq!(write(), certificate);
+    assert!(believes(&old), "nobody has said that it changed");
+    served.signal(nix::sys::signal::Signal::SIGHUP);
+    let renewed = (0..1000).any(|_| believes(&certificate));
+    assert!(renewed, "it was never read again");
+    assert!(!believes(&old));
+    assert_eq!(served.terminate(), Some(0));
 }
 
 #[test]

@@ -1,12 +1,24 @@
 //! An axum router, unchanged, on HTTP/1.1 and HTTP/2, with and without TLS.
 //!
-//! `cargo run --example axum`, then `curl -k https://localhost:8443/hello/you`.
+//! `cargo run --example axum`, then `curl -k https://localhost:8443/hello/you`, or `/who` for what
+//! axum's `ConnectInfo` says.
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::Path;
+use axum::extract::{ConnectInfo, Path, Request};
+use axum::middleware::map_request;
 use axum::routing::{get, post};
-use trunkline::{Server, Tls};
+use std::net::SocketAddr;
+use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
+
+/// Puts the peer's address where axum's `ConnectInfo` extractor looks for it.
+async fn tell_peer(mut request: Request) -> Request {
+    let info = request.extensions().get::<ConnectionInfo>();
+    if let Some(peer) = info.map(ConnectionInfo::peer_addr) {
+        request.extensions_mut().insert(ConnectInfo(peer));
+    }
+    request
+}
 
 fn main() -> Result<(), trunkline::Error> {
     let app = Router::new()
@@ -18,9 +30,21 @@ fn main() -> Result<(), trunkline::Error> {
             "/hello/{name}",
             get(async |Path(name): Path<String>| format!("Hello, {name}.\n")),
         )
-        .route("/echo", post(async |body: Bytes| body));
-    let clear = Server::bind("127.0.0.1:8080").serve(app.clone())?;
+        .route("/echo", post(async |body: Bytes| body))
+        .route(
+            "/who",
+            get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| format!("You are {peer}.\n")),
+        )
+        .layer(map_request(tell_peer));
+    let config = ServerConfig {
+        connection_info: true,
+        ..ServerConfig::default()
+    };
+    let clear = Server::bind("127.0.0.1:8080")
+        .config(config.clone())
+        .serve(app.clone())?;
     let secure = Server::bind("127.0.0.1:8443")
+        .config(config)
         .tls(Tls::self_signed(["localhost", "127.0.0.1"])?)
         .serve(app)?;
     println!(

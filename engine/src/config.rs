@@ -16,6 +16,14 @@ pub struct ServerConfig {
     pub windows: Windows,
     /// RFC 8441 extended CONNECT (WebSocket over HTTP/2) is announced. Default: false.
     pub extended_connect: bool,
+    /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
+    /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
+    pub connection_info: bool,
+    /// A request under TLS for another host than the one that the client asked for by SNI is
+    /// answered with 421, and no handler sees it (RFC 9110 section 15.5.20). Clients that send
+    /// requests for several hosts of one certificate on one connection (RFC 9113 section 9.1.1)
+    /// then have to open another. Default: false.
+    pub sni_is_binding: bool,
     /// Connections that each worker holds open; further ones wait in the kernel's backlog.
     /// Default 16 384. Worst-case memory: `outbox_bytes_max` and the receive windows each.
     pub connections_max: usize,
@@ -33,6 +41,8 @@ impl Default for ServerConfig {
             timeouts: Timeouts::default(),
             windows: Windows::default(),
             extended_connect: false,
+            connection_info: false,
+            sni_is_binding: false,
             connections_max: 16 * 1024,
             backlog: 1024,
             date: true,

@@ -1,6 +1,7 @@
 //! What can go wrong, for people and for programs: the kind, whose fault it is, and whether the
 //! request may be sent again. `Display` prints one level; the cause is `source()`.
 
+use std::sync::Arc;
 use std::{error, fmt};
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
 use trunkline_core::http::{Reset, ResetBy};
@@ -16,7 +17,7 @@ pub struct Error {
     attempts: Vec<Attempted>,
     was_sent: bool,
     wait_reason: Option<WaitReason>,
-    source: Option<Box<dyn error::Error + Send + Sync>>,
+    source: Option<Arc<dyn error::Error + Send + Sync>>,
 }
 
 /// One time that a request was on a connection.
@@ -175,13 +176,30 @@ impl Error {
         let text = format!("{self}{note}");
         self.with_text(text)
     }
+    /// The same failure for another request that it hit.
+    #[must_use]
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            text: self.text.clone(),
+            source: self.source.clone(),
+            ..Self::new(self.kind, self.origin, self.retry)
+        }
+    }
+    /// The request was on a connection before, and a peer may have processed it there.
+    #[must_use]
+    pub(crate) fn with_processing_possible(mut self) -> Self {
+        if self.retry == Retry::Safe {
+            self.retry = Retry::OnlyIfIdempotent;
+        }
+        self
+    }
     /// Names the cause.
     #[must_use]
     pub(crate) fn with_source(
         mut self,
         source: impl Into<Box<dyn error::Error + Send + Sync>>,
     ) -> Self {
-        self.source = Some(source.into());
+        self.source = Some(source.into().into());
         self
     }
     /// How often a client had put the request on a connection.
@@ -196,7 +214,7 @@ impl Error {
         self.attempts = attempts;
         self
     }
-    /// Whether the request, or a part of it, had been given to a connection when it failed.
+    /// Whether the request, or a part of it, was ever given to a connection.
     #[must_use]
     pub(crate) fn with_was_sent(mut self, was_sent: bool) -> Self {
         self.was_sent = was_sent;
@@ -216,8 +234,8 @@ impl Error {
     pub fn attempts(&self) -> &[Attempted] {
         &self.attempts
     }
-    /// Client: whether the request, or a part of it, was on a connection when it failed. False:
-    /// the peer saw nothing of it.
+    /// Client: whether the request, or a part of it, was ever on a connection. False: no peer saw
+    /// anything of it.
     pub fn was_sent(&self) -> bool {
         self.was_sent
     }

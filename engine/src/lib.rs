@@ -6,6 +6,7 @@
 
 mod body;
 mod config;
+mod connection_info;
 mod driver;
 mod error;
 mod net;
@@ -18,8 +19,9 @@ pub mod upgrade;
 
 pub use body::{Body, BodySender};
 pub use config::{ClientConfig, ServerConfig};
+pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use error::{Attempted, Error, ErrorKind, Origin, Retry};
-pub use server::{Drained, HttpService, Metrics, Running, Server};
+pub use server::{Access, Drained, HttpService, Metrics, Running, Server};
 pub use tls::Tls;
 pub use window::{ReceiveWindow, WindowHandle};
 

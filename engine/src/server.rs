@@ -2,6 +2,7 @@
 //! port.
 
 mod accept;
+mod access;
 mod connection;
 mod date;
 mod exchange;
@@ -14,6 +15,7 @@ mod service;
 mod serving;
 mod worker;
 
+pub use access::Access;
 pub use metrics::Metrics;
 pub use service::HttpService;
 
@@ -21,7 +23,8 @@ use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::net::listen::{listeners, udp_sockets};
 use crate::tls::Tls;
-use accept::Ground;
+use accept::{Ground, Shown};
+use access::AccessLog;
 use metrics::Counters;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
@@ -51,6 +54,7 @@ pub struct Server {
     tls: Option<Tls>,
     workers: usize,
     http3: bool,
+    access_log: Option<AccessLog>,
     config: ServerConfig,
 }
 
@@ -72,6 +76,7 @@ impl Server {
             tls: None,
             workers: 1,
             http3: false,
+            access_log: None,
             config: ServerConfig::default(),
         }
     }
@@ -97,6 +102,13 @@ impl Server {
             0 => thread::available_parallelism().map_or(1, usize::from),
             some => some,
         };
+        self
+    }
+    /// Calls `log` when an exchange is over, answered or not, on the thread that served it: it
+    /// must not block. Default: nobody is told.
+    #[must_use]
+    pub fn access_log(mut self, log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
+        self.access_log = Some(AccessLog::new(log));
         self
     }
     /// Takes other settings than the default.
@@ -183,6 +195,12 @@ impl Server {
                 counters: Arc::new(Counters::default()),
                 lender: Arc::clone(&lender),
                 date: self.config.date,
+                shown: Shown {
+                    info: self.config.connection_info,
+                    sni_is_binding: self.config.sni_is_binding,
+                    log: self.access_log.clone(),
+                    local_addr,
+                },
                 alt_svc: alt_svc.clone(),
             };
             let seat = seats.next();

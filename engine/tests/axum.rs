@@ -3,12 +3,14 @@
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::Path;
+use axum::extract::{ConnectInfo, Path, Request};
+use axum::middleware::map_request;
 use axum::routing::{get, post};
 use http::Version;
 use http_body_util::BodyExt;
-use trunkline::client::{Client, ClientTls, Protocols};
-use trunkline::{Server, Tls};
+use std::net::SocketAddr;
+use trunkline::client::{Client, ClientTls, ConnectionUse, Protocols};
+use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
 
 fn router() -> Router {
     Router::new()
@@ -78,4 +80,44 @@ fn a_router_is_served_on_every_version_from_one_port() {
         metrics.requests_h3,
     ];
     assert_eq!(counted, [3, 3, 3]);
+}
+
+async fn tell_peer(mut request: Request) -> Request {
+    let info = request.extensions().get::<ConnectionInfo>();
+    let peer = info.map(ConnectionInfo::peer_addr).unwrap();
+    request.extensions_mut().insert(ConnectInfo(peer));
+    request
+}
+
+#[test]
+fn connect_info_of_axum_is_the_peer_of_the_connection() {
+    let who = get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string());
+    let router = Router::new().route("/", who).layer(map_request(tell_peer));
+    let config = ServerConfig {
+        connection_info: true,
+        ..ServerConfig::default()
+    };
+    let running = Server::bind("127.0.0.1:0").config(config).serve(router);
+    let running = running.unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let client = Client::builder().connection_info(true).build().unwrap();
+        let url = format!("http://{}/", running.local_addr());
+        for earlier in [0, 1] {
+            let response = client.get(&url).send().await.unwrap();
+            let used = response
+                .extensions()
+                .get::<ConnectionUse>()
+                .unwrap()
+                .clone();
+            assert_eq!(used.earlier_requests(), earlier);
+            let info = used.info().unwrap();
+            assert_eq!((info.peer_addr(), info.tls()), (running.local_addr(), None));
+            let told = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(told, info.local_addr().to_string());
+        }
+    });
 }

@@ -129,6 +129,32 @@ fn a_request_that_may_have_been_processed_is_not_sent_again() {
 }
 
 #[test]
+fn a_complete_response_before_a_reset_without_error_is_whole() {
+    run(async {
+        let (url, peers) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            let mut peer = FramePeer::accept(&peers);
+            peer.settings(&[]);
+            let stream = peer.hears_request();
+            peer.answers_in_part(stream);
+            peer.ends(stream);
+            peer.resets(stream, 0);
+            let next = peer.hears_request();
+            peer.answers(next);
+        });
+        let client = h2_client();
+        // The upload never ends by itself.
+        let (mut sender, body) = Body::channel();
+        let response = client.post(&url).body(body).send().await.unwrap();
+        let read = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(read, "a part");
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        finished(peer).await;
+        assert!(sender.send("nobody wants it").await.is_err());
+    });
+}
+
+#[test]
 fn the_peers_limit_is_kept_also_when_it_is_lowered() {
     run(async {
         let (url, peers) = frames::listen();

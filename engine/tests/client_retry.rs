@@ -15,7 +15,7 @@ use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use trunkline::client::{
     Client, ClientBuilder, ClientTimeouts, HealthTimes, PriorityClass, Protocols, Rank, WaitReason,
@@ -62,6 +62,43 @@ fn a_get_that_died_with_a_used_connection_is_sent_again_if_that_is_allowed() {
         drop(client);
         assert_eq!(finished(peer).await, 1);
     });
+}
+
+#[test]
+fn a_request_that_was_lost_and_then_finds_nobody_may_have_been_processed() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            let mut peer = FramePeer::accept(&listener);
+            peer.settings(&[]);
+            let first = peer.hears_request();
+            peer.answers(first);
+            peer.hears_request();
+            // Nobody listens any more when the connection dies.
+            drop(listener);
+        });
+        let client = h2().retry_lost(true).build().unwrap();
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        let error = client.get(&url).send().await.unwrap_err();
+        finished(peer).await;
+        assert_eq!(error.kind(), ErrorKind::Connect, "{error:?}");
+        assert_eq!(error.retry(), Retry::OnlyIfIdempotent);
+        assert!(error.was_sent());
+        assert_eq!(said(&error).matches("no connection to").count(), 1);
+        // A request of which nobody has seen anything can go anywhere.
+        let error = client.get(&url).send().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connect, "{error:?}");
+        assert_eq!(error.retry(), Retry::Safe);
+        assert!(!error.was_sent());
+    });
+}
+
+/// An error and its causes.
+fn said(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", said(source)),
+        None => error.to_string(),
+    }
 }
 
 #[test]
@@ -205,6 +242,7 @@ fn a_peer_that_is_silent_after_a_quiet_time_is_replaced() {
             quiet: Duration::from_millis(1),
             suspect: Duration::from_millis(300),
             dead: Duration::from_millis(1000),
+            ..HealthTimes::default()
         };
         let client = h2().health(times).build().unwrap();
         assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
@@ -267,7 +305,13 @@ fn an_h1_connection_that_the_peer_has_closed_unnoticed_gets_no_request() {
             socket.write_all(text.as_bytes()).unwrap();
             socket
         };
-        let client = Client::new();
+        // From 1 ms on it is looked at once more.
+        let rested = Duration::from_millis(1);
+        let times = HealthTimes {
+            rested,
+            ..HealthTimes::default()
+        };
+        let client = Client::builder().health(times).build().unwrap();
         let first = client.post(&url).body("one").send();
         let accepted = std::thread::spawn(move || {
             let socket = answer(listener.accept().unwrap().0);
@@ -275,9 +319,12 @@ fn an_h1_connection_that_the_peer_has_closed_unnoticed_gets_no_request() {
         });
         assert_eq!(first.await.unwrap().status(), 200);
         let (socket, listener) = finished(accepted).await;
-        // The runtime sleeps while the peer closes: nobody has told the connection's task.
-        std::thread::sleep(Duration::from_millis(1100));
+        // The runtime stands still while the peer closes: nobody has told the connection's task.
         drop(socket);
+        let closed = Instant::now();
+        while closed.elapsed() <= rested {
+            std::hint::spin_loop();
+        }
         let second = client.post(&url).body("two").send();
         let peer = std::thread::spawn(move || drop(answer(listener.accept().unwrap().0)));
         assert_eq!(second.await.unwrap().status(), 200);

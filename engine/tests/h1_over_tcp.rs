@@ -278,3 +278,32 @@ fn a_handler_that_answers_101_gets_the_bytes_of_the_connection() {
     peer.says("cde");
     assert_eq!(peer.hears_to_the_end(), "edcba");
 }
+
+#[test]
+fn an_h2c_upgrade_is_an_ordinary_request_and_what_follows_is_http_1_1() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            Response::new(Body::full(request.uri().path().to_owned()))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    // RFC 9113 section 3.1: obsolete; who follows it here would read the next request otherwise
+    // than a proxy in front does.
+    peer.says(
+        "GET /first HTTP/1.1\r\nhost: a\r\nconnection: upgrade, http2-settings\r\n\
+         upgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n",
+    );
+    let heard = peer.hears_until("/first");
+    assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
+    peer.says("GET /second HTTP/1.1\r\nhost: a\r\n\r\n");
+    let heard = peer.hears_until("/second");
+    assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
+    // The preface on a connection that speaks HTTP/1.1 already is no request.
+    peer.says("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    let heard = peer.hears_to_the_end();
+    assert!(heard.starts_with("HTTP/1.1 "), "{heard}");
+    assert!(!heard.starts_with("HTTP/1.1 200"), "{heard}");
+    let metrics = running.metrics();
+    assert_eq!((metrics.requests_h1, metrics.requests_h2), (2, 0));
+    assert_eq!(metrics.violations.len(), 1);
+}

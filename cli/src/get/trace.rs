@@ -4,7 +4,7 @@ use http::{HeaderMap, Request, Response};
 use std::fmt::Write;
 use std::time::Instant;
 use trunkline::Body;
-use trunkline::client::Client;
+use trunkline::client::ConnectionUse;
 
 /// Times count from here.
 pub(crate) struct Trace {
@@ -29,23 +29,40 @@ impl Trace {
         fields('>', request.headers());
     }
 
-    pub(crate) fn response(&self, response: &Response<Body>, client: &Client) {
+    pub(crate) fn response(&self, response: &Response<Body>) {
         if !self.on {
             return;
         }
-        let totals = client.totals();
-        self.line(&format!(
-            "response head over {:?}; {totals:?}",
-            response.version()
-        ));
+        if let Some(used) = response.extensions().get::<ConnectionUse>() {
+            self.connection(used);
+        }
+        self.line(&format!("response head over {:?}", response.version()));
         eprintln!("< {:?} {}", response.version(), response.status());
         fields('<', response.headers());
+    }
+
+    fn connection(&self, used: &ConnectionUse) {
+        let number = used.number();
+        match used.earlier_requests() {
+            // It is told when the answer is here; it was opened before.
+            0 => self.line_at(used.opened(), &format!("connection {number} opened")),
+            earlier => self.line(&format!("connection {number} reused after {earlier}")),
+        }
+        let Some(info) = used.info() else {
+            return eprintln!("*               over a Unix socket");
+        };
+        let (local, peer) = (info.local_addr(), info.peer_addr());
+        let tls = info.tls().map_or("cleartext".to_owned(), |tls| {
+            let alpn = tls.alpn().map_or("none".into(), String::from_utf8_lossy);
+            format!("{}, ALPN {alpn}", tls.protocol())
+        });
+        eprintln!("*               from {local} to {peer}, {tls}");
     }
 
     /// A DATA frame, or as much of an HTTP/1.1 body as came at once.
     pub(crate) fn piece(&self, bytes: usize) {
         if self.on {
-            self.line(&format!("{bytes} bytes"));
+            self.line(&format!("{bytes} bytes of body"));
         }
     }
 
@@ -63,10 +80,12 @@ impl Trace {
     }
 
     fn line(&self, text: &str) {
-        eprintln!(
-            "* {:>9.3} ms  {text}",
-            self.from.elapsed().as_secs_f64() * 1000.0
-        );
+        self.line_at(Instant::now(), text);
+    }
+
+    fn line_at(&self, at: Instant, text: &str) {
+        let since = at.saturating_duration_since(self.from);
+        eprintln!("* {:>9.3} ms  {text}", since.as_secs_f64() * 1000.0);
     }
 }
 

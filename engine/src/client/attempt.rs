@@ -2,10 +2,12 @@
 //! it goes on to run it.
 
 use super::connection::Connection;
+use super::connection_use::ConnectionUse;
 use super::dispatch::{Dispatch, Door, Settings};
 use super::quic;
 use super::route::{Reached, shown};
 use super::socket::Socket;
+use crate::connection_info::ConnectionInfo;
 use crate::driver::link::Link;
 use crate::driver::quic::lane::Lane;
 use crate::driver::transport::Transport;
@@ -15,6 +17,7 @@ use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -58,12 +61,17 @@ impl Answer {
         let client = dispatch.upgrade()?;
         let now = Instant::now();
         let multiplexing = opened.multiplexing();
+        let info = match settings.connection_info {
+            true => opened.info(origin),
+            false => None,
+        };
         let link = opened.into_link(&client, origin, now);
         let capacity = Capacity::fresh(link.machine.capacity(), link.machine.is_settled());
         let door = Arc::new(Door::default());
         let id = client.connected(attempt, multiplexing, capacity, &door)?;
+        let used = ConnectionUse::new(info, id.number());
         Some(Connection::new(
-            link, id, door, dispatch, settings, capacity,
+            link, used, id, door, dispatch, settings, capacity,
         ))
     }
     fn fail(&mut self, error: Error) {
@@ -106,6 +114,20 @@ impl Opened {
         match self {
             Self::Bytes(bytes) => bytes.multiplexing,
             Self::Quic(_) => Multiplexing::Yes,
+        }
+    }
+    /// What it is; `None` without addresses.
+    fn info(&self, origin: &Origin) -> Option<ConnectionInfo> {
+        let name = origin.server_name.as_deref().unwrap_or(&origin.host);
+        // RFC 6066 section 3: an address is not asked for by SNI.
+        let asked = Some(name).filter(|name| name.parse::<IpAddr>().is_err());
+        match self {
+            Self::Bytes(bytes) => {
+                let (peer, local) = bytes.transport.socket().addresses()?;
+                let tls = bytes.transport.tls_info(asked);
+                Some(ConnectionInfo::new(peer, local, tls))
+            }
+            Self::Quic(lane) => lane.info(asked),
         }
     }
     /// Joins it with the machine of a new connection to `origin`.

@@ -25,6 +25,10 @@ pub struct ClientTimeouts {
     /// Between two pieces of the response's body; stands still while the reader has bytes to
     /// read. Default 300 s.
     pub body: Option<Duration>,
+    /// How long the body of a request with `expect: 100-continue` waits for the peer's 100. Then it
+    /// is sent all the same, because not every peer sends one (RFC 9110 section 10.1.1). `None`: it
+    /// does not wait. Default 1 s.
+    pub expect: Option<Duration>,
     /// All of it, the response's body included. Default: none.
     pub total: Option<Duration>,
 }
@@ -37,6 +41,7 @@ impl Default for ClientTimeouts {
             queue: patience,
             headers: patience,
             body: patience,
+            expect: Some(Duration::from_secs(1)),
             total: None,
         }
     }
@@ -52,6 +57,7 @@ pub struct ClientBuilder {
     tls: ClientTls,
     pub(super) route: Route,
     health: HealthTimes,
+    connection_info: bool,
 }
 
 impl Default for ClientBuilder {
@@ -68,6 +74,7 @@ impl Default for ClientBuilder {
             tls: ClientTls::new(),
             route: Route::default(),
             health: HealthTimes::default(),
+            connection_info: false,
         }
     }
 }
@@ -170,6 +177,13 @@ impl ClientBuilder {
         self.health = times;
         self
     }
+    /// Each response carries a [`ConnectionUse`](super::ConnectionUse) among its extensions. It
+    /// costs three allocations per response. Default: false.
+    #[must_use]
+    pub fn connection_info(mut self, on: bool) -> Self {
+        self.connection_info = on;
+        self
+    }
     /// Bounds on what a peer may make us hold or do. `pipelining` and `concurrent_streams_max`
     /// stay what the methods of this builder say.
     #[must_use]
@@ -231,8 +245,10 @@ impl ClientBuilder {
             ("timeouts.queue", timeouts.queue, least),
             ("timeouts.headers", timeouts.headers, least),
             ("timeouts.body", timeouts.body, least),
+            ("timeouts.expect", timeouts.expect, least),
             ("timeouts.total", timeouts.total, least),
             ("health.quiet", Some(health.quiet), least),
+            ("health.rested", Some(health.rested), least),
             ("health.suspect", Some(health.suspect), least),
             ("health.dead", Some(health.dead), health.suspect.max(least)),
         ];
@@ -281,6 +297,7 @@ impl ClientBuilder {
             tls: self.tls,
             route: self.route,
             health: self.health,
+            connection_info: self.connection_info,
             alternatives: Mutex::new(Alternatives::new()),
         };
         Client {

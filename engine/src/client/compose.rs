@@ -4,7 +4,9 @@
 use crate::body::Body;
 use crate::error::Error;
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode, Version as HttpVersion};
 use http_body::Body as _;
@@ -40,7 +42,9 @@ pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Er
     for (name, value) in &parts.headers {
         // The framing is the machine's; both fields do not exist in HTTP/2.
         let framing = name == TRANSFER_ENCODING || (name == CONNECTION && value == "keep-alive");
-        if name != HOST && !framing {
+        // RFC 9110 section 10.1.1: nobody waits for a body that does not come.
+        let idle = name == EXPECT && body.is_end_stream();
+        if name != HOST && !framing && !idle {
             fields.push_named(name.as_str().as_bytes(), value.as_bytes());
         }
     }

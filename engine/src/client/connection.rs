@@ -3,6 +3,7 @@
 //! A turn is: read everything that is there, settle what it settles, tell the pool once, take what
 //! the pool sends in answer, write once. The task alone touches the machine; users leave notes.
 
+use super::connection_use::ConnectionUse;
 use super::deadlines::Deadlines;
 use super::dispatch::{Dispatch, Door, INBOX, Settings};
 use super::exchange::Outgoing;
@@ -19,6 +20,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::http::Token;
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Standing};
 
 #[path = "connection_entry.rs"]
@@ -38,6 +40,8 @@ const TURNS_MAX: usize = 4;
 /// The future that runs a connection to its end.
 pub(super) struct Connection<S> {
     link: Link<S>,
+    /// What responses say of it.
+    used: ConnectionUse,
     id: ConnectionId,
     door: Arc<Door>,
     dispatch: Weak<Dispatch>,
@@ -71,6 +75,7 @@ pub(super) struct Connection<S> {
 impl<S> Connection<S> {
     pub(super) fn new(
         link: Link<S>,
+        used: ConnectionUse,
         id: ConnectionId,
         door: Arc<Door>,
         dispatch: Weak<Dispatch>,
@@ -79,6 +84,7 @@ impl<S> Connection<S> {
     ) -> Self {
         Self {
             link,
+            used,
             id,
             door,
             dispatch,
@@ -162,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.health.handle_bytes(now);
             self.looked = false;
         }
-        if self.link.poll_timer(cx, now).is_ready() {
+        if self.link.expire_due(now) {
             self.take_events(now);
             more = true;
         }
@@ -177,7 +183,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.take_events(now);
         self.hand_over_heads();
         self.deadlines.poll_arm(cx);
-        more
+        more || !self.rest(cx, now)
+    }
+
+    /// The task is about to sleep: memory that an idle connection does not need goes back, and the
+    /// timer is armed. False: a deadline has passed.
+    fn rest(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
+        if self.link.rest(now) {
+            self.slots.release();
+            self.deadlines.release(|slot| slot == HEALTH);
+            (self.arrivals, self.heads) = (Vec::new(), Vec::new());
+        }
+        self.link.poll_timer(cx, now).is_pending()
     }
 
     /// What users and the pool asked for since the last turn.
@@ -257,8 +274,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         }
         self.check_up(now);
-        let (upload, at_once) = Upload::of(&request.body);
+        let (mut upload, mut at_once) = Upload::of(&request.body);
         let end = matches!(upload, Upload::Done) && at_once.is_none();
+        if !end
+            && let Some(wait) = self.settings.timeouts.expect
+            && request.head.get(Token::EXPECT).is_some()
+        {
+            (upload, at_once) = (Upload::Held(now + wait), None);
+        }
         let opened = self.link.machine.open(now, &request.head, end);
         let stream = match opened {
             Ok(stream) => stream,
@@ -346,12 +369,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.judge_silence(now);
                 continue;
             }
+            let entry = self.slots.get(slot);
+            let Some(entry) = entry.filter(|entry| entry.serial == serial) else {
+                continue;
+            };
+            if matches!(entry.upload, Upload::Held(until) if until <= now) {
+                self.send_held(now, slot);
+            }
             let Some(entry) = self.slots.get_mut(slot) else {
                 continue;
             };
-            if entry.serial != serial {
-                continue;
-            }
             entry.note_slow_reader(now);
             let Some(due) = entry.due(&self.settings.timeouts) else {
                 continue;
@@ -384,3 +411,7 @@ fn is_news(old: &Capacity, new: &Capacity) -> bool {
         && old.standing == new.standing;
     !same
 }
+
+#[cfg(test)]
+#[path = "connection_test.rs"]
+mod connection_test;

@@ -33,6 +33,10 @@ pub(super) struct Entry {
 pub(super) enum Upload {
     /// Nothing of it was read: it can still be sent elsewhere.
     Untouched,
+    /// Held back until the peer asks for it, or until this time (RFC 9110 section 10.1.1).
+    Held(Instant),
+    /// The peer answered without asking for it: it is not sent.
+    Declined,
     /// It streams.
     Streaming,
     /// All of it is with the machine, or there is none.
@@ -61,15 +65,20 @@ impl Upload {
             None => (Self::Untouched, None),
         }
     }
+    /// It can be read from.
+    pub(super) fn flows(self) -> bool {
+        matches!(self, Self::Untouched | Self::Streaming)
+    }
 }
 
 impl Entry {
     pub(super) fn is_unanswered(&self) -> bool {
         matches!(self.incoming, Incoming::Awaited | Incoming::Head(_))
     }
-    /// Both directions are complete.
+    /// Both directions are complete, or the response is and the peer does not want the body.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.incoming, Incoming::Ended) && self.upload == Upload::Done
+        let ended = matches!(self.incoming, Incoming::Ended);
+        ended && matches!(self.upload, Upload::Done | Upload::Declined)
     }
     /// Its request could be sent once more without reading a body twice, and nothing of a
     /// response came.
@@ -82,9 +91,9 @@ impl Entry {
         let error = self.request.tell(error);
         match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => {
-                self.request.exchange.settle(Err(error.with_was_sent(true)));
+                self.request.exchange.settle(Err(error));
             }
-            Incoming::Streaming(inlet) => inlet.fail(error.with_was_sent(true)),
+            Incoming::Streaming(inlet) => inlet.fail(error),
             Incoming::Ended => {}
         }
     }
@@ -96,7 +105,12 @@ impl Entry {
             Incoming::Ended => None,
         };
         let phase = phase.map(|patience| self.progress_at + patience);
-        phase.into_iter().chain(self.request.total_until).min()
+        let held = match self.upload {
+            Upload::Held(until) => Some(until),
+            _ => None,
+        };
+        let due = phase.into_iter().chain(self.request.total_until);
+        due.chain(held).min()
     }
     /// Bytes that lie unread are the reader's delay, not the peer's.
     pub(super) fn note_slow_reader(&mut self, now: Instant) {
@@ -161,6 +175,16 @@ impl Slots {
     }
     pub(super) fn len(&self) -> usize {
         self.by_stream.len()
+    }
+    /// Gives memory back while there is no exchange. Serial numbers go on: a late wake or deadline
+    /// must not take a new entry for the old one.
+    pub(super) fn release(&mut self) {
+        if self.len() == 0 {
+            *self = Self {
+                serial: self.serial,
+                ..Self::default()
+            };
+        }
     }
     /// How many slots there are, vacant ones included.
     pub(super) fn slots(&self) -> u32 {

@@ -7,8 +7,6 @@ use trunkline_core::pool::Checkup;
 
 /// The slot number that stands for the connection's health among its deadlines.
 pub(super) const HEALTH: u32 = u32::MAX;
-/// An HTTP/1.1 connection that rested for this long is looked at before it gets a request.
-const RESTED: Duration = Duration::from_secs(1);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// A request is about to start.
@@ -79,7 +77,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// may have closed it without our having been told yet, and a request written to it is lost.
     pub(super) fn looks_first(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         let rested = match self.link.read_at() {
-            Some(at) => now.saturating_duration_since(at) >= RESTED,
+            Some(at) => now.saturating_duration_since(at) >= self.settings.health.rested,
             None => false,
         };
         let is_h1 = matches!(self.link.machine, Machine::H1(_));

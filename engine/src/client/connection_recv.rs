@@ -1,7 +1,7 @@
 //! What the machine says about responses, handed to whoever waits for them.
 
 use super::super::compose;
-use super::entry::{Entry, Incoming};
+use super::entry::{Entry, Incoming, Upload};
 use super::*;
 use crate::body::{Body, Inlet};
 use bytes::Bytes;
@@ -13,6 +13,8 @@ use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
 
 /// A body up to this size that came whole with its head is handed over whole: no pipe, no notes.
 const WHOLE_BYTES_MAX: usize = 16 * 1024;
+/// RFC 9110 section 15.2.1.
+const CONTINUE: u16 = 100;
 /// RFC 9110 section 15.5.20.
 const MISDIRECTED: u16 = 421;
 
@@ -44,7 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.take_body(now, stream, data, end);
                 }
                 Event::TrailersReceived { stream, trailers } => {
-                    self.take_trailers(stream, trailers);
+                    self.take_trailers(now, stream, trailers);
                 }
                 Event::InterimReceived { stream, head } => self.take_interim(now, stream, head),
                 Event::StreamReset { stream, reset } => self.take_reset(now, stream, reset),
@@ -73,6 +75,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if head.status == MISDIRECTED && self.redirect(now, slot) {
             return self.link.machine.recycle(head.into_fields());
         }
+        self.judge_held(now, slot, head.status);
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
@@ -80,7 +83,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if end {
             entry.incoming = Incoming::Ended;
             self.settle(slot, head, Body::empty());
-            self.finish_if_over(slot);
+            self.finish_if_over(now, slot);
         } else {
             entry.incoming = Incoming::Head(head);
             self.heads.push(slot);
@@ -102,7 +105,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.settle(slot, head, Body::full(data));
             }
             self.link.machine.consume(now, stream, bytes);
-            return self.finish_if_over(slot);
+            return self.finish_if_over(now, slot);
         }
         self.hand_over_head(slot);
         let Some(entry) = self.slots.get_mut(slot) else {
@@ -120,11 +123,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         match (is_read, end) {
             (false, false) => self.cancel(now, slot),
-            _ => self.finish_if_over(slot),
+            _ => self.finish_if_over(now, slot),
         }
     }
 
-    fn take_trailers(&mut self, stream: StreamId, trailers: Fields) {
+    fn take_trailers(&mut self, now: Instant, stream: StreamId, trailers: Fields) {
         if let Some(slot) = self.slots.of_stream(stream) {
             self.hand_over_head(slot);
             if let Some(entry) = self.slots.get_mut(slot) {
@@ -133,13 +136,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     inlet.end(Some(compose::trailers(&trailers)));
                 }
             }
-            self.finish_if_over(slot);
+            self.finish_if_over(now, slot);
         }
         self.link.machine.recycle(trailers);
     }
 
     fn take_interim(&mut self, now: Instant, stream: StreamId, head: ResponseHead) {
         let slot = self.slots.of_stream(stream);
+        if let Some(slot) = slot.filter(|_| head.status == CONTINUE) {
+            self.send_held(now, slot);
+        }
         let version = self.link.machine.version();
         let (response, fields) = compose::response(head, version, ());
         if let Some(entry) = slot.and_then(|slot| self.slots.get_mut(slot)) {
@@ -203,12 +209,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         }
         entry.request.note_end(self.id, error.kind());
+        entry.request.perhaps_processed |= matches!(loss.cause, Cause::Lost { .. });
         if let Err((request, why)) = dispatch.give_back(now, entry.request, self.id, loss) {
             let error = match why {
                 NoRetry::Budget => error.with_note("; too many retries for its origin"),
                 NoRetry::Class | NoRetry::Tries => error,
             };
-            request.fail(error.with_was_sent(true));
+            request.fail(error);
         }
     }
 
@@ -262,8 +269,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn settle(&mut self, slot: u32, head: ResponseHead, body: Body) {
         self.heed_alternative(slot, &head);
         let version = self.link.machine.version();
-        let (response, fields) = compose::response(head, version, body);
+        let (mut response, fields) = compose::response(head, version, body);
         if let Some(entry) = self.slots.get(slot) {
+            if self.settings.connection_info {
+                let used = self.used.after(entry.serial.saturating_sub(1));
+                response.extensions_mut().insert(used);
+            }
             entry.request.exchange.settle(Ok(response));
         }
         self.link.machine.recycle(fields);
@@ -290,9 +301,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    pub(super) fn finish_if_over(&mut self, slot: u32) {
-        if self.slots.get(slot).is_some_and(Entry::is_over) {
-            self.slots.remove(slot);
+    pub(super) fn finish_if_over(&mut self, now: Instant, slot: u32) {
+        if !self.slots.get(slot).is_some_and(Entry::is_over) {
+            return;
+        }
+        if let Some(entry) = self.slots.remove(slot)
+            && entry.upload == Upload::Declined
+        {
+            // HTTP/1.1 has no other way to leave a body out that its head announced.
+            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
         }
     }
 }

@@ -20,11 +20,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Moves a streaming body on until the machine has no room or the body has no bytes.
     pub(super) fn pump(&mut self, now: Instant, slot: u32) {
-        if self
-            .slots
-            .get(slot)
-            .is_none_or(|e| e.upload == Upload::Done)
-        {
+        if self.slots.get(slot).is_none_or(|e| !e.upload.flows()) {
             return;
         }
         let waker: Waker = SlotWaker::waker(&self.door.signals, slot);
@@ -33,7 +29,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let Some(entry) = self.slots.get_mut(slot) else {
                 return;
             };
-            if entry.upload == Upload::Done || self.link.machine.send_room(entry.stream) == 0 {
+            if !entry.upload.flows() || self.link.machine.send_room(entry.stream) == 0 {
                 return;
             }
             entry.upload = Upload::Streaming;
@@ -68,7 +64,37 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if let Err(misuse) = sent {
                 return self.fail_upload(now, slot, Error::misuse(misuse));
             }
-            self.finish_if_over(slot);
+            self.finish_if_over(now, slot);
+        }
+    }
+
+    /// The peer asked for a body that was held back, or has not done so in time.
+    pub(super) fn send_held(&mut self, now: Instant, slot: u32) {
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        if !matches!(entry.upload, Upload::Held(_)) {
+            return;
+        }
+        let (upload, at_once) = Upload::of(&entry.request.body);
+        entry.upload = upload;
+        entry.progress_at = now;
+        match at_once {
+            Some(bytes) => self.send_whole(now, slot, bytes),
+            None => self.pump(now, slot),
+        }
+    }
+
+    /// A final answer came while the body was held back: a success wants it still, anything else
+    /// was decided without it (RFC 9110 section 10.1.1).
+    pub(super) fn judge_held(&mut self, now: Instant, slot: u32, status: u16) {
+        if (200..300).contains(&status) {
+            return self.send_held(now, slot);
+        }
+        if let Some(entry) = self.slots.get_mut(slot)
+            && matches!(entry.upload, Upload::Held(_))
+        {
+            entry.upload = Upload::Declined;
         }
     }
 

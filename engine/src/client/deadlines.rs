@@ -33,6 +33,11 @@ impl Deadlines {
                 .retain(|Reverse((_, slot, serial))| is_live(*slot, *serial));
         }
     }
+    /// Gives memory back while no exchange is open; the entries of `stays` stay.
+    pub(super) fn release(&mut self, stays: impl Fn(u32) -> bool) {
+        self.entries.retain(|Reverse((_, slot, _))| stays(*slot));
+        self.entries.shrink_to_fit();
+    }
     /// The next entry that is due.
     pub(super) fn pop_due(&mut self, now: Instant) -> Option<(u32, u64)> {
         let &Reverse((at, slot, serial)) = self.entries.peek()?;

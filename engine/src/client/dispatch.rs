@@ -32,6 +32,8 @@ pub(super) struct Settings {
     pub(super) tls: ClientTls,
     pub(super) route: Route,
     pub(super) health: HealthTimes,
+    /// Responses say on which connection they came.
+    pub(super) connection_info: bool,
     /// Where origins have said that they serve HTTP/3.
     pub(super) alternatives: Mutex<Alternatives>,
 }
@@ -433,11 +435,7 @@ impl Drop for WatchGuard {
 
 fn failure(why: Failure, error: Option<&Arc<Error>>) -> Error {
     match (why, error) {
-        (Failure::AttemptFailed, Some(error)) => {
-            Error::new(error.kind(), error.origin(), Retry::Safe)
-                .with_text(error.to_string())
-                .with_source(Arc::clone(error))
-        }
+        (Failure::AttemptFailed, Some(error)) => error.again(),
         (Failure::AttemptFailed, None) => {
             Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
         }

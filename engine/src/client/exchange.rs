@@ -33,6 +33,8 @@ pub(super) struct Outgoing {
     pub(super) tries: u32,
     /// How it ended there.
     pub(super) attempts: Vec<Attempted>,
+    /// A peer may have processed it: it was lost with a connection and is sent again (class B).
+    pub(super) perhaps_processed: bool,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,
 }
@@ -49,7 +51,12 @@ impl Outgoing {
     }
     /// Adds to `error` what happened to the request before.
     pub(super) fn tell(&mut self, error: Error) -> Error {
+        let error = match self.perhaps_processed {
+            true => error.with_processing_possible(),
+            false => error,
+        };
         error
+            .with_was_sent(self.tries > 0)
             .with_tries(self.tries)
             .with_attempts(std::mem::take(&mut self.attempts))
     }

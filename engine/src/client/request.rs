@@ -218,6 +218,7 @@ pub(super) fn send(
         wanted: extra.wanted,
         tries: 0,
         attempts: Vec::new(),
+        perhaps_processed: false,
         wait_until: extra.queue.or(timeouts.queue).map(|queue| now + queue),
         total_until: extra.total.or(timeouts.total).map(|total| now + total),
     };

@@ -2,6 +2,7 @@
 //! a proxy. One enum: the way that nearly all connections take costs a predictable branch.
 
 use std::io::{self, IoSlice};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -29,6 +30,20 @@ macro_rules! on {
             Socket::Tls($socket) => $call,
         }
     };
+}
+
+impl Socket {
+    /// The peer's address and ours: those of the way to a proxy, if there is one.
+    pub(super) fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let socket = match self {
+            Self::Tcp(socket) => socket,
+            #[cfg(unix)]
+            Self::Unix(_) => return None,
+            Self::Tls(tls) => tls.socket(),
+        };
+        // A socket without addresses is closed already.
+        Some((socket.peer_addr().ok()?, socket.local_addr().ok()?))
+    }
 }
 
 impl AsyncRead for Socket {
@@ -79,6 +94,9 @@ pub(super) struct ProxyTls {
 impl ProxyTls {
     pub(super) fn new(stream: TlsStream<TcpStream>) -> Self {
         Self { stream, sealed: 0 }
+    }
+    fn socket(&self) -> &TcpStream {
+        self.stream.get_ref().0
     }
 }
 

@@ -85,6 +85,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Quic(lane) => {
                 ready!(lane.poll_read(cx, now, &mut self.machine));
                 self.read_at = Some(now);
+                self.holds = true;
                 return Poll::Ready(true);
             }
         };
@@ -306,3 +307,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
 /// How long a connection idles before it gives its buffers back. To get them anew costs about a
 /// microsecond; of many connections that open at once, those of the last moment still hold theirs.
 const RELEASE_AFTER: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+#[path = "link_test.rs"]
+mod link_test;

@@ -7,6 +7,7 @@
 //! buffer limit is off; the bound is that a batch is sealed only when the last one is written.
 
 use super::read_buffer::with_read_buffer;
+use crate::connection_info::TlsInfo;
 use rustls::Connection;
 use std::io::{self, BufRead, IoSlice, Write};
 use std::pin::Pin;
@@ -85,12 +86,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     pub(crate) fn alpn(&self) -> Option<&[u8]> {
         self.tls.as_ref()?.connection.alpn_protocol()
     }
+    /// What the handshake agreed on. `asked`: the host that our side asked for, if it is a client.
+    pub(crate) fn tls_info(&self, asked: Option<&str>) -> Option<TlsInfo> {
+        let connection = &self.tls.as_ref()?.connection;
+        let name = match connection {
+            Connection::Server(connection) => connection.server_name(),
+            Connection::Client(_) => asked,
+        };
+        let alpn = connection.alpn_protocol();
+        Some(TlsInfo::new(connection.protocol_version()?, name, alpn))
+    }
     /// Whether TLS protects it.
     pub(crate) fn is_tls(&self) -> bool {
         self.tls.is_some()
     }
     /// The socket.
-    #[allow(dead_code, reason = "for addresses and options")]
     pub(crate) fn socket(&self) -> &S {
         &self.socket
     }
@@ -106,7 +116,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                 // What rustls still has to say (tickets) goes out with our first bytes.
                 return Poll::Ready(Ok(()));
             }
-            ready!(tls.poll_flush(socket, cx, &mut false))?;
+            // Reading goes on while the socket takes nothing: the peer may be in the middle of its
+            // own flight, and would wait for us to read as we for it (TLS 1.3 has the client say
+            // change_cipher_spec there, RFC 8446 appendix D.4).
+            if let Poll::Ready(Err(error)) = tls.poll_flush(socket, cx, &mut false) {
+                return Poll::Ready(Err(error));
+            }
             let read = with_read_buffer(|buffer| {
                 let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
                 Poll::Ready(tls.handshake_bytes(bytes).map(|()| !bytes.is_empty()))

@@ -248,3 +248,37 @@ async fn cleartext_passes_through_a_pipe_of_one_byte() {
     written.unwrap();
     assert_eq!(heard, b"hello");
 }
+
+#[tokio::test]
+async fn a_handshake_passes_through_a_pipe_of_one_byte() {
+    let Pair {
+        mut server,
+        mut client,
+        ..
+    } = tls_pair(1);
+    let mut hello = outbox(b"hello");
+    let server_side = async {
+        poll_fn(|cx| server.poll_handshake(cx)).await.unwrap();
+        // The session tickets go first.
+        poll_fn(|cx| server.poll_write(cx, &mut hello, Instant::now()))
+            .await
+            .unwrap();
+    };
+    let client_side = async {
+        poll_fn(|cx| client.poll_handshake(cx)).await.unwrap();
+        poll_fn(|cx| client.poll_write(cx, &mut Outbox::new(), Instant::now()))
+            .await
+            .unwrap();
+        let mut heard = Vec::new();
+        while heard.len() < 5 {
+            assert!(read_some(&mut client, &mut heard).await);
+        }
+        heard
+    };
+    let both = async { tokio::join!(server_side, client_side) };
+    let patience = Duration::from_secs(20);
+    let ((), heard) = tokio::time::timeout(patience, both)
+        .await
+        .expect("each side waits for the other");
+    assert_eq!(heard, b"hello");
+}

@@ -2,12 +2,14 @@
 //! first bytes. One port serves every version; HTTP/2 in cleartext is by prior knowledge only
 //! (RFC 9113 section 3.3), never by upgrade.
 
+use super::access::AccessLog;
 use super::connection::Connection;
 use super::exchange::Exchanges;
 use super::metrics::{Counters, add};
 use super::respond::Extra;
 use super::service::HttpService;
 use super::serving::Serving;
+use crate::connection_info::ConnectionInfo;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
@@ -18,6 +20,7 @@ use rustls::ServerConnection;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,8 +30,30 @@ use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::{h1, h2};
 
+/// The peer's and ours.
+pub(super) type Addresses = (SocketAddr, SocketAddr);
+
 /// RFC 9113 section 3.4.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What handlers and others learn of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    /// Requests carry it.
+    pub(super) info: bool,
+    /// A request for another host than the one asked for by SNI is misdirected.
+    pub(super) sni_is_binding: bool,
+    pub(super) log: Option<AccessLog>,
+    /// Where the server listens.
+    pub(super) local_addr: SocketAddr,
+}
+
+impl Shown {
+    /// Nobody wants to know: it need not be asked for.
+    pub(super) fn is_nothing(&self) -> bool {
+        !self.info && !self.sni_is_binding && self.log.is_none()
+    }
+}
 
 /// What all connections of a worker share.
 #[derive(Clone)]
@@ -40,6 +65,7 @@ pub(super) struct Ground<S> {
     /// What the windows of all connections of the server borrow from.
     pub(super) lender: Arc<Lender>,
     pub(super) date: bool,
+    pub(super) shown: Shown,
     /// What HTTP/1.1 and HTTP/2 say about HTTP/3 (RFC 7838).
     pub(super) alt_svc: Option<Arc<str>>,
 }
@@ -58,6 +84,7 @@ impl<S: HttpService> Ground<S> {
 /// Serves one accepted socket to its end.
 pub(super) async fn serve_socket<S, T>(
     socket: T,
+    addresses: Option<Addresses>,
     ground: Ground<S>,
     signals: Arc<Signals>,
     open: Rc<Cell<u64>>,
@@ -67,7 +94,7 @@ pub(super) async fn serve_socket<S, T>(
 {
     let counters = Arc::clone(&ground.counters);
     // Boxed, so that what the handshake needs does not outlive it.
-    let Ok(connection) = Box::pin(start(socket, ground, signals, open)).await else {
+    let Ok(connection) = Box::pin(start(socket, addresses, ground, signals, open)).await else {
         add(&counters.handshakes_failed, 1);
         return;
     };
@@ -78,6 +105,7 @@ pub(super) async fn serve_socket<S, T>(
 /// as large as the largest of its stages for as long as the connection lives.
 async fn start<S, T>(
     socket: T,
+    addresses: Option<Addresses>,
     ground: Ground<S>,
     signals: Arc<Signals>,
     open: Rc<Cell<u64>>,
@@ -91,7 +119,11 @@ where
         let mut transport = Transport::plain(socket);
         let first = within(timeouts.head, first_bytes(&mut transport)).await?;
         let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
-        let opened = Opened { transport, http2 };
+        let opened = Opened {
+            transport,
+            http2,
+            info: addresses.map(|(peer, local)| ConnectionInfo::new(peer, local, None)),
+        };
         return Ok(opened.connection(&first, ground, signals, open));
     };
     let connection = ServerConnection::new(Arc::clone(tls.config())).map_err(io::Error::other)?;
@@ -102,7 +134,13 @@ where
     )
     .await?;
     let http2 = transport.alpn() == Some(b"h2");
-    let opened = Opened { transport, http2 };
+    let info =
+        addresses.map(|(peer, local)| ConnectionInfo::new(peer, local, transport.tls_info(None)));
+    let opened = Opened {
+        transport,
+        http2,
+        info,
+    };
     Ok(opened.connection(&[], ground, signals, open))
 }
 
@@ -110,6 +148,7 @@ where
 struct Opened<T> {
     transport: Transport<T>,
     http2: bool,
+    info: Option<ConnectionInfo>,
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
@@ -127,7 +166,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         let secure = self.transport.is_tls();
         let stall = ground.config.timeouts.write_stall;
         let link = Link::new(self.transport, machine).with_write_stall(stall);
-        let exchanges = ground.exchanges(&signals, secure);
+        let mut exchanges = ground.exchanges(&signals, secure);
+        if let Some(info) = self.info {
+            exchanges.show(info, &ground.shown, &ground.counters);
+        }
         let serving = Serving::new(exchanges, signals, ground.counters, open);
         Box::new(Connection::new(link, serving))
     }

@@ -4,23 +4,30 @@
 //!
 //! Invariant: `handler_done` is called once per slot taken, when it is given back.
 
+use super::accept::Shown;
+use super::access::{AccessLog, Record};
+use super::metrics::{Counters, add};
 use super::request::{Requests, trailer_map};
-use super::respond::{Asked, Extra, Responses, Sending, invite_body, pump};
+use super::respond::{Asked, Extra, Responses};
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
+use crate::connection_info::{ConnectionInfo, TlsInfo};
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
 use crate::error::Error;
 use crate::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, StatusCode};
+use slot::{Slot, Stage, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::sync::oneshot;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token};
+
+#[path = "exchange_slot.rs"]
+mod slot;
 
 /// The exchanges of one connection.
 pub(super) struct Exchanges<S: HttpService> {
@@ -31,6 +38,8 @@ pub(super) struct Exchanges<S: HttpService> {
     secure: bool,
     /// What every answer carries beside the handler's fields.
     extra: Extra,
+    /// Who wants to know what of the connection, if anybody does.
+    view: Option<Box<View>>,
     signals: Arc<Signals>,
     slots: Vec<Slot<S>>,
     /// One per slot, made with it.
@@ -42,32 +51,28 @@ pub(super) struct Exchanges<S: HttpService> {
     upgrade: Option<(StreamId, oneshot::Sender<Upgraded>)>,
 }
 
+/// What handlers and the access log learn of the connection.
+struct View {
+    info: ConnectionInfo,
+    /// Requests carry it.
+    attach: bool,
+    sni_is_binding: bool,
+    log: Option<AccessLog>,
+    counters: Arc<Counters>,
+}
+
+impl View {
+    /// Whether the request is for another host than the connection.
+    fn is_misdirected(&self, head: &RequestHead) -> bool {
+        let name = self.info.tls().and_then(TlsInfo::server_name);
+        self.sni_is_binding && name.is_some_and(|name| !head.is_for(name))
+    }
+}
+
 /// What turns heads into requests and responses into heads, with memory that is used again.
 struct Scratch {
     requests: Requests,
     responses: Responses,
-}
-
-struct Slot<S: HttpService> {
-    asked: Asked,
-    stage: Stage<S>,
-    /// Where the handler runs. Set for every exchange anew, the box stays.
-    handler: Pin<Box<Option<S::Future>>>,
-    /// The response's body, likewise.
-    body: Pin<Box<Option<S::ResponseBody>>>,
-    inlet: Option<Inlet>,
-}
-
-enum Stage<S> {
-    Free,
-    /// The service was not ready; its own copy is asked again.
-    Queued(Box<(S, Request<Body>)>),
-    /// The handler runs; `invite`: it still owes the peer a 100.
-    Handling {
-        invite: bool,
-    },
-    /// The head is sent, the body follows.
-    Sending,
 }
 
 impl<S: HttpService> Exchanges<S> {
@@ -78,6 +83,7 @@ impl<S: HttpService> Exchanges<S> {
             scratch: None,
             secure,
             extra,
+            view: None,
             signals,
             slots: Vec::new(),
             wakers: Vec::new(),
@@ -99,6 +105,13 @@ impl<S: HttpService> Exchanges<S> {
         head: RequestHead,
         end: bool,
     ) {
+        if self
+            .view
+            .as_ref()
+            .is_some_and(|view| view.is_misdirected(&head))
+        {
+            return self.misdirect(machine, now, stream, head);
+        }
         let asked = Asked {
             stream,
             head: head.method() == b"HEAD",
@@ -133,7 +146,9 @@ impl<S: HttpService> Exchanges<S> {
             made.extensions_mut().insert(offer);
             self.upgrade = Some((stream, sender));
         }
+        let record = self.introduce(made, now);
         let slot = self.take_slot(asked, inlet);
+        self.slots[slot as usize].record = record;
         let progress = self.call(slot, &mut request, invite);
         if progress.is_none() {
             self.advance(machine, now, slot);
@@ -143,6 +158,41 @@ impl<S: HttpService> Exchanges<S> {
         if !matches!(self.slots[slot as usize].stage, Stage::Free) {
             self.waiting.push((stream, slot));
         }
+    }
+    /// The connection is `info`; tells those who want to know.
+    pub(super) fn show(&mut self, info: ConnectionInfo, shown: &Shown, counters: &Arc<Counters>) {
+        self.view = Some(Box::new(View {
+            info,
+            attach: shown.info,
+            sni_is_binding: shown.sni_is_binding,
+            log: shown.log.clone(),
+            counters: Arc::clone(counters),
+        }));
+    }
+    /// Tells the request what it came on, and begins its line in the access log.
+    fn introduce(&self, request: &mut Request<Body>, now: Instant) -> Option<Box<Record>> {
+        let view = self.view.as_ref()?;
+        if view.attach {
+            request.extensions_mut().insert(view.info.clone());
+        }
+        view.log.as_ref().map(|_| Record::of(request, now))
+    }
+    /// The connection is not one for this host (RFC 9110 section 15.5.20).
+    fn misdirect(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+    ) {
+        if let Some(view) = &self.view {
+            add(&view.counters.misdirected, 1);
+        }
+        machine.recycle(head.into_fields());
+        self.scratch()
+            .responses
+            .status(machine, now, stream, StatusCode::MISDIRECTED_REQUEST);
+        machine.handler_done(now, stream);
     }
     /// A slot's waker was called, or the machine has room for its body again.
     pub(super) fn resume(&mut self, machine: &mut Machine, now: Instant, slot: u32) {
@@ -281,9 +331,13 @@ impl<S: HttpService> Exchanges<S> {
     /// The handler failed or panicked before it gave a head.
     fn fail(&mut self, machine: &mut Machine, now: Instant, slot: u32) {
         let stream = self.slots[slot as usize].asked.stream;
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
         self.scratch()
             .responses
-            .status(machine, now, stream, StatusCode::INTERNAL_SERVER_ERROR);
+            .status(machine, now, stream, status);
+        if let Some(record) = &mut self.slots[slot as usize].record {
+            record.status = Some(status);
+        }
         self.give_back(machine, now, slot);
     }
     fn take_slot(&mut self, asked: Asked, inlet: Option<Inlet>) -> u32 {
@@ -300,6 +354,7 @@ impl<S: HttpService> Exchanges<S> {
             handler: Box::pin(None),
             body: Box::pin(None),
             inlet,
+            record: None,
         });
         self.wakers.push(SlotWaker::waker(&self.signals, index));
         index
@@ -310,6 +365,12 @@ impl<S: HttpService> Exchanges<S> {
         slot.handler.set(None);
         slot.body.set(None);
         slot.inlet = None;
+        if let Some(record) = slot.record.take()
+            && let Some(view) = &self.view
+            && let Some(log) = &view.log
+        {
+            record.tell(log, &view.info, now);
+        }
         machine.handler_done(now, slot.asked.stream);
         self.free.push(index);
     }
@@ -339,94 +400,5 @@ impl Scratch {
             requests: Requests::new(secure),
             responses: Responses::new(extra.clone()),
         })
-    }
-}
-
-/// What an exchange does next.
-enum Step {
-    Again,
-    Wait,
-    Over,
-    Failed,
-}
-
-impl<S: HttpService> Slot<S> {
-    fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
-        let Stage::Queued(queued) = &mut self.stage else {
-            return Step::Wait;
-        };
-        match catch_unwind(AssertUnwindSafe(|| queued.0.poll_ready(cx))) {
-            Ok(Poll::Pending) => return Step::Wait,
-            Ok(Poll::Ready(Ok(()))) => {}
-            Ok(Poll::Ready(Err(_))) | Err(_) => return Step::Failed,
-        }
-        let Stage::Queued(queued) = std::mem::replace(&mut self.stage, Stage::Free) else {
-            return Step::Failed;
-        };
-        let (mut service, request) = *queued;
-        match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
-            Ok(future) => {
-                self.handler.set(Some(future));
-                self.stage = Stage::Handling { invite: false };
-                Step::Again
-            }
-            Err(_) => Step::Failed,
-        }
-    }
-    fn run(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        cx: &mut Context<'_>,
-    ) -> Step {
-        let Some(handler) = self.handler.as_mut().as_pin_mut() else {
-            return Step::Failed;
-        };
-        // A panic must cost one exchange, not the connection's others. The handler is dropped
-        // and never polled again, so that nobody sees what the panic left behind.
-        match catch_unwind(AssertUnwindSafe(|| handler.poll(cx))) {
-            Ok(Poll::Ready(Ok(response))) => self.answer(machine, now, responses, response),
-            Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
-            Ok(Poll::Pending) => {
-                if let Stage::Handling { invite } = &mut self.stage
-                    && std::mem::take(invite)
-                {
-                    invite_body(machine, now, self.asked.stream);
-                }
-                Step::Wait
-            }
-        }
-    }
-    fn answer(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        responses: &mut Responses,
-        response: Response<S::ResponseBody>,
-    ) -> Step {
-        self.handler.set(None);
-        match responses.head(machine, now, self.asked, &response) {
-            Sending::Done => Step::Over,
-            Sending::Open => {
-                self.body.set(Some(response.into_body()));
-                self.stage = Stage::Sending;
-                Step::Again
-            }
-        }
-    }
-    fn send(&mut self, machine: &mut Machine, now: Instant, cx: &mut Context<'_>) -> Step {
-        let Some(body) = self.body.as_mut().as_pin_mut() else {
-            return Step::Over;
-        };
-        let stream = self.asked.stream;
-        match catch_unwind(AssertUnwindSafe(|| pump(machine, now, stream, body, cx))) {
-            Ok(Sending::Open) => Step::Wait,
-            Ok(Sending::Done) => Step::Over,
-            Err(_) => {
-                machine.reset(now, stream, trunkline_core::error::H2Code::INTERNAL_ERROR);
-                Step::Over
-            }
-        }
     }
 }

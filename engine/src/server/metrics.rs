@@ -14,6 +14,8 @@ pub struct Metrics {
     pub connections_open: u64,
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
+    /// Requests answered with 421, because the connection was opened for another host.
+    pub misdirected: u64,
     /// Requests on HTTP/1.1.
     pub requests_h1: u64,
     /// Requests on HTTP/2.
@@ -42,6 +44,7 @@ pub(super) struct Counters {
     pub(super) connections_accepted: AtomicU64,
     pub(super) connections_closed: AtomicU64,
     pub(super) handshakes_failed: AtomicU64,
+    pub(super) misdirected: AtomicU64,
     pub(super) requests_h1: AtomicU64,
     pub(super) requests_h2: AtomicU64,
     pub(super) requests_h3: AtomicU64,
@@ -60,6 +63,7 @@ impl Default for Counters {
             connections_accepted: AtomicU64::default(),
             connections_closed: AtomicU64::default(),
             handshakes_failed: AtomicU64::default(),
+            misdirected: AtomicU64::default(),
             requests_h1: AtomicU64::default(),
             requests_h2: AtomicU64::default(),
             requests_h3: AtomicU64::default(),
@@ -117,6 +121,7 @@ pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
         connections_accepted: accepted,
         connections_open: accepted.saturating_sub(total(|worker| &worker.connections_closed)),
         handshakes_failed: total(|worker| &worker.handshakes_failed),
+        misdirected: total(|worker| &worker.misdirected),
         requests_h1: total(|worker| &worker.requests_h1),
         requests_h2: total(|worker| &worker.requests_h2),
         requests_h3: total(|worker| &worker.requests_h3),

@@ -1,10 +1,11 @@
 //! One QUIC connection of a server: its streams, its HTTP/3 machine and its handlers.
 
-use super::accept::Ground;
+use super::accept::{Ground, Shown};
 use super::metrics::{Counters, add};
 use super::service::HttpService;
 use super::serving::Serving;
 use super::worker::{OpenConnections, OpenEntry};
+use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
@@ -38,6 +39,8 @@ pub(super) struct QuicConnection<S: HttpService> {
     /// When the handshake must be done; `None`: it is, or may take any time.
     handshake_until: Option<Instant>,
     counted_connected: bool,
+    /// Who wants to know what the handshake brings; `None`: nobody, or they know.
+    shown: Option<Shown>,
 }
 
 impl<S: HttpService> QuicConnection<S> {
@@ -74,6 +77,7 @@ impl<S: HttpService> QuicConnection<S> {
             counters,
             handshake_until: handshake.map(|limit| now + limit),
             counted_connected: false,
+            shown: Some(ground.shown.clone()).filter(|shown| !shown.is_nothing()),
         }
     }
     /// Answers what came and what became ready. True: it rests until something happens.
@@ -84,6 +88,12 @@ impl<S: HttpService> QuicConnection<S> {
                 Some(h3) => self.session.tell(h3, now),
                 None => false,
             };
+            if self.session.is_connected()
+                && let Some(shown) = self.shown.take()
+            {
+                let info = ConnectionInfo::of_quic(&self.session.quic, shown.local_addr, None);
+                self.serving.exchanges.show(info, &shown, &self.counters);
+            }
             let answered = self.serving.handle_events(&mut self.machine, now);
             let ordered = match self.machine.h3() {
                 Some(h3) => self.session.obey(h3, now),

@@ -274,13 +274,15 @@ fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.extend_from_slice(&digits[from..]);
 }
 
-/// Sends as much of `body` as the machine has room for and the body has ready.
+/// Sends as much of `body` as the machine has room for and the body has ready; adds its bytes to
+/// `bytes`.
 pub(super) fn pump<B: http_body::Body>(
     machine: &mut Machine,
     now: Instant,
     stream: StreamId,
     mut body: Pin<&mut B>,
     cx: &mut Context<'_>,
+    bytes: &mut u64,
 ) -> Sending {
     loop {
         if machine.send_room(stream) == 0 {
@@ -299,6 +301,7 @@ pub(super) fn pump<B: http_body::Body>(
                     if data.is_empty() && !end {
                         continue;
                     }
+                    *bytes += data.len() as u64;
                     let sent = machine.send_body(now, stream, data, end);
                     if !end && sent.is_ok() {
                         continue;

@@ -9,7 +9,7 @@ use crate::driver::signals::{Signals, Stop};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
-use std::net::TcpListener as StdListener;
+use std::net::{SocketAddr, TcpListener as StdListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,7 +84,7 @@ impl<S: HttpService> Worker<S> {
             let full = self.open.len() >= connections_max;
             tokio::select! {
                 accepted = listener.accept(), if !full => match accepted {
-                    Ok((socket, _)) => self.serve(socket),
+                    Ok((socket, peer)) => self.serve(socket, peer),
                     Err(error) => pause_after(&error).await,
                 },
                 () = self.open.closed.notified(), if full => {}
@@ -112,7 +112,7 @@ impl<S: HttpService> Worker<S> {
         tokio::task::spawn_local(listener);
         Some(signals)
     }
-    fn serve(&self, socket: TcpStream) {
+    fn serve(&self, socket: TcpStream, peer: SocketAddr) {
         add(&self.ground.counters.connections_accepted, 1);
         // Batches are ours to make: Nagle would only hold their last segment back. A socket that
         // refuses is closing already.
@@ -122,9 +122,14 @@ impl<S: HttpService> Worker<S> {
         let entry = OpenConnections::enter(&self.open, &signals, &exchanges);
         let ground = self.ground.clone();
         let counters = Arc::clone(&ground.counters);
+        let addresses = match ground.shown.is_nothing() {
+            true => None,
+            // A socket without an address is closed already.
+            false => socket.local_addr().ok().map(|local| (peer, local)),
+        };
         tokio::task::spawn_local(async move {
             let _entry = entry;
-            serve_socket(socket, ground, signals, exchanges).await;
+            serve_socket(socket, addresses, ground, signals, exchanges).await;
             add(&counters.connections_closed, 1);
         });
     }

@@ -1,5 +1,6 @@
-//! A server's certificate and what it offers by ALPN.
+//! A server's certificates and what it offers by ALPN.
 
+use super::identities::Identities;
 use crate::error::Error;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
@@ -7,11 +8,14 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A server's TLS settings: a certificate chain with its key, h2 and http/1.1 by ALPN. SNI is
-/// not required.
+/// A server's TLS settings: certificate chains with their keys, h2 and http/1.1 by ALPN. SNI is
+/// not required. Clones share their certificates: what is set on one holds for all, and for the
+/// servers that were given one.
 #[derive(Clone, Debug)]
 pub struct Tls {
     config: Arc<ServerConfig>,
+    /// `None`: the user's own configuration has its own.
+    identities: Option<Arc<Identities>>,
 }
 
 impl Tls {
@@ -24,11 +28,37 @@ impl Tls {
         certificate: impl AsRef<Path>,
         key: impl AsRef<Path>,
     ) -> Result<Self, Error> {
-        let (certificate, key) = (certificate.as_ref(), key.as_ref());
-        let chain = certificates(certificate)?;
-        let key_der = PrivateKeyDer::from_pem_file(key)
-            .map_err(|error| pem_error("the key file", key, error))?;
-        Self::from_der(chain, key_der)
+        let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
+        Self::from_der(chain, key)
+    }
+    /// Reads another certificate chain and key in the place of the first one. From the next
+    /// handshake on it is shown, on every clone and every server; connections stay as they are.
+    ///
+    /// # Errors
+    /// Those of [`from_pem_files`](Self::from_pem_files): nothing has changed then. Settings made
+    /// by [`from_rustls`](Self::from_rustls) have a resolver of their own.
+    pub fn set_pem_files(
+        &self,
+        certificate: impl AsRef<Path>,
+        key: impl AsRef<Path>,
+    ) -> Result<(), Error> {
+        let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
+        self.identities()?.set(chain, key)
+    }
+    /// The same for clients that ask for `name` (SNI, RFC 6066 section 3), where the first
+    /// certificate is for everybody else: adds one or replaces the one that this name has.
+    /// `*.rest` is for every name with one label more than `rest` that has none of its own.
+    ///
+    /// # Errors
+    /// Those of [`set_pem_files`](Self::set_pem_files), and a certificate that is not for `name`.
+    pub fn set_pem_files_for(
+        &self,
+        name: &str,
+        certificate: impl AsRef<Path>,
+        key: impl AsRef<Path>,
+    ) -> Result<(), Error> {
+        let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
+        self.identities()?.set_for(name, chain, key)
     }
     /// A fresh certificate for `names` that no one but you will believe: for development.
     ///
@@ -45,23 +75,34 @@ impl Tls {
     }
     /// Takes any rustls configuration as it is. Set `alpn_protocols` yourself.
     pub fn from_rustls(config: Arc<ServerConfig>) -> Self {
-        Self { config }
+        Self {
+            config,
+            identities: None,
+        }
     }
     fn from_der(
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let identities = Arc::new(Identities::new(Arc::clone(&provider), chain, key)?);
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-            .map_err(|error| {
-                Error::config("the certificate and its key cannot be used together")
-                    .with_source(error)
-            })?;
+            .map_err(|error| Error::config("TLS cannot be set up").with_source(error))?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(&identities) as _);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self {
             config: Arc::new(config),
+            identities: Some(identities),
+        })
+    }
+    fn identities(&self) -> Result<&Identities, Error> {
+        self.identities.as_deref().ok_or_else(|| {
+            Error::config(
+                "settings made from a rustls configuration keep its certificates; change them in \
+                 its own resolver",
+            )
         })
     }
     /// What rustls needs.
@@ -89,6 +130,18 @@ impl Tls {
     }
 }
 
+type Chain = Vec<CertificateDer<'static>>;
+
+fn read_pem_files(
+    certificate: &Path,
+    key: &Path,
+) -> Result<(Chain, PrivateKeyDer<'static>), Error> {
+    let chain = certificates(certificate)?;
+    let key_der =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| pem_error("the key file", key, error))?;
+    Ok((chain, key_der))
+}
+
 /// The certificates of a PEM file, at least one.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let certificates = CertificateDer::pem_file_iter(path)
@@ -111,3 +164,7 @@ fn pem_error(what: &str, path: &Path, error: pem::Error) -> Error {
     };
     Error::config(text).with_source(error)
 }
+
+#[cfg(test)]
+#[path = "server_test.rs"]
+mod server_test;

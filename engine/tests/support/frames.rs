@@ -18,6 +18,8 @@ pub(crate) fn listen() -> (String, TcpListener) {
 pub(crate) enum Heard {
     /// HEADERS on this stream.
     Request(u32),
+    /// DATA.
+    Data(Vec<u8>),
     /// RST_STREAM with this code.
     Reset(u32, u32),
     /// PING that asks for an answer.
@@ -66,6 +68,14 @@ impl FramePeer {
     pub(crate) fn resets(&mut self, stream: u32, code: u32) {
         self.says(3, 0, stream, &code.to_be_bytes());
     }
+    /// 100, as a literal (RFC 7541 section 6.2.2): ":status" is index 8.
+    pub(crate) fn invites(&mut self, stream: u32) {
+        self.says(1, 0x4, stream, b"\x08\x03100");
+    }
+    /// 417 without a body, likewise.
+    pub(crate) fn declines(&mut self, stream: u32) {
+        self.says(1, 0x5, stream, b"\x08\x03417");
+    }
     /// 421 without a body, as a literal (RFC 7541 section 6.2.2): ":status" is index 8.
     pub(crate) fn misdirects(&mut self, stream: u32) {
         self.says(1, 0x5, stream, b"\x08\x03421");
@@ -95,14 +105,33 @@ impl FramePeer {
             other => panic!("{other:?} instead of a request"),
         }
     }
-    /// The next thing that is not an acknowledgement.
+    /// The next thing that is neither an acknowledgement nor a body's.
     pub(crate) fn hears_more(&mut self) -> Heard {
+        loop {
+            let heard = self.hears();
+            if !matches!(heard, Heard::Ack | Heard::Data(_)) {
+                return heard;
+            }
+        }
+    }
+    /// The next thing that is not an acknowledgement.
+    pub(crate) fn hears_next(&mut self) -> Heard {
         loop {
             let heard = self.hears();
             if heard != Heard::Ack {
                 return heard;
             }
         }
+    }
+    pub(crate) fn hears_data(&mut self) -> Vec<u8> {
+        match self.hears_next() {
+            Heard::Data(data) => data,
+            other => panic!("{other:?} instead of a body"),
+        }
+    }
+    /// Ends the body of a response.
+    pub(crate) fn ends(&mut self, stream: u32) {
+        self.says(0, 0x1, stream, b"");
     }
     pub(crate) fn hears_every_ack(&mut self) {
         while self.unacknowledged > 0 {
@@ -124,6 +153,7 @@ impl FramePeer {
             self.socket.read_exact(&mut payload).unwrap();
             match (header[3], header[4]) {
                 (1, _) => return Heard::Request(stream),
+                (0, _) => return Heard::Data(payload),
                 (3, _) => {
                     let code = payload.try_into().map(u32::from_be_bytes).unwrap();
                     return Heard::Reset(stream, code);
@@ -141,8 +171,15 @@ impl FramePeer {
             }
         }
     }
-    /// Whether nothing but acknowledgements comes for a moment.
+    /// Whether no request comes for a moment.
     pub(crate) fn is_quiet(&mut self) -> bool {
+        self.keeps_from(&[1])
+    }
+    /// Whether neither a request nor a part of a body comes for a moment.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        self.keeps_from(&[0, 1])
+    }
+    fn keeps_from(&mut self, kinds: &[u8]) -> bool {
         // A PING is answered in order: what the client had to say before is here before it.
         self.says(6, 0, 0, &[7; 8]);
         let mut header = [0; 9];
@@ -153,7 +190,7 @@ impl FramePeer {
             self.socket.read_exact(&mut payload).unwrap();
             match header[3] {
                 6 => return true,
-                1 => return false,
+                kind if kinds.contains(&kind) => return false,
                 _ => {}
             }
         }

@@ -14,10 +14,12 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
+use trunkline::client::ClientTimeouts;
 use trunkline::{Body, ErrorKind};
 use trunkline_interop::{Certificate, Workplace};
 
@@ -233,7 +235,7 @@ fn trailers_go_both_ways_with_hyper() {
 #[test]
 fn hypers_100_continue_is_heard_when_the_handler_reads() {
     run(async {
-        // hyper answers `expect` on HTTP/1.1 only.
+        // hyper answers `expect` on HTTP/1.1 only: see the next test.
         for way in [Way::H1, Way::H1Tls] {
             let stage = stage(way).await;
             let client = way.client(&stage.certificate);
@@ -258,6 +260,39 @@ fn hypers_100_continue_is_heard_when_the_handler_reads() {
                 (StatusCode::OK, way.version())
             );
             assert_eq!(read(response.into_body()).await.0, "5", "{way:?}");
+        }
+    });
+}
+
+/// RFC 9110 section 10.1.1 wants a 100 or a final answer at once, and of the client that it does
+/// not wait for ever: not every server knows the first half.
+#[test]
+fn hyper_sends_no_100_on_http_2_and_gets_the_body_when_our_wait_is_over() {
+    run(async {
+        for way in Way::H2 {
+            let stage = stage(way).await;
+            let client = way.client(&stage.certificate);
+            let (heard, mut hears) = mpsc::unbounded_channel();
+            let began = Instant::now();
+            let response = client
+                .post(way.url_at(stage.port, "/count"))
+                .header("expect", "100-continue")
+                .body("hello")
+                .on_interim(move |interim| {
+                    // Nobody listens for a second one.
+                    let _ = heard.send(interim.status());
+                })
+                .send()
+                .await
+                .unwrap();
+            let wait = ClientTimeouts::default().expect.unwrap();
+            assert!(began.elapsed() >= wait, "{way:?}: the body did not wait");
+            assert_eq!(
+                (response.status(), response.version()),
+                (StatusCode::OK, way.version())
+            );
+            assert_eq!(read(response.into_body()).await.0, "5", "{way:?}");
+            assert_eq!(hears.recv().await, None, "{way:?}: hyper has learned it");
         }
     });
 }

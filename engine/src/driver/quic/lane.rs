@@ -4,6 +4,7 @@
 
 use super::session::Session;
 use super::socket::Socket;
+use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use bytes::Bytes;
 use quinn_proto::{
@@ -38,6 +39,11 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
+    /// What it is, once the handshake is done. `asked`: the host that was asked for.
+    pub(crate) fn info(&self, asked: Option<&str>) -> Option<ConnectionInfo> {
+        let bound = self.socket.local_addr().ok()?;
+        Some(ConnectionInfo::of_quic(&self.session.quic, bound, asked))
+    }
     /// Begins a connection. `ahead`: the most exchanges that it will have at once. Must be called
     /// within a runtime.
     ///

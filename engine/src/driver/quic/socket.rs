@@ -57,6 +57,10 @@ impl Socket {
             arena: BytesMut::new(),
         })
     }
+    /// What it is bound to.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
     /// Waits until a connected socket hears that nobody listens at the other end: that comes as
     /// an error of its own, not as something to read.
     pub(crate) fn refused(&self) -> impl Future<Output = ()> + Send + use<> {

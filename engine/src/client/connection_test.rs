@@ -1,0 +1,99 @@
+//! A connection's task over a pipe in memory.
+
+use super::super::Client;
+use super::super::compose;
+use super::super::exchange::Exchange;
+use super::super::request::origin_of_url;
+use super::*;
+use crate::body::Body;
+use crate::driver::transport::Transport;
+use crate::window::Wanted;
+use http::Request;
+use std::future::poll_fn;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use trunkline_core::pool::{Action, Multiplexing, Origin, Pool, PoolConfig, Rank};
+
+/// The number of a connection: the pool's to give.
+fn an_id(origin: &Origin, now: Instant) -> ConnectionId {
+    let mut pool = Pool::new(PoolConfig::default());
+    pool.submit(now, origin, (), None).unwrap();
+    loop {
+        if let Some(Action::Open { attempt, .. }) = pool.poll_action() {
+            let capacity = Capacity::fresh(1, true);
+            let id = pool.handle_connected(now, attempt, Multiplexing::No, capacity);
+            return id.unwrap();
+        }
+    }
+}
+
+fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
+    let (parts, ()) = Request::get(url).body(()).unwrap().into_parts();
+    let body = Body::empty();
+    Box::new(Outgoing {
+        exchange: Arc::new(Exchange::default()),
+        origin: Arc::new(origin.clone()),
+        head: compose::request_head(&parts, &body).unwrap(),
+        body,
+        on_interim: None,
+        rank: Rank::default(),
+        wanted: Wanted::default(),
+        tries: 0,
+        attempts: Vec::new(),
+        perhaps_processed: false,
+        wait_until: None,
+        total_until: None,
+    })
+}
+
+/// Runs the connection until `done` says so.
+async fn run_until(
+    connection: &mut Connection<DuplexStream>,
+    done: impl Fn(&Connection<DuplexStream>) -> bool,
+) {
+    let running = poll_fn(|cx| {
+        let ended = Pin::new(&mut *connection).poll(cx).is_ready();
+        assert!(!ended, "it lives");
+        match done(connection) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    });
+    tokio::time::timeout(Duration::from_secs(20), running)
+        .await
+        .expect("the test waits in vain");
+}
+
+#[tokio::test]
+async fn an_idle_connection_gives_its_memory_back_and_serves_on() {
+    let (client, url, now) = (Client::new(), "http://a.test/", Instant::now());
+    let dispatch = &client.dispatch;
+    let origin = origin_of_url(dispatch, url).unwrap();
+    let (near, mut far) = tokio::io::duplex(4096);
+    let machine = dispatch.machine(&origin, Multiplexing::No, now);
+    let id = an_id(&origin, now);
+    let door = Arc::new(Door::default());
+    let mut connection = Connection::new(
+        Link::new(Transport::plain(near), machine),
+        ConnectionUse::new(None, id.number()),
+        id,
+        Arc::clone(&door),
+        Arc::downgrade(dispatch),
+        Arc::clone(&dispatch.settings),
+        Capacity::fresh(1, true),
+    );
+    for round in 0..2 {
+        door.inbox.lock().unwrap().push(a_get(&origin, url));
+        door.signals.ready(INBOX);
+        run_until(&mut connection, |connection| connection.slots.len() == 1).await;
+        let mut heard = [0; 1024];
+        let read = far.read(&mut heard).await.unwrap();
+        assert!(heard[..read].starts_with(b"GET / HTTP/1.1\r\n"), "{round}");
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        far.write_all(answer).await.unwrap();
+        run_until(&mut connection, |connection| connection.slots.len() == 0).await;
+        assert_eq!(connection.slots.slots(), 1, "not between two requests");
+        // Nobody but its own timer wakes it.
+        run_until(&mut connection, |connection| connection.slots.slots() == 0).await;
+        assert_eq!(connection.arrivals.capacity(), 0);
+    }
+}

@@ -1,0 +1,49 @@
+//! On which connection a response came.
+
+use crate::connection_info::ConnectionInfo;
+use std::time::Instant;
+
+/// The connection that a request went out on and what it had done before: among the extensions of
+/// a response if
+/// [`ClientBuilder::connection_info`](super::ClientBuilder::connection_info) is set.
+#[derive(Clone, Debug)]
+pub struct ConnectionUse {
+    info: Option<ConnectionInfo>,
+    number: u64,
+    opened: Instant,
+    earlier: u64,
+}
+
+impl ConnectionUse {
+    pub(super) fn new(info: Option<ConnectionInfo>, number: u64) -> Self {
+        Self {
+            info,
+            number,
+            opened: Instant::now(),
+            earlier: 0,
+        }
+    }
+    /// The same connection for a request that came behind `earlier` others.
+    pub(super) fn after(&self, earlier: u64) -> Self {
+        Self {
+            earlier,
+            ..self.clone()
+        }
+    }
+    /// Addresses and TLS; `None` on a Unix socket.
+    pub fn info(&self) -> Option<&ConnectionInfo> {
+        self.info.as_ref()
+    }
+    /// The connection's number; no other connection of the client ever has it.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+    /// When its handshake was done.
+    pub fn opened(&self) -> Instant {
+        self.opened
+    }
+    /// Requests that were on it before this one; 0: it is new.
+    pub fn earlier_requests(&self) -> u64 {
+        self.earlier
+    }
+}

@@ -1,0 +1,96 @@
+//! What a connection is, for those who want to know: handlers, access logs, users of a client.
+
+use quinn_proto::crypto::rustls::HandshakeData;
+use rustls::ProtocolVersion;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The connection that a message came on: among a request's extensions if
+/// [`ServerConfig::connection_info`](crate::ServerConfig::connection_info) is set, and part of a
+/// response's [`ConnectionUse`](crate::client::ConnectionUse).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionInfo {
+    peer_addr: SocketAddr,
+    local_addr: SocketAddr,
+    tls: Option<Arc<TlsInfo>>,
+}
+
+impl ConnectionInfo {
+    pub(crate) fn new(peer_addr: SocketAddr, local_addr: SocketAddr, tls: Option<TlsInfo>) -> Self {
+        Self {
+            peer_addr,
+            local_addr,
+            tls: tls.map(Arc::new),
+        }
+    }
+    /// A QUIC connection whose handshake is done, on a socket bound to `bound`. `asked`: the host
+    /// that our side asked for, if it is a client.
+    pub(crate) fn of_quic(
+        quic: &quinn_proto::Connection,
+        bound: SocketAddr,
+        asked: Option<&str>,
+    ) -> Self {
+        let said = quic.crypto_session().handshake_data();
+        let said = said.and_then(|data| data.downcast::<HandshakeData>().ok());
+        let tls = said.map(|data| {
+            let name = data.server_name.as_deref().or(asked);
+            // RFC 9001 section 4.2: nothing older.
+            TlsInfo::new(ProtocolVersion::TLSv1_3, name, data.protocol.as_deref())
+        });
+        let local_ip = quic.local_ip().unwrap_or(bound.ip());
+        let local_addr = SocketAddr::new(local_ip, bound.port());
+        Self::new(quic.remote_address(), local_addr, tls)
+    }
+    /// The peer's address: of a proxy, if there is one between. A QUIC peer may have moved since
+    /// the handshake.
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.peer_addr
+    }
+    /// Our own address. On a QUIC connection it may be the unspecified address that the socket is
+    /// bound to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+    /// What TLS agreed on; `None`: cleartext.
+    pub fn tls(&self) -> Option<&TlsInfo> {
+        self.tls.as_deref()
+    }
+}
+
+/// What a TLS handshake agreed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsInfo {
+    protocol: ProtocolVersion,
+    server_name: Option<Box<str>>,
+    alpn: Option<Box<[u8]>>,
+}
+
+impl TlsInfo {
+    pub(crate) fn new(
+        protocol: ProtocolVersion,
+        server_name: Option<&str>,
+        alpn: Option<&[u8]>,
+    ) -> Self {
+        Self {
+            protocol,
+            server_name: server_name.map(Into::into),
+            alpn: alpn.map(Into::into),
+        }
+    }
+    /// `TLSv1.3` or `TLSv1.2`.
+    pub fn protocol(&self) -> &'static str {
+        match self.protocol {
+            ProtocolVersion::TLSv1_2 => "TLSv1.2",
+            // Nothing else is spoken.
+            _ => "TLSv1.3",
+        }
+    }
+    /// The host that the client asked for (SNI, RFC 6066 section 3); none if its URL has an address.
+    pub fn server_name(&self) -> Option<&str> {
+        self.server_name.as_deref()
+    }
+    /// The protocol that ALPN chose, for example `h2`.
+    pub fn alpn(&self) -> Option<&[u8]> {
+        self.alpn.as_deref()
+    }
+}

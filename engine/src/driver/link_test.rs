@@ -1,0 +1,118 @@
+//! When an idle connection gives its buffers back. Time is an argument: nothing waits.
+
+use super::*;
+use std::sync::Arc;
+use std::task::Waker;
+use tokio::io::{AsyncWriteExt, DuplexStream};
+use trunkline_core::h1;
+use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Token, Version};
+use trunkline_core::limits::Config;
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+const MOMENT: Duration = Duration::from_millis(50);
+
+fn served() -> (Link<DuplexStream>, DuplexStream, Instant) {
+    let (near, far) = tokio::io::duplex(4096);
+    let now = Instant::now();
+    let machine = h1::Conn::new(Side::Server, Arc::new(Config::default()), now);
+    let link = Link::new(Transport::plain(near), Machine::H1(Box::new(machine)));
+    (link, far, now)
+}
+
+/// Reads what is there.
+fn read(link: &mut Link<DuplexStream>, now: Instant) {
+    let mut cx = Context::from_waker(Waker::noop());
+    while link.poll_read(&mut cx, now) == Poll::Ready(true) {}
+}
+
+/// The requests that were read.
+fn requests(link: &mut Link<DuplexStream>) -> Vec<StreamId> {
+    let mut streams = Vec::new();
+    while let Some(event) = link.machine.poll_event() {
+        if let Event::RequestReceived { stream, .. } = event {
+            streams.push(stream);
+        }
+    }
+    streams
+}
+
+fn answer(link: &mut Link<DuplexStream>, stream: StreamId, now: Instant) {
+    let mut fields = Fields::new();
+    fields.push(Token::STATUS, b"204");
+    let head = ResponseHead::from_fields(fields, Version::Http11).unwrap();
+    link.machine.respond(now, stream, &head, true).unwrap();
+    link.machine.handler_done(now, stream);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(link.poll_write(&mut cx, now).is_ready());
+}
+
+/// Carries out the deadlines up to `now`, then rests; true when the buffers went back.
+fn released_by(link: &mut Link<DuplexStream>, now: Instant) -> bool {
+    link.expire_due(now);
+    link.rest(now)
+}
+
+#[tokio::test]
+async fn a_connection_that_rests_gives_its_buffers_back_once() {
+    let (mut link, mut far, start) = served();
+    far.write_all(GET).await.unwrap();
+    read(&mut link, start);
+    let stream = requests(&mut link)[0];
+    answer(&mut link, stream, start);
+    assert!(!link.rest(start));
+    assert!(!released_by(&mut link, start + MOMENT));
+    assert!(released_by(&mut link, start + RELEASE_AFTER));
+    // Nothing came since: nothing is planned, and nothing is given back again.
+    assert_eq!(link.release_at, None);
+    assert!(!released_by(&mut link, start + 10 * RELEASE_AFTER));
+    assert_eq!(link.release_at, None);
+    far.write_all(GET).await.unwrap();
+    let later = start + 11 * RELEASE_AFTER;
+    read(&mut link, later);
+    let stream = requests(&mut link)[0];
+    answer(&mut link, stream, later);
+    assert!(!link.rest(later));
+    assert!(released_by(&mut link, later + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn bytes_that_come_after_the_release_was_planned_put_it_off_and_not_for_ever() {
+    let (mut link, mut far, start) = served();
+    far.write_all(GET).await.unwrap();
+    read(&mut link, start);
+    let stream = requests(&mut link)[0];
+    answer(&mut link, stream, start);
+    assert!(!link.rest(start));
+    far.write_all(GET).await.unwrap();
+    let late = start + MOMENT;
+    read(&mut link, late);
+    let stream = requests(&mut link)[0];
+    answer(&mut link, stream, late);
+    assert!(!link.rest(late));
+    assert!(!released_by(&mut link, start + RELEASE_AFTER));
+    assert!(released_by(&mut link, late + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_long_after_its_request_is_followed_by_a_release_too() {
+    let (mut link, mut far, start) = served();
+    far.write_all(GET).await.unwrap();
+    read(&mut link, start);
+    let stream = requests(&mut link)[0];
+    // The handler works: buffers are in use, however long nothing comes.
+    assert!(!link.rest(start));
+    let answered = start + 20 * RELEASE_AFTER;
+    assert!(!released_by(&mut link, answered));
+    answer(&mut link, stream, answered);
+    // No byte was read in this turn.
+    assert!(!link.rest(answered));
+    assert!(!link.rest(answered + MOMENT));
+    assert!(released_by(&mut link, answered + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn a_connection_that_never_said_anything_gives_its_buffers_back() {
+    let (mut link, _far, start) = served();
+    assert!(!link.rest(start));
+    assert!(released_by(&mut link, start + RELEASE_AFTER));
+}

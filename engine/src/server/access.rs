@@ -1,0 +1,81 @@
+//! Who hears of every exchange when it is over.
+
+use crate::connection_info::ConnectionInfo;
+use http::{Method, StatusCode, Uri, Version};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// One exchange, when it is over: what an access log says about it.
+#[derive(Debug)]
+pub struct Access<'a> {
+    /// The connection that it was on.
+    pub connection: &'a ConnectionInfo,
+    /// The version of HTTP.
+    pub version: Version,
+    /// The method.
+    pub method: &'a Method,
+    /// The target, with the authority where the version carries one.
+    pub target: &'a Uri,
+    /// The final status; `None`: the exchange ended without an answer.
+    pub status: Option<StatusCode>,
+    /// Bytes of the response's body that were handed on to be sent.
+    pub body_bytes: u64,
+    /// From the request's head to the last byte of the answer that was handed on.
+    pub time: Duration,
+}
+
+/// Who hears of every exchange.
+#[derive(Clone)]
+pub(super) struct AccessLog(Arc<dyn Fn(&Access<'_>) + Send + Sync>);
+
+impl AccessLog {
+    pub(super) fn new(log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(log))
+    }
+}
+
+impl fmt::Debug for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessLog").finish_non_exhaustive()
+    }
+}
+
+/// What an access log will say about an exchange.
+#[derive(Debug)]
+pub(super) struct Record {
+    version: Version,
+    method: Method,
+    target: Uri,
+    began: Instant,
+    pub(super) status: Option<StatusCode>,
+    pub(super) body_bytes: u64,
+}
+
+impl Record {
+    pub(super) fn of<B>(request: &http::Request<B>, began: Instant) -> Box<Self> {
+        Box::new(Self {
+            version: request.version(),
+            method: request.method().clone(),
+            target: request.uri().clone(),
+            began,
+            status: None,
+            body_bytes: 0,
+        })
+    }
+    /// The exchange is over.
+    pub(super) fn tell(&self, log: &AccessLog, connection: &ConnectionInfo, now: Instant) {
+        let access = Access {
+            connection,
+            version: self.version,
+            method: &self.method,
+            target: &self.target,
+            status: self.status,
+            body_bytes: self.body_bytes,
+            time: now.saturating_duration_since(self.began),
+        };
+        // A log that panics has said so; the exchange is over for everybody else too.
+        let _ = catch_unwind(AssertUnwindSafe(|| (log.0)(&access)));
+    }
+}

@@ -1,0 +1,142 @@
+//! One exchange: its handler, then its response's body, run as far as they go.
+
+use super::super::access::Record;
+use super::super::respond::{Asked, Responses, Sending, invite_body, pump};
+use super::super::service::HttpService;
+use crate::body::{Body, Inlet};
+use crate::driver::machine::Machine;
+use http::{Request, Response};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// A place for one exchange.
+pub(super) struct Slot<S: HttpService> {
+    pub(super) asked: Asked,
+    pub(super) stage: Stage<S>,
+    /// Where the handler runs. Set for every exchange anew, the box stays.
+    pub(super) handler: Pin<Box<Option<S::Future>>>,
+    /// The response's body, likewise.
+    pub(super) body: Pin<Box<Option<S::ResponseBody>>>,
+    pub(super) inlet: Option<Inlet>,
+    /// Its line in the access log, if there is one.
+    pub(super) record: Option<Box<Record>>,
+}
+
+/// Where it stands.
+pub(super) enum Stage<S> {
+    Free,
+    /// The service was not ready; its own copy is asked again.
+    Queued(Box<(S, Request<Body>)>),
+    /// The handler runs; `invite`: it still owes the peer a 100.
+    Handling {
+        invite: bool,
+    },
+    /// The head is sent, the body follows.
+    Sending,
+}
+
+/// What an exchange does next.
+pub(super) enum Step {
+    Again,
+    Wait,
+    Over,
+    Failed,
+}
+
+impl<S: HttpService> Slot<S> {
+    pub(super) fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
+        let Stage::Queued(queued) = &mut self.stage else {
+            return Step::Wait;
+        };
+        match catch_unwind(AssertUnwindSafe(|| queued.0.poll_ready(cx))) {
+            Ok(Poll::Pending) => return Step::Wait,
+            Ok(Poll::Ready(Ok(()))) => {}
+            Ok(Poll::Ready(Err(_))) | Err(_) => return Step::Failed,
+        }
+        let Stage::Queued(queued) = std::mem::replace(&mut self.stage, Stage::Free) else {
+            return Step::Failed;
+        };
+        let (mut service, request) = *queued;
+        match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
+            Ok(future) => {
+                self.handler.set(Some(future));
+                self.stage = Stage::Handling { invite: false };
+                Step::Again
+            }
+            Err(_) => Step::Failed,
+        }
+    }
+    pub(super) fn run(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        let Some(handler) = self.handler.as_mut().as_pin_mut() else {
+            return Step::Failed;
+        };
+        // A panic must cost one exchange, not the connection's others. The handler is dropped
+        // and never polled again, so that nobody sees what the panic left behind.
+        match catch_unwind(AssertUnwindSafe(|| handler.poll(cx))) {
+            Ok(Poll::Ready(Ok(response))) => self.answer(machine, now, responses, response),
+            Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
+            Ok(Poll::Pending) => {
+                if let Stage::Handling { invite } = &mut self.stage
+                    && std::mem::take(invite)
+                {
+                    invite_body(machine, now, self.asked.stream);
+                }
+                Step::Wait
+            }
+        }
+    }
+    fn answer(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        response: Response<S::ResponseBody>,
+    ) -> Step {
+        self.handler.set(None);
+        if let Some(record) = &mut self.record {
+            record.status = Some(response.status());
+        }
+        match responses.head(machine, now, self.asked, &response) {
+            Sending::Done => Step::Over,
+            Sending::Open => {
+                self.body.set(Some(response.into_body()));
+                self.stage = Stage::Sending;
+                Step::Again
+            }
+        }
+    }
+    pub(super) fn send(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        let Some(body) = self.body.as_mut().as_pin_mut() else {
+            return Step::Over;
+        };
+        let stream = self.asked.stream;
+        let mut sent = 0;
+        let pumped = catch_unwind(AssertUnwindSafe(|| {
+            pump(machine, now, stream, body, cx, &mut sent)
+        }));
+        if let Some(record) = &mut self.record {
+            record.body_bytes += sent;
+        }
+        match pumped {
+            Ok(Sending::Open) => Step::Wait,
+            Ok(Sending::Done) => Step::Over,
+            Err(_) => {
+                machine.reset(now, stream, trunkline_core::error::H2Code::INTERNAL_ERROR);
+                Step::Over
+            }
+        }
+    }
+}

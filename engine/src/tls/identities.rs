@@ -1,0 +1,129 @@
+//! The certificates of a server, by the name that a client asks for. They can be replaced while
+//! the server runs.
+
+use crate::error::Error;
+use rustls::client::verify_server_name;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// One certificate for everybody, and those of names.
+#[derive(Debug)]
+pub(super) struct Identities {
+    provider: Arc<CryptoProvider>,
+    /// Locked for a look-up per handshake only.
+    shown: RwLock<Shown>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    otherwise: Arc<CertifiedKey>,
+    /// By name in lower case; a wildcard as `*.rest`.
+    of_names: HashMap<String, Arc<CertifiedKey>>,
+}
+
+impl Identities {
+    pub(super) fn new(
+        provider: Arc<CryptoProvider>,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, Error> {
+        let shown = Shown {
+            otherwise: certified(&provider, chain, key)?,
+            of_names: HashMap::new(),
+        };
+        Ok(Self {
+            provider,
+            shown: RwLock::new(shown),
+        })
+    }
+    /// Replaces the one for everybody.
+    pub(super) fn set(
+        &self,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<(), Error> {
+        let identity = certified(&self.provider, chain, key)?;
+        self.change(|shown| shown.otherwise = identity);
+        Ok(())
+    }
+    /// Adds or replaces the one for `name`.
+    pub(super) fn set_for(
+        &self,
+        name: &str,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<(), Error> {
+        let identity = certified(&self.provider, chain, key)?;
+        check_name(name, &identity)?;
+        let name = name.to_ascii_lowercase();
+        self.change(|shown| drop(shown.of_names.insert(name, identity)));
+        Ok(())
+    }
+    fn change(&self, change: impl FnOnce(&mut Shown)) {
+        // No code panics while it holds the lock.
+        change(&mut self.shown.write().unwrap_or_else(PoisonError::into_inner));
+    }
+    fn find(&self, name: Option<&str>) -> Arc<CertifiedKey> {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        let of_name = name.and_then(|name| shown.of_name(name));
+        Arc::clone(of_name.unwrap_or(&shown.otherwise))
+    }
+}
+
+impl Shown {
+    fn of_name(&self, name: &str) -> Option<&Arc<CertifiedKey>> {
+        if self.of_names.is_empty() {
+            return None;
+        }
+        let name = name.to_ascii_lowercase();
+        self.of_names.get(&name).or_else(|| {
+            let (_, rest) = name.split_once('.')?;
+            self.of_names.get(&format!("*.{rest}"))
+        })
+    }
+}
+
+impl ResolvesServerCert for Identities {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.find(hello.server_name()))
+    }
+}
+
+fn certified(
+    provider: &CryptoProvider,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<Arc<CertifiedKey>, Error> {
+    let unusable = |error: rustls::Error| {
+        Error::config("the certificate and its key cannot be used together").with_source(error)
+    };
+    CertifiedKey::from_der(chain, key, provider)
+        .map(Arc::new)
+        .map_err(unusable)
+}
+
+/// Whether the certificate is for `name`; for a wildcard, for any name that it covers.
+fn check_name(name: &str, identity: &CertifiedKey) -> Result<(), Error> {
+    let one = match name.strip_prefix("*.") {
+        Some(rest) => format!("any.{rest}"),
+        None => name.to_owned(),
+    };
+    let one = ServerName::try_from(one)
+        .ok()
+        .filter(|one| matches!(one, ServerName::DnsName(_)));
+    let Some(one) = one else {
+        return Err(Error::config(format!(
+            "{name:?} is not a name that a client can ask for; it must be a host name or *.rest"
+        )));
+    };
+    let wrong =
+        |error| Error::config(format!("the certificate is not for {name:?}")).with_source(error);
+    // rustls has made sure that there is one.
+    let own = identity.end_entity_cert().map_err(wrong)?;
+    let own = ParsedCertificate::try_from(own).map_err(wrong)?;
+    verify_server_name(&own, &one).map_err(wrong)
+}

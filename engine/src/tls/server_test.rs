@@ -1,0 +1,20 @@
+use super::*;
+
+#[test]
+fn no_early_data_is_taken_and_no_key_seals_tickets() {
+    let tls = Tls::self_signed(["localhost"]).unwrap();
+    for config in [tls.config(), &tls.quic_config()] {
+        // RFC 8446 section 8: early data can be replayed.
+        assert_eq!(config.max_early_data_size, 0);
+        // Sessions are remembered here: whoever steals a key later can open none of them.
+        assert!(!config.ticketer.enabled());
+    }
+}
+
+#[test]
+fn a_configuration_of_rustls_keeps_its_certificates() {
+    let made = Tls::self_signed(["localhost"]).unwrap();
+    let given = Tls::from_rustls(Arc::clone(made.config()));
+    let refused = given.identities().unwrap_err().to_string();
+    assert!(refused.contains("its own resolver"), "{refused}");
+}

@@ -1,0 +1,247 @@
+//! What handlers and the access log learn of a connection, and which certificate it shows.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/peer.rs"]
+mod support;
+
+use http::{Response, StatusCode, Version};
+use http_body_util::BodyExt;
+use rustls::pki_types::CertificateDer;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use support::{Peer, service};
+use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::{Body, ConnectionInfo, ErrorKind, Running, Server, ServerConfig, Tls};
+
+/// A certificate and its key in files.
+struct Identity {
+    certificate: PathBuf,
+    key: PathBuf,
+    root: CertificateDer<'static>,
+}
+
+fn identity(file: &str, names: &[&str]) -> Identity {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let signed = rcgen::generate_simple_self_signed(names).unwrap();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let certificate = folder.join(format!("{file}.cert.pem"));
+    let key = folder.join(format!("{file}.key.pem"));
+    std::fs::write(&certificate, signed.cert.pem()).unwrap();
+    std::fs::write(&key, signed.signing_key.serialize_pem()).unwrap();
+    Identity {
+        certificate,
+        key,
+        root: signed.cert.der().clone(),
+    }
+}
+
+fn client(running: &Running, hosts: &[&str], root: &CertificateDer<'static>) -> Client {
+    let tls = ClientTls::new().root(root.clone()).only_given_roots();
+    let mut builder = Client::builder().tls(tls);
+    for host in hosts {
+        builder = builder.resolve(host, [running.local_addr()]);
+    }
+    builder.build().unwrap()
+}
+
+fn url(running: &Running, host: &str) -> String {
+    format!("https://{host}:{}/", running.local_addr().port())
+}
+
+async fn text(response: Response<Body>) -> String {
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+fn shows_connection() -> ServerConfig {
+    ServerConfig {
+        connection_info: true,
+        ..ServerConfig::default()
+    }
+}
+
+/// Says what the request's extension says.
+async fn answer(request: http::Request<Body>) -> Response<Body> {
+    let info = request.extensions().get::<ConnectionInfo>();
+    let text = info.map_or("nothing".to_owned(), |info| {
+        let tls = info.tls().map(|tls| {
+            let alpn = tls.alpn().map(String::from_utf8_lossy);
+            (tls.protocol(), tls.server_name(), alpn)
+        });
+        format!("{} {} {tls:?}", info.peer_addr().ip(), info.local_addr())
+    });
+    Response::new(Body::full(text))
+}
+
+#[test]
+fn a_request_tells_addresses_and_what_tls_agreed_on() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+    let running = server.config(shows_connection()).serve(service(answer));
+    let running = running.unwrap();
+    let local = running.local_addr();
+    support::runtime().block_on(async {
+        for (protocols, alpn) in [
+            (Protocols::H1Only, "http/1.1"),
+            (Protocols::H2Only, "h2"),
+            (Protocols::H3Only, "h3"),
+        ] {
+            let client = Client::builder()
+                .protocols(protocols)
+                .resolve("localhost", [local])
+                .tls(ClientTls::new().root(root.clone()).only_given_roots())
+                .build()
+                .unwrap();
+            let response = client.get(url(&running, "localhost")).send().await.unwrap();
+            let expected = format!(
+                "127.0.0.1 {local} Some((\"TLSv1.3\", Some(\"localhost\"), Some({alpn:?})))"
+            );
+            assert_eq!(text(response).await, expected);
+        }
+    });
+}
+
+#[test]
+fn in_cleartext_there_is_no_tls_and_by_default_nothing_is_told() {
+    let ask = |config: ServerConfig| {
+        let server = Server::bind("127.0.0.1:0").config(config);
+        let running = server.serve(service(answer)).unwrap();
+        let mut peer = Peer::connect(running.local_addr());
+        peer.says("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+        let heard = peer.hears_to_the_end();
+        let (_, text) = heard.split_once("\r\n\r\n").unwrap();
+        (text.to_owned(), running.local_addr())
+    };
+    let (text, local) = ask(shows_connection());
+    assert_eq!(text, format!("127.0.0.1 {local} None"));
+    assert_eq!(ask(ServerConfig::default()).0, "nothing");
+}
+
+#[test]
+fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&lines);
+    let server = Server::bind("127.0.0.1:0").access_log(move |access| {
+        assert!(access.connection.peer_addr().ip().is_loopback());
+        let status = access.status.map(|status| status.as_u16());
+        let line = format!(
+            "{} {} {:?} {status:?} {}",
+            access.method, access.target, access.version, access.body_bytes
+        );
+        log.lock().unwrap().push(line);
+    });
+    let handler = async |request: http::Request<Body>| match request.uri().path() {
+        "/panics" => panic!("on purpose"),
+        "/never" => std::future::pending().await,
+        _ => Response::new(Body::full("hello")),
+    };
+    let running = server.serve(service(handler)).unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET /a?b HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.hears_until("hello");
+    peer.says("POST /panics HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
+    peer.hears_until("\r\n\r\n");
+    peer.says("GET /never HTTP/1.1\r\nhost: a\r\n\r\n");
+    drop(peer);
+    while lines.lock().unwrap().len() < 3 {
+        std::thread::yield_now();
+    }
+    running.shutdown();
+    let expected = [
+        "GET /a?b HTTP/1.1 Some(200) 5",
+        "POST /panics HTTP/1.1 Some(500) 0",
+        "GET /never HTTP/1.1 None 0",
+    ];
+    assert_eq!(*lines.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for() {
+    let two = identity("misdirected", &["a.test", "b.test"]);
+    for is_binding in [false, true] {
+        let tls = Tls::from_pem_files(&two.certificate, &two.key).unwrap();
+        let config = ServerConfig {
+            sni_is_binding: is_binding,
+            ..ServerConfig::default()
+        };
+        let server = Server::bind("127.0.0.1:0").tls(tls).config(config);
+        let running = server.serve(service(async |_| Response::new(Body::full("here"))));
+        let running = running.unwrap();
+        support::runtime().block_on(async {
+            let client = client(&running, &["a.test", "b.test"], &two.root);
+            let own = client.get(url(&running, "a.test")).send().await.unwrap();
+            assert_eq!(own.status(), StatusCode::OK);
+            let other = client.get(url(&running, "a.test")).header("host", "b.test");
+            let other = other.send().await.unwrap();
+            let expected = match is_binding {
+                true => StatusCode::MISDIRECTED_REQUEST,
+                false => StatusCode::OK,
+            };
+            assert_eq!(
+                (other.status(), other.version()),
+                (expected, Version::HTTP_2)
+            );
+            // On a connection of its own it is for the right host.
+            let own = client.get(url(&running, "b.test")).send().await.unwrap();
+            assert_eq!(own.status(), StatusCode::OK);
+        });
+        let misdirected = running.metrics().misdirected;
+        assert_eq!(misdirected > 0, is_binding, "{misdirected}");
+    }
+}
+
+#[test]
+fn a_certificate_is_replaced_while_connections_go_on() {
+    let (old, new) = (identity("old", &["a.test"]), identity("new", &["a.test"]));
+    let tls = Tls::from_pem_files(&old.certificate, &old.key).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls.clone());
+    let running = server.serve(service(async |_| Response::new(Body::empty())));
+    let running = running.unwrap();
+    support::runtime().block_on(async {
+        let at = url(&running, "a.test");
+        let before = client(&running, &["a.test"], &old.root);
+        assert_eq!(before.get(&at).send().await.unwrap().status(), 200);
+        let wrong = tls.set_pem_files(&new.certificate, &old.key).unwrap_err();
+        assert_eq!(wrong.kind(), ErrorKind::Config, "{wrong}");
+        tls.set_pem_files(&new.certificate, &new.key).unwrap();
+        assert_eq!(before.get(&at).send().await.unwrap().status(), 200);
+        assert_eq!(before.totals().connections, 1, "it was not dropped");
+        let after = client(&running, &["a.test"], &new.root);
+        assert_eq!(after.get(&at).send().await.unwrap().status(), 200);
+        let late = client(&running, &["a.test"], &old.root);
+        let refused = late.get(&at).send().await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Tls, "{refused}");
+    });
+}
+
+#[test]
+fn each_name_has_its_certificate_and_everybody_else_the_first() {
+    let first = identity("first", &["a.test", "x.y.c.test"]);
+    let named = identity("named", &["b.test"]);
+    let wild = identity("wild", &["*.c.test"]);
+    let tls = Tls::from_pem_files(&first.certificate, &first.key).unwrap();
+    tls.set_pem_files_for("B.test", &named.certificate, &named.key)
+        .unwrap();
+    tls.set_pem_files_for("*.c.test", &wild.certificate, &wild.key)
+        .unwrap();
+    for name in ["a.test", "*.b.test", "127.0.0.1", ""] {
+        let wrong = tls.set_pem_files_for(name, &named.certificate, &named.key);
+        let wrong = wrong.unwrap_err();
+        assert!(wrong.to_string().contains(&format!("{name:?}")), "{wrong}");
+    }
+    let server = Server::bind("127.0.0.1:0").tls(tls);
+    let running = server.serve(service(async |_| Response::new(Body::empty())));
+    let running = running.unwrap();
+    support::runtime().block_on(async {
+        for (host, identity) in [
+            ("a.test", &first),
+            ("b.test", &named),
+            ("any.c.test", &wild),
+            ("x.y.c.test", &first),
+        ] {
+            let client = client(&running, &[host], &identity.root);
+            let answered = client.get(url(&running, host)).send().await;
+            assert_eq!(answered.unwrap().status(), 200, "{host}");
+        }
+    });
+}
