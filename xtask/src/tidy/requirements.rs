@@ -1,8 +1,10 @@
 //! `conformance/requirements.toml`: every MUST of the RFCs that a peer can provoke, as done
-//! (with its test), todo, or not applicable (with the reason). The share that is done never drops.
+//! (with its test), todo or not applicable (each with the reason). The share that is done never
+//! drops, and no rule stands there twice.
 
 use super::Finding;
 use super::tree::Tree;
+use std::collections::BTreeSet;
 
 const FILE: &str = "conformance/requirements.toml";
 
@@ -16,6 +18,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         Err(why) => return vec![Finding::new(FILE, 0, format!("does not parse: {why}"))],
     };
     let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
     let mut done = 0;
     let entries = list
         .get("requirement")
@@ -38,6 +41,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             let text = format!("{name}: rfc, section and rule must be there");
             found.push(Finding::new(FILE, 0, text));
         }
+        if !seen.insert(name.clone()) {
+            found.push(Finding::new(FILE, 0, format!("{name} stands there twice")));
+        }
         match of("state") {
             "done" => {
                 done += 1;
@@ -46,7 +52,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                     found.push(Finding::new(FILE, 0, text));
                 }
             }
-            "not-applicable" if of("because").is_empty() => {
+            "todo" | "not-applicable" if of("because").is_empty() => {
                 found.push(Finding::new(
                     FILE,
                     0,

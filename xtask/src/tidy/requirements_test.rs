@@ -17,8 +17,9 @@ fn a_done_rule_needs_its_test() {
 }
 
 #[test]
-fn not_applicable_needs_a_reason_and_other_states_are_refused() {
+fn what_is_not_done_needs_a_reason_and_other_states_are_refused() {
     assert_eq!(count("state = \"not-applicable\"", 0), 1);
+    assert_eq!(count("state = \"todo\"", 0), 1);
     assert_eq!(
         count("state = \"not-applicable\"\nbecause = \"no push\"", 0),
         0
@@ -28,6 +29,13 @@ fn not_applicable_needs_a_reason_and_other_states_are_refused() {
 
 #[test]
 fn coverage_that_drops_is_found() {
-    assert_eq!(count("state = \"todo\"", 0), 0);
-    assert_eq!(count("state = \"todo\"", 1), 1);
+    assert_eq!(count("state = \"todo\"\nbecause = \"late\"", 0), 0);
+    assert_eq!(count("state = \"todo\"\nbecause = \"late\"", 1), 1);
+}
+
+#[test]
+fn a_rule_that_stands_twice_is_found() {
+    let again = "state = \"todo\"\nbecause = \"late\"\n[[requirement]]\nrfc = \"9113\"\n\
+                 section = \"6.9\"\nrule = \"zero\"\nstate = \"todo\"\nbecause = \"late\"";
+    assert_eq!(count(again, 0), 1);
 }
