@@ -64,14 +64,10 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
             "--http3 needs TLS: add --tls-self-signed, or --tls-cert and --tls-key",
         ));
     }
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let mut server = Server::bind(options.listen.as_str())
-        .workers(usize::from(options.workers))
-        .http3(options.http3)
-        .config(config(&options));
-    if let Some(tls) = &tls {
-        server = server.tls(tls.clone());
+    if tls.as_ref().is_some_and(Tls::is_nameless) {
+        warn("the certificate names no host (it has no subjectAltName): clients will refuse it");
     }
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let site = Site::new(files, options.test_endpoints);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -79,10 +75,8 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
     runtime.block_on(async {
         let mut stop = Stop::new()?;
-        let renewal = Renewal::of(&options, tls)?;
-        let running = server
-            .serve(site)
-            .map_err(|error| Failure::usage(in_full(&error)))?;
+        let renewal = Renewal::of(&options, tls.clone())?;
+        let running = start(&options, tls, site)?;
         println!("listening on {scheme}://{}", running.local_addr());
         // Whoever started us waits for this line: it must not sit in a buffer.
         let _ = std::io::stdout().flush();
@@ -92,6 +86,38 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         }
         drain(running, Duration::from_secs(options.drain)).await
     })
+}
+
+/// Starts the server. Where HTTP/3 is what cannot be had, the rest is served and a line says so:
+/// a UDP port that another program holds must not take the site away.
+fn start(options: &Options, tls: Option<Tls>, site: Site) -> Result<Running, Failure> {
+    let serve = |http3: bool| {
+        let mut server = Server::bind(options.listen.as_str())
+            .workers(usize::from(options.workers))
+            .http3(http3)
+            .config(config(options));
+        if let Some(tls) = &tls {
+            server = server.tls(tls.clone());
+        }
+        server
+            .serve(site.clone())
+            .map_err(|error| Failure::usage(in_full(&error)))
+    };
+    match serve(options.http3) {
+        Err(why) if options.http3 => {
+            let Ok(running) = serve(false) else {
+                return Err(why);
+            };
+            warn(format_args!("serving without HTTP/3: {why}"));
+            Ok(running)
+        }
+        started => started,
+    }
+}
+
+/// One line for people; the server goes on.
+fn warn(text: impl std::fmt::Display) {
+    eprintln!("trunkline: warning: {text}");
 }
 
 fn config(options: &Options) -> ServerConfig {

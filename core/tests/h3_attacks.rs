@@ -361,6 +361,41 @@ fn datagrams_go_with_their_request() {
     assert_eq!(rig.datagrams, [Bytes::from_static(b"\0ping")]);
 }
 
+#[test]
+fn a_quarter_stream_id_is_no_larger_than_a_stream_id_can_be() {
+    let config = Config {
+        datagrams: true,
+        ..Config::default()
+    };
+    // RFC 9297 section 2.1: 2^60 - 1 is the largest.
+    for (id, is_good) in [
+        (b"\xcf\xff\xff\xff\xff\xff\xff\xff", true),
+        (b"\xd0\0\0\0\0\0\0\0", false),
+    ] {
+        let mut rig = Rig::server_with(config.clone(), Cut::Whole);
+        rig.conn
+            .handle_datagram(rig.now, Bytes::copy_from_slice(id));
+        rig.run();
+        match is_good {
+            true => rig.no_event("dropped: no such stream is open"),
+            false => rig.breaks(Violation::DatagramInvalid),
+        }
+    }
+}
+
+#[test]
+fn no_datagram_is_sent_once_our_side_is_closed() {
+    let config = Config {
+        datagrams: true,
+        ..Config::default()
+    };
+    let mut rig = Rig::client_with(config, &[(id::H3_DATAGRAM, 1)], 10, Cut::Whole);
+    let id = rig.get();
+    assert!(rig.conn.send_datagram(StreamId(id), b"late").is_err());
+    rig.run();
+    assert!(rig.datagrams.is_empty(), "RFC 9297 section 2.1");
+}
+
 // A client and a server.
 
 /// The next number of a small generator (xorshift).

@@ -6,12 +6,20 @@
 
 mod conn;
 mod frames;
+mod h3_conn;
+mod h3_frames;
+mod h3_lanes;
+mod h3_said;
 mod hpack;
+mod qpack;
 mod written;
 
 pub use conn::{h1_body, h1_head, h2_conn_client, h2_conn_server};
 pub use frames::h2_frames;
+pub use h3_conn::{h3_conn_client, h3_conn_server};
+pub use h3_frames::h3_frames;
 pub use hpack::hpack;
+pub use qpack::qpack;
 
 /// A target: its name and its body.
 pub type Target = (&'static str, fn(&[u8]));
@@ -23,7 +31,11 @@ pub const TARGETS: &[Target] = &[
     ("h2_conn_client", h2_conn_client),
     ("h2_conn_server", h2_conn_server),
     ("h2_frames", h2_frames),
+    ("h3_conn_client", h3_conn_client),
+    ("h3_conn_server", h3_conn_server),
+    ("h3_frames", h3_frames),
     ("hpack", hpack),
+    ("qpack", qpack),
 ];
 
 /// An input, taken apart.

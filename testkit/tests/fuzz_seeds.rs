@@ -50,3 +50,19 @@ fn seeds_of_h2_servers_hold() {
 fn seeds_of_h2_clients_hold() {
     replay("h2_conn_client");
 }
+#[test]
+fn seeds_of_h3_frames_hold() {
+    replay("h3_frames");
+}
+#[test]
+fn seeds_of_qpack_hold() {
+    replay("qpack");
+}
+#[test]
+fn seeds_of_h3_servers_hold() {
+    replay("h3_conn_server");
+}
+#[test]
+fn seeds_of_h3_clients_hold() {
+    replay("h3_conn_client");
+}

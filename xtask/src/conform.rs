@@ -1,9 +1,10 @@
-//! `make conform`: foreign suites against our server, over TLS and cleartext, compared with
+//! `make conform`: foreign suites, and our own for HTTP/3, against our server, compared with
 //! `interop/expected.toml`. A case that fails without a reason there fails the run; so does one
 //! that passes though a reason says it cannot: the list stays true.
 
 mod expected;
 mod h2spec;
+mod h3;
 mod httpwg;
 mod server;
 mod tls_pipe;
@@ -15,7 +16,7 @@ use std::net::SocketAddr;
 
 /// What a suite found.
 struct Suite {
-    /// `h2spec` or `httpwg`.
+    /// `h2spec`, `httpwg` or `h3`.
     name: &'static str,
     passed: usize,
     total: usize,
@@ -31,7 +32,7 @@ struct Row {
     surprises: Vec<String>,
 }
 
-/// Runs every suite over TLS and cleartext. With an address and `tls` or `clear`, runs them
+/// Runs every suite over TLS and cleartext, and that of HTTP/3 over QUIC. With an address and `tls` or `clear`, runs them
 /// against that server instead of our own.
 pub(crate) fn conform(args: &[String]) -> Outcome {
     let expected = Expected::read(&root().join("interop/expected.toml"))?;
@@ -54,6 +55,7 @@ pub(crate) fn conform(args: &[String]) -> Outcome {
             let server = server::start(tls)?;
             against(server.address, tls, &expected, &mut rows)?;
         }
+        rows.push(row("quic", h3::run()?, &expected));
     }
     print(&rows);
     write_csv(&rows)?;
@@ -69,17 +71,21 @@ pub(crate) fn conform(args: &[String]) -> Outcome {
 fn against(address: SocketAddr, tls: bool, expected: &Expected, rows: &mut Vec<Row>) -> Outcome {
     let transport = if tls { "tls" } else { "cleartext" };
     for suite in [h2spec::run(address, tls)?, httpwg::run(address, tls)?] {
-        let key = format!("{}-{transport}", suite.name);
-        let surprises = expected.compare(&key, &suite.failed);
-        let argued = expected.argued(&key, &suite.failed);
-        rows.push(Row {
-            transport,
-            suite,
-            argued,
-            surprises,
-        });
+        rows.push(row(transport, suite, expected));
     }
     Ok(())
+}
+
+fn row(transport: &'static str, suite: Suite, expected: &Expected) -> Row {
+    let key = format!("{}-{transport}", suite.name);
+    let surprises = expected.compare(&key, &suite.failed);
+    let argued = expected.argued(&key, &suite.failed);
+    Row {
+        transport,
+        suite,
+        argued,
+        surprises,
+    }
 }
 
 fn print(rows: &[Row]) {

@@ -13,6 +13,10 @@ pub(crate) const TARGETS: &[&str] = &[
     "h2_frames",
     "h2_conn_server",
     "h2_conn_client",
+    "qpack",
+    "h3_frames",
+    "h3_conn_server",
+    "h3_conn_client",
 ];
 
 /// `args`: seconds per target (default 60), then targets (default all).

@@ -18,7 +18,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   test           every test of the workspace
   ready          everything that CI runs
   tidy           the rules of structure
-  conform        h2spec and httpwg against our server
+  conform        h2spec, httpwg and the cases of conformance/h3 against our server
   bench [NAME]   measure (server)
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   docs           the rustdoc of the workspace";

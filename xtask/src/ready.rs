@@ -10,6 +10,12 @@ pub(crate) fn test() -> Outcome {
     run(&mut cargo(&["test", "--workspace"]))
 }
 
+/// The tests that are too long for every run.
+fn endurance() -> Outcome {
+    let long = ["test", "-p", "trunkline", "--test", "h3_endurance"];
+    run(cargo(&long).args(["--", "--ignored"]))
+}
+
 /// The rustdoc of the workspace; a warning fails.
 pub(crate) fn docs() -> Outcome {
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
@@ -37,6 +43,7 @@ pub(crate) fn ready() -> Outcome {
         run(&mut cargo(&lint))
     })?;
     step("test", test)?;
+    step("endurance", endurance)?;
     step("docs", docs)?;
     step("deny", deny)?;
     step("conform", || conform::conform(&[]))

@@ -6,7 +6,7 @@
 
 use crate::body::Body;
 use bytes::BytesMut;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Uri};
 use trunkline_core::http::{Field, Fields, RequestHead, Token, Version};
@@ -85,13 +85,20 @@ impl Requests {
         }
         let mut block = self.arena.split().freeze();
         headers.reserve(head.fields().len());
+        let mut crumbs = 0;
         for field in head.fields() {
             let bytes = block.split_to(field.value.len());
+            if field.token == Some(Token::COOKIE) {
+                crumbs += 1;
+            }
             // SAFETY: `head` passed the validator, whose values have no control character but
             // HTAB (core/src/http/syntax.rs, `is_field_value`), as this type wants it.
             let mut value = unsafe { HeaderValue::from_maybe_shared_unchecked(bytes) };
             value.set_sensitive(field.sensitive);
             headers.append(header_name(&field)?, value);
+        }
+        if crumbs > 1 {
+            join_cookie(head, headers)?;
         }
         Ok(())
     }
@@ -139,6 +146,19 @@ impl Requests {
         let authority = Authority::try_from(bytes).map_err(|_| Unsupported)?;
         Ok(self.authority.insert(authority).clone())
     }
+}
+
+/// A cookie in pieces, which is for the compressor's sake alone, is one field for the handler
+/// (RFC 9113 section 8.2.3, RFC 9114 section 4.2.1).
+#[cold]
+fn join_cookie(head: &RequestHead, headers: &mut HeaderMap) -> Result<(), Unsupported> {
+    if let Some(whole) = head.cookie() {
+        let mut value = HeaderValue::from_bytes(&whole).map_err(|_| Unsupported)?;
+        let was_sensitive = headers.get(COOKIE).is_some_and(HeaderValue::is_sensitive);
+        value.set_sensitive(was_sensitive);
+        headers.insert(COOKIE, value);
+    }
+    Ok(())
 }
 
 /// A trailer section as a map. What the `http` crate cannot carry is left out.

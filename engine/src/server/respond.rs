@@ -131,10 +131,15 @@ impl Responses {
             self.push_date(now);
         }
         self.push_length(0);
-        // What cannot be sent belongs to an exchange that ended meanwhile.
-        let _ = self
+        let sent = self
             .compose(status, machine.version())
             .and_then(|()| self.send(machine, now, stream, true));
+        if let Err(Misuse::Invalid(_)) = sent {
+            // The client takes no section as large as even this (RFC 9114 section 4.2.2); it
+            // must not wait for an answer.
+            machine.reset(now, stream, H2Code::INTERNAL_ERROR);
+        }
+        // Else the exchange ended meanwhile.
     }
     /// Copies the handler's fields; true when there was a content-length. What belongs to the
     /// connection is left out: framing is the machine's.

@@ -63,6 +63,11 @@ impl Identities {
         self.change(|shown| drop(shown.of_names.insert(name, identity)));
         Ok(())
     }
+    /// Whether the one for everybody names no host.
+    pub(super) fn is_nameless(&self) -> bool {
+        let identity = self.find(None);
+        identity.cert.first().is_some_and(|leaf| !names_hosts(leaf))
+    }
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         // No code panics while it holds the lock.
         change(&mut self.shown.write().unwrap_or_else(PoisonError::into_inner));
@@ -104,6 +109,14 @@ fn certified(
     CertifiedKey::from_der(chain, key, provider)
         .map(Arc::new)
         .map_err(unusable)
+}
+
+/// Whether a certificate has the extension subjectAltName (RFC 5280 section 4.2.1.6): its object
+/// identifier, 2.5.29.17 in DER, is enough for a hint and spares a parser.
+fn names_hosts(certificate: &CertificateDer<'_>) -> bool {
+    const SUBJECT_ALT_NAME: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x11];
+    let mut windows = certificate.windows(SUBJECT_ALT_NAME.len());
+    windows.any(|window| window == SUBJECT_ALT_NAME)
 }
 
 /// Whether the certificate is for `name`; for a wildcard, for any name that it covers.

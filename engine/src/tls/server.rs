@@ -80,6 +80,14 @@ impl Tls {
             identities: None,
         }
     }
+    /// Whether the certificate for everybody names no host at all: it has no subjectAltName, and
+    /// clients have not looked elsewhere for a name for years (RFC 9110 section 4.3.4). They will
+    /// refuse it, over TCP and QUIC alike. Not known of [`from_rustls`](Self::from_rustls): false.
+    pub fn is_nameless(&self) -> bool {
+        self.identities
+            .as_deref()
+            .is_some_and(Identities::is_nameless)
+    }
     fn from_der(
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,

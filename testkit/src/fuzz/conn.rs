@@ -17,7 +17,7 @@ use trunkline_core::wire::Outbox;
 use trunkline_core::{h1, h2};
 
 /// Exchanges that a client starts in one run.
-const OPENED_MAX: u32 = 64;
+pub(super) const OPENED_MAX: u32 = 64;
 /// What the outbox may hold after one piece: its limit, what one call fills, and the answers to
 /// one piece, each of which is not much longer than what it answers.
 const OUTBOX_SLACK_BYTES: usize = 1024 * 1024;
@@ -362,10 +362,10 @@ impl<M: Machine> Run<M> {
     }
 }
 
-fn request(method: &[u8], version: Version) -> RequestHead {
+pub(super) fn request(method: &[u8], version: Version) -> RequestHead {
     let mut fields = Fields::new();
     fields.push(Token::METHOD, method);
-    if version == Version::Http2 {
+    if version != Version::Http11 {
         fields.push(Token::SCHEME, b"https");
         fields.push(Token::AUTHORITY, b"a.example");
         fields.push(Token::PATH, b"/");
@@ -379,7 +379,7 @@ fn request(method: &[u8], version: Version) -> RequestHead {
     RequestHead::from_fields(fields, version).expect("a valid request")
 }
 
-fn response(version: Version) -> ResponseHead {
+pub(super) fn response(version: Version) -> ResponseHead {
     let mut fields = Fields::new();
     fields.push(Token::CONTENT_TYPE, b"text/plain");
     ResponseHead::new(200, fields, version).expect("a valid response")

@@ -97,11 +97,10 @@ fn missing_test(tree: &Tree, test: &str) -> Option<String> {
     let Some((path, name)) = test.rsplit_once("::") else {
         return (!tree.has(test)).then(|| format!("`{test}` does not exist"));
     };
-    let Some(text) = tree.text(path) else {
+    if !tree.has(path) {
         return Some(format!("`{path}` does not exist"));
-    };
-    let has_function = text.contains(&format!("fn {name}("));
-    (!has_function).then(|| format!("`{path}` has no function `{name}`"))
+    }
+    (!tree.has_function(path, name)).then(|| format!("`{path}` has no function `{name}`"))
 }
 
 /// Names of limits in docs/attacks.md (`limits.rs` NAME) are constants or timeouts there.

@@ -78,10 +78,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn has_test(tree: &Tree, test: &str) -> bool {
-    test.rsplit_once("::").is_some_and(|(path, name)| {
-        tree.text(path)
-            .is_some_and(|text| text.contains(&format!("fn {name}(")))
-    })
+    test.rsplit_once("::")
+        .is_some_and(|(path, name)| tree.has_function(path, name))
 }
 
 #[cfg(test)]

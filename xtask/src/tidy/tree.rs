@@ -15,7 +15,7 @@ const SKIPPED: &[&str] = &[
     "fuzz/target",
 ];
 /// Files that a rule may want to read.
-const READ: &[&str] = &["rs", "md", "toml"];
+const READ: &[&str] = &["rs", "md", "toml", "py"];
 
 /// Text files by their path from the root, with `/`; other files have an empty text.
 #[derive(Debug, Default)]
@@ -38,6 +38,13 @@ impl Tree {
     }
     pub(super) fn len(&self) -> usize {
         self.files.len()
+    }
+    /// Whether the file has a function of this name: in Rust, or in Python, in which the cases of
+    /// `conformance/h3` are written.
+    pub(super) fn has_function(&self, path: &str, name: &str) -> bool {
+        let keyword = if path.ends_with(".py") { "def" } else { "fn" };
+        self.text(path)
+            .is_some_and(|text| text.contains(&format!("{keyword} {name}(")))
     }
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)

@@ -148,6 +148,14 @@ impl Session {
     fn read(&mut self, machine: &mut h3::Conn, now: Instant, id: quinn_proto::StreamId) {
         let stream = StreamId(id.into());
         let mut receive = self.quic.recv_stream(id);
+        if machine.read_room(stream) == 0 {
+            // The machine takes no bytes now, but a reset is news at once: whoever waits for this
+            // request, or for the table, waits no more.
+            if let Ok(Some(code)) = receive.received_reset() {
+                machine.handle_stream_reset(now, stream, H3Code(code.into_inner()));
+            }
+            return;
+        }
         // Stopped or read to its end already.
         let Ok(mut chunks) = receive.read(true) else {
             return;

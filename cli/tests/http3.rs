@@ -1,0 +1,176 @@
+//! HTTP/3 where it cannot be had, on the binary: one clear line, and TCP goes on.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// `get` with these arguments.
+fn get(arguments: &[&str]) -> Output {
+    Command::new(BINARY)
+        .arg("get")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary starts")
+}
+
+/// The body of an answer.
+#[track_caller]
+fn got(arguments: &[&str]) -> String {
+    let output = get(arguments);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    text(&output.stdout)
+}
+
+/// Exit code 1 and one line with all of `expected`.
+#[track_caller]
+fn fails(arguments: &[&str], expected: &[&str]) {
+    let output = get(arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+    assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+    for word in expected {
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}
+
+/// A running `serve`, ended with the value.
+struct Served {
+    child: Child,
+    warnings: BufReader<ChildStderr>,
+    port: u16,
+}
+
+impl Served {
+    fn start(listen: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new(BINARY)
+            .args(["serve", "--test-endpoints", "--listen", listen])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let stdout = child.stdout.take().expect("it is piped");
+        let stderr = child.stderr.take().expect("it is piped");
+        let mut line = String::new();
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("it says where it listens");
+        let port = line.trim().rsplit(':').next();
+        let port = port.and_then(|port| port.parse().ok());
+        Self {
+            child,
+            warnings: BufReader::new(stderr),
+            port: port.unwrap_or_else(|| panic!("it says where it listens: {line:?}")),
+        }
+    }
+    fn url(&self) -> String {
+        format!("https://localhost:{}/bytes/5", self.port)
+    }
+    /// Its next warning.
+    fn warning(&mut self) -> String {
+        let mut line = String::new();
+        self.warnings.read_line(&mut line).expect("a line");
+        line
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_server_whose_udp_port_is_in_use_says_so_and_serves_tcp() {
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let mut served = Served::start(&address, &["--http3", "--tls-self-signed"]);
+    let warning = served.warning();
+    assert!(warning.contains("without HTTP/3"), "{warning}");
+    assert!(warning.contains("UDP port"), "{warning}");
+    assert!(warning.contains(&served.port.to_string()), "{warning}");
+    assert_eq!(got(&["-k", &served.url()]), "01234");
+}
+
+#[test]
+fn an_origin_without_http3_is_reached_over_tcp_and_named_where_only_http3_may_be_used() {
+    let served = Served::start("127.0.0.1:0", &["--tls-self-signed"]);
+    assert_eq!(got(&["-k", "--http3", &served.url()]), "01234");
+    let url = served.url();
+    fails(
+        &["-k", "--http3-only", &url],
+        &["QUIC", &served.port.to_string()],
+    );
+    // It serves on.
+    assert_eq!(got(&["-k", "--http1.1", &served.url()]), "01234");
+}
+
+#[test]
+fn a_path_that_drops_udp_leaves_tcp_and_is_one_line_where_only_http3_may_be_used() {
+    let served = Served::start("127.0.0.1:0", &["--tls-self-signed"]);
+    // Packets arrive and nobody answers, as behind a middlebox that drops them.
+    let address: SocketAddr = ([127, 0, 0, 1], served.port).into();
+    let _hole = UdpSocket::bind(address).expect("TCP has the port, UDP does not");
+    assert_eq!(got(&["-k", "--http3", &served.url()]), "01234");
+    let url = served.url();
+    fails(
+        &["-k", "--http3-only", "--timeout", "2", &url],
+        &["a connection is being opened"],
+    );
+}
+
+#[test]
+fn a_certificate_that_names_no_host_is_said_and_refused_in_one_line_either_way() {
+    let folder = Folder::new();
+    let (certificate, key) = folder.nameless();
+    let flags = ["--http3", "--tls-cert", &certificate, "--tls-key", &key];
+    let mut served = Served::start("127.0.0.1:0", &flags);
+    let warning = served.warning();
+    assert!(warning.contains("names no host"), "{warning}");
+    let url = served.url();
+    for way in ["--http2", "--http3-only"] {
+        fails(&["--cacert", &certificate, way, &url], &["certificate"]);
+        assert_eq!(got(&["-k", way, &url]), "01234");
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("trunkline-http3-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        Self(path)
+    }
+    /// Certificate and key files without a name.
+    fn nameless(&self) -> (String, String) {
+        let signed = rcgen::generate_simple_self_signed(Vec::<String>::new()).expect("a key");
+        let file = |name: &str, content: String| {
+            let path = self.0.join(name);
+            std::fs::write(&path, content).expect("written");
+            path.display().to_string()
+        };
+        let certificate = file("certificate.pem", signed.cert.pem());
+        (
+            certificate,
+            file("key.pem", signed.signing_key.serialize_pem()),
+        )
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,114 @@
+"""RFC 9000, as far as attacks on an HTTP/3 server go: flow control (4.1), connection ids (5.1.1),
+versions (6), amplification and Retry (8.1), a client that moves (9), stateless resets (10.3),
+acknowledgements of nothing (13.1), and no early data (RFC 9001 section 4.6.1)."""
+
+import os
+import select
+import socket
+import time
+
+import wire
+
+PROTOCOL_VIOLATION = 0xA
+CONNECTION_ID_LIMIT_ERROR = 0x9
+FLOW_CONTROL_ERROR = 0x3
+
+
+def _answers(socket, seconds=0.4):
+    """The sizes of all packets that come for a while."""
+    sizes = []
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if select.select([socket], [], [], left)[0]:
+            sizes.append(len(socket.recv(65536)))
+    return sizes
+
+
+def data_beyond_the_window_ends_the_connection_even_behind_a_gap(server):
+    peer = server()
+    # We believe in more room than was given, and leave out the first two mebibytes.
+    peer.quic._remote_max_data = peer.quic._remote_max_stream_data_bidi_remote = 1 << 40
+    sender = peer.quic._get_or_create_stream_for_send(0).sender
+    sender._buffer_start = sender._buffer_stop = 2 << 20
+    peer.says(0, b"x")
+    peer.must_close(FLOW_CONTROL_ERROR, transport=True)
+
+
+def more_connection_ids_than_asked_for_end_the_connection(server):
+    peer = server()
+    peer.quic._remote_active_connection_id_limit = 8
+    peer.quic._replenish_connection_ids()
+    peer.flush()
+    peer.must_close(CONNECTION_ID_LIMIT_ERROR, transport=True)
+
+
+def an_acknowledgement_of_what_was_never_sent_ends_the_connection(server):
+    # An optimistic acknowledgement makes a server believe in a faster line than there is.
+    peer = server()
+    peer.must_live()
+    one_rtt = list(peer.quic._spaces.values())[-1]
+    one_rtt.ack_queue.add(1_000_000)
+    one_rtt.ack_at = 0
+    peer.quic.send_ping(1)
+    peer.flush()
+    peer.must_close(PROTOCOL_VIOLATION, transport=True)
+
+
+def a_peer_that_never_answers_gets_at_most_three_times_what_it_sent(server):
+    peer = server(wait=False)
+    # One packet is out. Nothing that comes is looked at.
+    sent = peer.sent
+    got = sum(_answers(peer.socket, 1.5))
+    assert 0 < got <= 3 * sent, f"{got} bytes for {sent}"
+
+
+def _stranger(server):
+    """A socket of which the server knows nothing."""
+    stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    stranger.connect(server().address)
+    return stranger
+
+
+def an_unknown_version_is_answered_in_fewer_bytes_than_it_came_in(server):
+    stranger = _stranger(server)
+    head = b"\xc0" + b"\xfa\xfa\xfa\xfa" + b"\x08" + os.urandom(8) + b"\x08" + os.urandom(8)
+    for size, most in ((1200, 1200), (200, 0)):
+        stranger.send(head + bytes(size - len(head)))
+        got = sum(_answers(stranger))
+        assert got <= most, f"{got} bytes for {size} of an unknown version"
+
+
+def a_packet_for_nobody_is_answered_in_fewer_bytes_than_it_came_in(server):
+    stranger = _stranger(server)
+    for size in (21, 40, 100, 1200):
+        stranger.send(b"\x40" + os.urandom(size - 1))
+        got = sum(_answers(stranger))
+        assert got < size, f"{got} bytes for {size}"
+
+
+def a_client_whose_port_changes_is_served_on(server):
+    peer = server()
+    peer.must_live()
+    peer.socket.close()
+    peer.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.socket.connect(peer.address)
+    peer.socket.setblocking(False)
+    peer.must_live()
+    peer.must_live()
+
+
+def tickets_allow_no_early_data(server):
+    tickets = []
+    peer = server(tickets=tickets.append)
+    peer.until(lambda: tickets, "a session ticket")
+    assert not any(ticket.max_early_data_size for ticket in tickets), tickets
+
+
+def where_many_handshakes_are_half_open_a_peer_must_prove_its_address(server):
+    flood = [server(wait=False) for _ in range(520)]
+    # Some packets of a burst may be lost; the others are half open.
+    time.sleep(0.5)
+    peer = server()
+    peer.must_live()
+    assert peer.quic._retry_count == 1, "no Retry came"
+    assert len(flood) == 520

@@ -1,0 +1,296 @@
+//! A QUIC transport without packets below an HTTP/3 machine: it hands over what a peer says on its
+//! streams as far as the machine takes it, carries out the machine's orders, and holds both to the
+//! rules of streams (RFC 9000 sections 2 and 3).
+
+use super::h3_said::Said;
+use bytes::{Buf, Bytes};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+use trunkline_core::error::H3Code;
+use trunkline_core::h3::stream_kind::Origin;
+use trunkline_core::h3::{Action, Conn};
+use trunkline_core::http::{Side, StreamId};
+
+/// What a peer says of its QPACK decoder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) table_bytes_max: u64,
+    pub(super) blocked_streams_max: u64,
+}
+
+/// How a side of a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Fin,
+    Reset(H3Code),
+}
+
+/// One stream.
+#[derive(Debug, Default)]
+struct Lane {
+    /// What came and was not yet taken, and how it ends.
+    inbox: Vec<u8>,
+    inbox_end: Option<End>,
+    /// The end was told, or the machine stopped it.
+    in_over: bool,
+    out_over: bool,
+    /// The peer stopped it: our orders about it are carried out by doing nothing.
+    peer_stopped: bool,
+    stopped: bool,
+    /// Bytes that the transport still takes; `None`: all.
+    room: Option<usize>,
+    blocked: bool,
+}
+
+/// All streams of one connection.
+pub(super) struct Lanes {
+    side: Side,
+    lanes: BTreeMap<StreamId, Lane>,
+    next_uni: u64,
+    next_bidi: u64,
+    granted: Option<u64>,
+    said: Said,
+    /// Streams whose end waits for the peer's acknowledgement.
+    unacknowledged: Vec<StreamId>,
+    reads: BTreeSet<StreamId>,
+    pub(super) closed: bool,
+}
+
+impl Lanes {
+    pub(super) fn new(side: Side, terms: Option<Terms>) -> Self {
+        Self {
+            side,
+            lanes: BTreeMap::new(),
+            next_uni: if side == Side::Client { 2 } else { 3 },
+            next_bidi: 0,
+            granted: None,
+            said: Said::new(terms),
+            unacknowledged: Vec::new(),
+            reads: BTreeSet::new(),
+            closed: false,
+        }
+    }
+    /// Whether the machine may send on a stream.
+    fn sends(&self, stream: StreamId) -> bool {
+        match Origin::of(stream.0) {
+            Origin::ClientBidi | Origin::ServerBidi => true,
+            Origin::ClientUni => self.side == Side::Client,
+            Origin::ServerUni => self.side == Side::Server,
+        }
+    }
+    /// Whether the peer may say something on a stream: one of its own, or one that we opened.
+    fn hears(&self, stream: StreamId) -> bool {
+        match (Origin::of(stream.0), self.side) {
+            (Origin::ClientBidi, Side::Client) => stream.0 < self.next_bidi,
+            (Origin::ServerBidi, Side::Server) => false,
+            (Origin::ClientUni, side) => side == Side::Server,
+            (Origin::ServerUni, side) => side == Side::Client,
+            _ => true,
+        }
+    }
+
+    // The peer.
+
+    /// The peer says `bytes`, and ends its side if `fin`.
+    pub(super) fn says(&mut self, stream: StreamId, bytes: &[u8], fin: bool) {
+        if !self.hears(stream) {
+            return;
+        }
+        let lane = self.lanes.entry(stream).or_default();
+        if lane.in_over || lane.inbox_end.is_some() {
+            return;
+        }
+        lane.inbox.extend_from_slice(bytes);
+        lane.inbox_end = fin.then_some(End::Fin);
+        self.reads.insert(stream);
+    }
+    /// The peer resets its side: what was not taken yet is lost.
+    pub(super) fn resets(&mut self, conn: &mut Conn, now: Instant, stream: StreamId, code: H3Code) {
+        if !self.hears(stream) {
+            return;
+        }
+        let lane = self.lanes.entry(stream).or_default();
+        if lane.in_over {
+            return;
+        }
+        lane.inbox.clear();
+        lane.inbox_end = Some(End::Reset(code));
+        lane.in_over = true;
+        conn.handle_stream_reset(now, stream, code);
+        self.obey(conn, now);
+    }
+    /// The peer stops our side.
+    pub(super) fn stops(&mut self, conn: &mut Conn, now: Instant, stream: StreamId, code: H3Code) {
+        let is_open = Origin::of(stream.0) == Origin::ClientBidi && self.hears(stream)
+            || self.lanes.contains_key(&stream);
+        if !is_open || !self.sends(stream) {
+            return;
+        }
+        let lane = self.lanes.entry(stream).or_default();
+        if lane.peer_stopped || lane.out_over && !self.unacknowledged.contains(&stream) {
+            return;
+        }
+        lane.peer_stopped = true;
+        self.unacknowledged.retain(|of| *of != stream);
+        conn.handle_stop_sending(now, stream, code);
+        self.obey(conn, now);
+    }
+    /// The transport takes so many bytes more on a stream.
+    pub(super) fn gives_room(
+        &mut self,
+        conn: &mut Conn,
+        now: Instant,
+        stream: StreamId,
+        more: usize,
+    ) {
+        if !self.sends(stream) {
+            return;
+        }
+        let lane = self.lanes.entry(stream).or_default();
+        lane.room = Some(lane.room.unwrap_or(0) + more);
+        if more > 0 && std::mem::take(&mut lane.blocked) {
+            conn.handle_stream_room(now, stream);
+        }
+        self.obey(conn, now);
+    }
+    /// Everything that was finished is acknowledged.
+    pub(super) fn acknowledges(&mut self, conn: &mut Conn, now: Instant) {
+        for stream in std::mem::take(&mut self.unacknowledged) {
+            conn.handle_finished(now, stream);
+        }
+        self.obey(conn, now);
+    }
+    /// What the peer's decoder has to say.
+    pub(super) fn feedback(&mut self) -> Vec<u8> {
+        self.said.feedback()
+    }
+    /// Every request stream that is not over both ways; one that was used opened those below it.
+    pub(super) fn unfinished(&self) -> Vec<StreamId> {
+        let is_request = |stream: &&StreamId| Origin::of(stream.0) == Origin::ClientBidi;
+        let last = self.lanes.keys().rfind(is_request);
+        let ids = last.into_iter().flat_map(|last| 0..=last.0 / 4);
+        ids.map(|number| StreamId(number * 4))
+            .filter(|stream| {
+                let lane = self.lanes.get(stream);
+                lane.is_none_or(|lane| !(lane.in_over && lane.out_over))
+            })
+            .collect()
+    }
+
+    // The machine.
+
+    /// Hands over what came, in pieces of at most `most` bytes, and carries out what is ordered.
+    pub(super) fn run(&mut self, conn: &mut Conn, now: Instant, most: usize) {
+        self.obey(conn, now);
+        while let Some(stream) = self.reads.pop_first() {
+            self.deliver(conn, now, stream, most);
+        }
+    }
+    fn deliver(&mut self, conn: &mut Conn, now: Instant, stream: StreamId, most: usize) {
+        loop {
+            let room = conn.read_room(stream);
+            let Some(lane) = self.lanes.get_mut(&stream) else {
+                return;
+            };
+            if room == 0 || lane.in_over || lane.inbox.is_empty() && lane.inbox_end.is_none() {
+                return;
+            }
+            let len = lane.inbox.len().min(room).min(most);
+            let bytes: Vec<u8> = lane.inbox.drain(..len).collect();
+            let fin = lane.inbox.is_empty() && lane.inbox_end == Some(End::Fin);
+            lane.in_over = fin;
+            conn.handle_stream(now, stream, &bytes, fin);
+            self.obey(conn, now);
+        }
+    }
+    /// Carries out the machine's orders.
+    pub(super) fn obey(&mut self, conn: &mut Conn, now: Instant) {
+        while let Some(action) = conn.poll_transport(now) {
+            assert!(!self.closed, "after Close: {action:?}");
+            match action {
+                Action::OpenUni { stream, kind } => {
+                    assert_eq!(stream.0, self.next_uni, "ids have no gaps");
+                    self.next_uni += 4;
+                    self.lanes.entry(stream).or_default();
+                    self.said.opened(stream, Some(kind));
+                }
+                Action::OpenBidi { stream } => {
+                    assert_eq!((self.side, stream.0), (Side::Client, self.next_bidi));
+                    self.next_bidi += 4;
+                    self.lanes.entry(stream).or_default();
+                    self.said.opened(stream, None);
+                }
+                Action::Write {
+                    stream,
+                    pieces,
+                    fin,
+                } => self.write(conn, now, stream, pieces, fin),
+                Action::Reset { stream, .. } => {
+                    assert!(self.sends(stream), "{stream:?} is not ours to reset");
+                    let lane = self.lanes.entry(stream).or_default();
+                    assert!(
+                        !lane.out_over || lane.peer_stopped,
+                        "ended twice: {stream:?}"
+                    );
+                    lane.out_over = true;
+                    self.said.reset(stream);
+                }
+                Action::StopSending { stream, .. } => {
+                    assert!(self.hears(stream), "{stream:?} is not the peer's to stop");
+                    let lane = self.lanes.entry(stream).or_default();
+                    assert!(!lane.stopped, "{stream:?} is stopped twice");
+                    lane.stopped = true;
+                    lane.in_over = true;
+                    lane.inbox.clear();
+                }
+                Action::Read { stream } => {
+                    self.reads.insert(stream);
+                }
+                Action::SetPriority { order, .. } => assert!(order.abs() <= 1 << 30),
+                Action::GrantStreams { limit } => {
+                    assert!(self.side == Side::Server && self.granted < Some(limit));
+                    self.granted = Some(limit);
+                }
+                Action::Datagram { bytes } => assert!(!bytes.is_empty()),
+                Action::Close { .. } => self.closed = true,
+            }
+        }
+    }
+    fn write(
+        &mut self,
+        conn: &mut Conn,
+        now: Instant,
+        stream: StreamId,
+        mut pieces: [Bytes; 2],
+        fin: bool,
+    ) {
+        assert!(self.sends(stream), "a write on the peer's {stream:?}");
+        let lane = self.lanes.get_mut(&stream).expect("it was opened");
+        if lane.peer_stopped {
+            return;
+        }
+        assert!(!lane.out_over, "a write after the end of {stream:?}");
+        assert!(!lane.blocked, "a write on {stream:?} that takes nothing");
+        let len = pieces[0].len() + pieces[1].len();
+        let taken = len.min(lane.room.unwrap_or(usize::MAX));
+        lane.room = lane.room.map(|room| room - taken);
+        let whole = taken == len;
+        lane.blocked = !whole;
+        lane.out_over = whole && fin;
+        if whole && fin {
+            self.unacknowledged.push(stream);
+        }
+        let mut left = taken;
+        for piece in &mut pieces {
+            let now = left.min(piece.len());
+            left -= now;
+            let ends = whole && fin && left == 0;
+            self.said
+                .take(stream, &piece[..now], ends && piece.len() == now);
+            piece.advance(now);
+        }
+        if !whole {
+            conn.handle_stream_blocked(now, stream, pieces, fin);
+        }
+    }
+}
