@@ -106,9 +106,9 @@ def tickets_allow_no_early_data(server):
 
 def where_many_handshakes_are_half_open_a_peer_must_prove_its_address(server):
     flood = [server(wait=False) for _ in range(520)]
-    # Some packets of a burst may be lost; the others are half open.
-    time.sleep(0.5)
+    # An answer shows that a handshake has begun; a few packets of the burst may be lost.
+    begun = [peer for peer in flood if select.select([peer.socket], [], [], 0.5)[0]]
+    assert len(begun) > 500, f"{len(begun)} handshakes have begun"
     peer = server()
     peer.must_live()
     assert peer.quic._retry_count == 1, "no Retry came"
-    assert len(flood) == 520

@@ -8,6 +8,7 @@ import importlib
 import os
 import pathlib
 import sys
+import time
 
 from peer import Peer
 
@@ -47,9 +48,11 @@ def main():
     chosen = [(name, case) for name, case in cases() if all(word in name for word in words)]
     failed = 0
     for name, case in chosen:
+        begin = time.monotonic()
         why = run(case, port)
         failed += why is not None
-        print(f"ok {name}" if why is None else f"not ok {name}: {why}", flush=True)
+        took = time.monotonic() - begin
+        print(f"ok {name} ({took:.2f} s)" if why is None else f"not ok {name}: {why}", flush=True)
     print(f"{len(chosen) - failed} of {len(chosen)}")
     sys.exit(1 if failed or not chosen else 0)
 

@@ -184,3 +184,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tunnel<S> {
 
 /// Bytes of one write.
 const PIECE_BYTES_MAX: usize = 64 * 1024;
+
+/// What an extended CONNECT is for (`:protocol`, RFC 8441 section 4 and RFC 9220): an extension of
+/// its request. The bodies of request and answer are the tunnel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protocol(Box<str>);
+
+impl Protocol {
+    pub(crate) fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+    /// Its name, for example `websocket`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}

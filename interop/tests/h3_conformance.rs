@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::process::Command;
 use std::task::{Context, Poll};
 use tower_service::Service;
+use trunkline::upgrade::Protocol;
 use trunkline::{Body, Server, ServerConfig, Tls};
 use trunkline_interop::{find_python, is_python_installed};
 
@@ -93,6 +94,12 @@ async fn answer(request: Request<Body>) -> Response<Body> {
                 }
             });
             Response::new(body)
+        }
+        "/protocol" => {
+            let protocol = request.extensions().get::<Protocol>();
+            Response::new(Body::full(
+                protocol.map_or("none", Protocol::as_str).to_owned(),
+            ))
         }
         "/cookie" => {
             let cookies = request.headers().get_all("cookie").iter();

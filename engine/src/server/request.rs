@@ -5,6 +5,7 @@
 //! cut from it is gone; a handler that keeps a value keeps at most `ARENA_BYTES` with it.
 
 use crate::body::Body;
+use crate::upgrade::Protocol;
 use bytes::BytesMut;
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -66,6 +67,10 @@ impl Requests {
         };
         if head.fields().len() > 0 {
             self.put_headers(head, request.headers_mut()).ok()?;
+        }
+        if let Some(protocol) = head.protocol() {
+            let name = std::str::from_utf8(protocol).ok()?;
+            request.extensions_mut().insert(Protocol::new(name));
         }
         Some(request)
     }
