@@ -262,6 +262,42 @@ fn a_priority_update_overtakes_what_is_queued_and_reaches_streams_to_come() {
 }
 
 #[test]
+fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&window_update(0, 1 << 24));
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
+    let asked = ["u=2", "u=1, i", "u=1, i", "u=0"];
+    let answered = ["u=1, i", "u=x", "i", "u=7"];
+    for (index, priority) in asked.iter().enumerate() {
+        let id = 1 + 2 * index as u32;
+        rig.says(&headers(id, &with(GET, &[("priority", priority)]), true));
+    }
+    for (index, priority) in answered.iter().enumerate() {
+        let id = 1 + 2 * index as u32;
+        rig.respond(id, &[("priority", priority)], false);
+        rig.send(id, vec![0; 40_000], true);
+    }
+    rig.events();
+    assert_eq!(
+        order(&mut rig),
+        [1, 3, 5, 1, 3, 5, 1, 3, 5, 7, 7, 7],
+        "what is not understood or not said stays as it was asked for"
+    );
+    for id in [9, 11] {
+        rig.says(&headers(id, GET, true));
+        rig.respond(id, &[("priority", "u=1")], false);
+        rig.send(id, vec![0; 40_000], true);
+    }
+    rig.says(&priority_update(9, "u=5"));
+    rig.events();
+    assert_eq!(
+        order(&mut rig),
+        [11, 11, 11, 9, 9, 9],
+        "the client may change its mind"
+    );
+}
+
+#[test]
 fn a_zero_window_holds_a_stream_no_longer_than_the_stall_time_even_if_it_drips() {
     for drip in [false, true] {
         let mut rig = Rig::server(Cut::Whole);

@@ -326,6 +326,27 @@ fn priorities_become_an_order_of_sending() {
 // RFC 9297.
 
 #[test]
+fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member() {
+    let mut rig = Rig::server(Cut::Whole);
+    for (stream, asked) in [(0, "u=2"), (4, "u=1, i"), (8, "u=0")] {
+        rig.says_all(stream, &headers(&with(GET, &[("priority", asked)])));
+    }
+    for stream in [12, 16] {
+        rig.says_all(stream, &headers(GET));
+    }
+    rig.events();
+    let answered = ["u=1, i", "u=x", "u=7", "u=0", "i=?0"];
+    for (number, answered) in (0..).zip(answered) {
+        rig.respond(number * 4, &[("priority", answered)], false);
+    }
+    let order = |stream: u64| rig.lanes[&stream].order.unwrap_or(0);
+    assert_eq!(order(0), order(4), "the second is as it was asked for");
+    for pair in [12, 0, 16, 8].windows(2) {
+        assert!(order(pair[0]) > order(pair[1]), "{pair:?}");
+    }
+}
+
+#[test]
 fn datagrams_go_with_their_request() {
     let config = Config {
         datagrams: true,

@@ -95,7 +95,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Server: the final head. `end`: no body follows.
+    /// Server: the final head. `end`: no body follows. A `priority` field overrides, member by
+    /// member, what the request asked for (RFC 9218 section 8).
     pub fn respond(
         &mut self,
         now: Instant,
@@ -116,6 +117,10 @@ impl Conn {
         }
         stream.length_out = length;
         stream.sends = if end { Sends::Ended } else { Sends::Body };
+        if !end && let Some(value) = head.get(Token::PRIORITY) {
+            // RFC 9218 section 8. A PRIORITY_UPDATE that comes later wins over both.
+            stream.priority = stream.priority.overridden_by(value);
+        }
         self.write_response(id, head, end);
         if end {
             self.side_ended(now, key, Input::SendHeaders { end });

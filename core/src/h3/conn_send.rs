@@ -8,7 +8,7 @@ use super::stream::{Method, Sends, Stream};
 use crate::error::{Misuse, Violation};
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
-use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Version};
+use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use bytes::Bytes;
 use std::time::Instant;
 
@@ -70,7 +70,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Server: the final head. `end`: no body follows.
+    /// Server: the final head. `end`: no body follows. A `priority` field overrides, member by
+    /// member, what the request asked for (RFC 9218 section 8).
     pub fn respond(
         &mut self,
         now: Instant,
@@ -89,6 +90,11 @@ impl Conn {
         }
         open.length_out = length;
         open.sends = Sends::Body;
+        if let Some(value) = head.get(Token::PRIORITY) {
+            // RFC 9218 section 8. A PRIORITY_UPDATE that comes later wins over both.
+            let asked = open.priority.unwrap_or_default();
+            open.priority = Some(asked.overridden_by(value));
+        }
         if open.priority.is_some() {
             self.set_priority(stream);
         }
