@@ -11,11 +11,13 @@
 //! sender waited for the window, which is the only time we need it.
 
 mod lender;
+mod path;
 mod peak;
 mod quota;
 
 pub use crate::error::WindowInvalid;
 pub use lender::Lender;
+pub use path::Path;
 pub use peak::Peak;
 pub use quota::{Overflow, Quota};
 
@@ -221,6 +223,17 @@ impl Credit {
             self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
         }
         Ok(())
+    }
+    /// As [`spend`](Self::spend) and [`refund`](Self::refund) at once: for a window whose transport
+    /// refuses what was not granted, and measures the round trip itself.
+    pub fn take(&mut self, bytes: u32, now: Instant) {
+        if bytes == 0 {
+            return;
+        }
+        self.lapse(now);
+        self.used_at = now;
+        self.used = self.used.saturating_add(u64::from(bytes));
+        self.refund(bytes);
     }
     /// The application consumed `bytes`, or they were discarded (padding, closed stream). More
     /// than is unread counts as what is unread.

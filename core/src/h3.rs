@@ -5,6 +5,7 @@ pub mod action;
 pub mod conn;
 mod conn_close;
 mod conn_datagram;
+mod conn_flow;
 mod conn_goaway;
 mod conn_head;
 mod conn_recv;

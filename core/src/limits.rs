@@ -97,11 +97,11 @@ pub const QUIC_BIDI_STREAMS_MAX: u32 = 256;
 /// Unidirectional streams of a peer: the three of RFC 9114 section 6.2 and RFC 9204 section 4.2,
 /// and two of kinds that we do not know and stop.
 pub const QUIC_UNI_STREAMS_MAX: u32 = 5;
-/// Bytes that a peer may send on one stream beyond what was read: 10 MB/s at 100 ms.
-pub const QUIC_STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
-/// The same for all streams of a connection, so that the streams' windows do not multiply
-/// (the library's default is no bound; RUSTSEC-2026-0185 for what lies in gaps).
-pub const QUIC_RECEIVE_WINDOW_BYTES: u32 = 8 * 1024 * 1024;
+/// Bytes that a peer may send on all streams of a connection beyond what was read, before we have
+/// seen its readers: slow start has not used half of it when it begins to grow. It bounds what a
+/// peer that nobody reads can make us hold (the library's default is no bound; RUSTSEC-2026-0185
+/// for what lies in gaps); more is borrowed from [`Windows::memory_budget`].
+pub const QUIC_RECEIVE_WINDOW_BYTES: u32 = 1024 * 1024;
 /// Bytes that we hold for a peer that has not acknowledged them: 40 MB/s at 100 ms.
 pub const QUIC_SEND_WINDOW_BYTES: u64 = 4 * 1024 * 1024;
 /// Connections whose first packet has come and that are not yet accepted or refused.
@@ -281,6 +281,24 @@ impl Windows {
             connection,
             auto: false,
             ..Self::default()
+        }
+    }
+    /// What a peer may send on one QUIC stream beyond what was read, in bytes. One size for all
+    /// streams, announced once: the connection's window and what users take hold it in check.
+    pub fn quic_stream(&self) -> u32 {
+        let most = match self.auto {
+            true => self.stream_max.max(self.stream_initial),
+            false => self.stream_initial,
+        };
+        most.min(self.connection)
+    }
+    /// What a peer may send at first on all streams of a QUIC connection, in bytes.
+    pub fn quic_connection(&self) -> u32 {
+        match self.auto {
+            true => QUIC_RECEIVE_WINDOW_BYTES
+                .max(self.stream_initial)
+                .min(self.connection),
+            false => self.connection,
         }
     }
 }

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use trunkline_core::credit::{Readback, WINDOW_MAX};
 use trunkline_core::error::Misuse;
-use trunkline_core::http::StreamId;
+use trunkline_core::http::{StreamId, Version};
 
-/// A receive window as it is now; counts are bytes.
+/// A receive window as it is now; counts are bytes. HTTP/3 counts those of bodies; what frames them
+/// is beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveWindow {
     /// Granted to the peer since the start.
@@ -55,14 +56,14 @@ impl WindowHandle {
     /// The body's receive window.
     ///
     /// # Errors
-    /// When all of the body has come, or the connection has no windows (HTTP/1.1, HTTP/3).
+    /// When all of the body has come, or the connection has no windows (HTTP/1.1).
     pub async fn receive_window(&self) -> Result<ReceiveWindow, Error> {
         self.ask(Some(self.stream), None).await
     }
     /// The receive window of the body's connection.
     ///
     /// # Errors
-    /// When the connection is gone or has no windows (HTTP/1.1, HTTP/3).
+    /// When the connection is gone or has no windows (HTTP/1.1).
     pub async fn connection_receive_window(&self) -> Result<ReceiveWindow, Error> {
         self.ask(None, None).await
     }
@@ -70,8 +71,9 @@ impl WindowHandle {
     /// it goes on tuning itself from there. The memory is beside the memory budget.
     ///
     /// # Errors
-    /// Names the value and what is allowed when it would shrink or is out of range; else as
-    /// [`receive_window`](Self::receive_window).
+    /// Names the value and what is allowed when it would shrink or is out of range. On HTTP/3
+    /// always: QUIC has one size for all streams of a connection, announced when it begins. Else
+    /// as [`receive_window`](Self::receive_window).
     pub async fn set_receive_window(&self, window: u32) -> Result<ReceiveWindow, Error> {
         self.ask(Some(self.stream), Some(window)).await
     }
@@ -111,18 +113,11 @@ impl WindowHandle {
 impl WindowAsk {
     /// Does what it asks for.
     pub(crate) fn carry_out(self, machine: &mut Machine, now: Instant) {
-        let Machine::H2(conn) = machine else {
-            // Dropped: nobody answers for windows that do not exist.
-            return;
-        };
         let set = match self.set {
-            Some(window) => conn.set_receive_window(now, self.stream, window),
+            Some(window) => machine.set_receive_window(now, self.stream, window),
             None => Ok(()),
         };
-        let read = set.and_then(|()| {
-            let read = conn.receive_window(self.stream);
-            read.ok_or(Misuse::StreamNotOpen)
-        });
+        let read = set.and_then(|()| machine.receive_window(self.stream));
         // Whoever asked may have gone.
         let _ = self.answer.send(read);
     }
@@ -147,15 +142,14 @@ impl Wanted {
     }
     /// Announces it behind the request's head. A window that is larger already stays.
     pub(crate) fn announce(self, machine: &mut Machine, now: Instant, stream: StreamId) {
-        let Machine::H2(conn) = machine else {
-            return;
-        };
         if self.expected_size > 0 {
-            conn.expect_body(now, stream, self.expected_size);
+            machine.expect_body(now, stream, self.expected_size);
         }
         if let Some(window) = self.receive_window {
-            // The one refusal that is possible says that it is larger.
-            let _ = conn.set_receive_window(now, Some(stream), window);
+            // HTTP/3's streams are as wide as they will be: what can hold one up is the
+            // connection's window. The one refusal that is possible says that it is larger.
+            let own = (machine.version() == Version::Http2).then_some(stream);
+            let _ = machine.set_receive_window(now, own, window);
         }
     }
 }

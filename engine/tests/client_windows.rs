@@ -2,6 +2,8 @@
 //! refused with what is allowed.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+#[path = "support/http3.rs"]
+mod http3;
 #[path = "support/origin.rs"]
 mod origin;
 #[path = "support/peer.rs"]
@@ -12,7 +14,7 @@ use http::Response;
 use http_body_util::BodyExt;
 use origin::{Origin, Speaks, run};
 use trunkline::client::Client;
-use trunkline::{Body, BodySender, Windows};
+use trunkline::{Body, BodySender, Limits, Windows};
 
 const KIB: u32 = 1024;
 const MIB: u32 = 1024 * KIB;
@@ -24,12 +26,16 @@ fn endless() -> Origin {
 
 fn endless_of(streams_max: u32) -> Origin {
     Origin::start(Speaks::Tls, streams_max, |_| async {
-        let (mut sender, body): (BodySender, Body) = Body::channel();
-        tokio::spawn(async move {
-            while sender.send(Bytes::from_static(&[7; 16_384])).await.is_ok() {}
-        });
-        Response::new(body)
+        Response::new(endless_body())
     })
+}
+
+fn endless_body() -> Body {
+    let (mut sender, body): (BodySender, Body) = Body::channel();
+    tokio::spawn(
+        async move { while sender.send(Bytes::from_static(&[7; 16_384])).await.is_ok() {} },
+    );
+    body
 }
 
 #[test]
@@ -149,6 +155,66 @@ fn a_body_that_ended_has_no_window_and_says_so() {
             assert!(handle.receive_window().await.is_err());
         }
         assert!(Body::from("text").window().is_none());
+    });
+}
+
+#[test]
+fn http1_says_that_it_has_no_windows() {
+    run(async {
+        let origin = Origin::start(Speaks::TlsH1, 100, |_| async {
+            Response::new(endless_body())
+        });
+        let client = origin.client().build().unwrap();
+        let response = client.get(origin.url("/")).send().await.unwrap();
+        let handle = response.body().window().unwrap();
+        for refused in [
+            handle.receive_window().await,
+            handle.set_receive_window(MIB).await,
+            handle.connection_receive_window().await,
+            handle.set_connection_receive_window(MIB).await,
+        ] {
+            let text = refused.unwrap_err().to_string();
+            assert!(text.contains("HTTP/1.1 has no receive windows"), "{text}");
+        }
+    });
+}
+
+#[test]
+fn http3_reads_both_windows_and_sets_the_connections() {
+    run(async {
+        let origin = http3::Origin::start(Limits::default(), |_| async {
+            Response::new(endless_body())
+        });
+        let client = origin.client().build().unwrap();
+        let response = client.get(origin.url("/")).send().await.unwrap();
+        let handle = response.body().window().unwrap();
+        let stream = handle.receive_window().await.unwrap();
+        assert_eq!(stream.window, 16 * MIB, "one size for all streams");
+        assert_eq!(stream.unread, stream.used, "nothing was read");
+        let refused = handle.set_receive_window(20 * MIB).await.unwrap_err();
+        let text = refused.to_string();
+        assert!(text.contains("16777216 on HTTP/3"), "{text}");
+        let before = handle.connection_receive_window().await.unwrap();
+        assert!(before.window >= MIB && before.rtt.is_some(), "{before:?}");
+        let after = handle.set_connection_receive_window(30 * MIB).await;
+        assert_eq!(after.unwrap().window, 30 * MIB);
+        let refused = handle.set_connection_receive_window(MIB).await.unwrap_err();
+        let text = refused.to_string();
+        assert!(text.contains(&(30 * MIB).to_string()), "{text}");
+        let mut body = response.into_body();
+        let mut read = 0;
+        while read < 4 * MIB {
+            read += body
+                .frame()
+                .await
+                .unwrap()
+                .unwrap()
+                .into_data()
+                .unwrap()
+                .len() as u32;
+        }
+        let read = handle.connection_receive_window().await.unwrap();
+        assert!(read.used >= u64::from(4 * MIB), "{read:?}");
     });
 }
 

@@ -17,6 +17,7 @@ pub mod path;
 pub mod plan;
 pub mod seen;
 mod server;
+pub mod upload;
 pub mod windows;
 pub mod windows_plot;
 pub mod world;

@@ -6,6 +6,7 @@ use trunkline_core::limits::Windows;
 use trunkline_testkit::sim::download::Download;
 use trunkline_testkit::sim::path::PathPlan;
 use trunkline_testkit::sim::seen::Seen;
+use trunkline_testkit::sim::upload::Upload;
 use trunkline_testkit::sim::windows::Policy;
 
 const MIB: u64 = 1 << 20;
@@ -203,4 +204,32 @@ fn a_minute_of_downloading_needs_no_ping() {
         seen.data_bytes
     );
     assert_eq!(seen.pings, 0);
+}
+
+/// Two hundred uploads share a line on which each of them gets a piece in 2.6 s, and all of them
+/// take a multiple of the server's patience with any.
+#[test]
+fn many_uploads_over_a_slow_line_all_arrive() {
+    for (bytes, announced) in [(256 * 1024, true), (256 * 1024, false), (70_000, true)] {
+        let upload = Upload {
+            path: path(50, 1_250_000),
+            count: 200,
+            bytes,
+            announced,
+            patience: Duration::from_secs(5),
+        };
+        let seen = upload.run();
+        assert_eq!((seen.complete, seen.resets), (200, 0), "{bytes} bytes each");
+        assert!(seen.lasted >= 2 * upload.patience, "{:?}", seen.lasted);
+        // One for the length that the head tells, or one per quantum of 16 KiB; the connection's
+        // quantum is 1 MiB, a quarter of it beside other frames.
+        let each = if announced { 1 } else { bytes / (16 * 1024) };
+        for (&stream, &updates) in &seen.updates {
+            let most = match stream {
+                0 => 1 + 200 * bytes / (256 * 1024),
+                _ => each,
+            };
+            assert!(updates <= most, "{updates} updates on stream {stream}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use super::stream::{Awaits, Incoming, Method, SendQueue, Sends, Stream};
 use super::stream_state::State;
 use super::streams::Streams;
 use crate::abuse::{Abuse, Verdict};
-use crate::credit::{Credit, Lender, Peak, Quota};
+use crate::credit::{Credit, Lender, Path, Quota};
 use crate::error::{Closed, H2Code, Violation};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::body_length::Expected;
@@ -137,9 +137,7 @@ pub struct Conn {
     pub(super) quota: Quota,
     pub(super) lender: Lender,
     /// The stream windows that the path has shown to need.
-    pub(super) need: Peak,
-    /// What an earlier connection to the same origin has shown, and until when it counts.
-    pub(super) remembered: (u32, Instant),
+    pub(super) path: Path,
     pub(super) abuse: Abuse,
     /// The highest stream the peer opened.
     pub(super) last_peer_id: u32,
@@ -192,8 +190,7 @@ impl Conn {
                 .allowing_unread(windows.memory_budget / 2),
             quota: Quota::new(WINDOW_INITIAL),
             lender: Lender::new(windows.memory_budget),
-            need: Peak::new(now),
-            remembered: (0, now),
+            path: Path::new(now),
             abuse: Abuse::new(&config.limits, now),
             last_peer_id: 0,
             next_id: 1,

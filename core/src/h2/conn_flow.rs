@@ -10,10 +10,6 @@ use crate::error::{H2Code, Misuse, Violation};
 use crate::http::StreamId;
 use std::time::{Duration, Instant};
 
-/// How long a connection goes by what an earlier one has shown: as long as by what it has seen
-/// itself.
-const REMEMBERED: Duration = Duration::from_secs(64);
-
 impl Conn {
     // DATA in.
 
@@ -169,7 +165,7 @@ impl Conn {
             self.timers.set_earlier(Timer::Windows as usize, at);
         }
         if let Some(increment) = grant {
-            self.need.note(now, incoming.credit.demand());
+            self.path.note(now, incoming.credit.demand());
             self.send_window_update(WindowUpdate {
                 stream: id,
                 increment,
@@ -207,7 +203,7 @@ impl Conn {
         if let Some(bytes) = incoming.length.left() {
             incoming.credit.expect(bytes, &mut self.lender);
         }
-        let need = self.path_need(now).max(self.remembered_need(now));
+        let need = self.path.need(now);
         if !self.config.windows.auto || need <= self.config.windows.stream_initial {
             return None;
         }
@@ -291,18 +287,12 @@ impl Conn {
     /// The stream window that this connection's path has shown to need in the last minute, in
     /// bytes: for the next connection to the same origin. 0: nothing was seen.
     pub fn path_need(&self, now: Instant) -> u32 {
-        self.need.get(now)
+        self.path.seen(now)
     }
     /// What an earlier connection to the same origin has seen with [`path_need`](Self::path_need):
-    /// requests of the next minute begin with it. No round trip comes with it: the acknowledgement
-    /// of our SETTINGS measures it before anything can grow, and that of another path, if it was
-    /// shorter, would hold growth down for as long as the connection lasts.
+    /// requests of the next minute begin with it.
     pub fn remember_path(&mut self, now: Instant, need: u32) {
-        self.remembered = (need, now + REMEMBERED);
-    }
-    fn remembered_need(&self, now: Instant) -> u32 {
-        let (need, until) = self.remembered;
-        if now < until { need } else { 0 }
+        self.path.remember(now, need);
     }
 
     pub(super) fn send_window_update(&mut self, update: WindowUpdate) {

@@ -84,6 +84,13 @@ pub enum Action {
         /// Counted from the start; never falls.
         limit: u64,
     },
+    /// Let the peer have so many bytes under way on all streams together, beyond what was read
+    /// (MAX_DATA, RFC 9000 section 19.9). A transport that grants what is read by itself needs
+    /// this for the size alone.
+    GrantBytes {
+        /// May fall: then withhold what is read until it fits.
+        window: u32,
+    },
     /// Send one datagram (RFC 9297 section 2.1). It may be dropped.
     Datagram {
         /// Quarter stream id and payload.

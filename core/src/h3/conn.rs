@@ -18,7 +18,7 @@ use super::stream_credit::StreamCredit;
 use super::streams::Streams;
 use super::{Action, UniKind};
 use crate::abuse::{Abuse, Verdict};
-use crate::credit::Quota;
+use crate::credit::{Credit, Lender, Path, Quota};
 use crate::error::{H2Code, Violation};
 use crate::http::body_slab::BodySlab;
 use crate::http::priority::Priority;
@@ -45,10 +45,12 @@ pub(super) enum Timer {
     Drain,
     /// The earliest stream that waits for its peer.
     Streams,
+    /// A window that is not used gives back what it borrowed.
+    Windows,
 }
 
 impl Timer {
-    pub(super) const KINDS: usize = 5;
+    pub(super) const KINDS: usize = 6;
     /// In the order of their discriminants.
     pub(super) const ALL: [Self; Self::KINDS] = [
         Self::Settings,
@@ -56,6 +58,7 @@ impl Timer {
         Self::Age,
         Self::Drain,
         Self::Streams,
+        Self::Windows,
     ];
 }
 
@@ -127,6 +130,15 @@ pub struct Conn {
     /// Client: the streams that the peer grants.
     pub(super) stream_quota: Quota,
     pub(super) streams_told: u64,
+    /// The connection's receive window: what users took of it.
+    pub(super) credit: Credit,
+    /// How wide it is, as the transport was told last.
+    pub(super) window_told: u32,
+    pub(super) lender: Lender,
+    /// The connection windows that the path has shown to need.
+    pub(super) path: Path,
+    /// Streams of which the user holds a window full.
+    pub(super) full_streams: u32,
     pub(super) abuse: Abuse,
     pub(super) draining: Draining,
     /// The id and, of a client, the code of the peer's GOAWAY.
@@ -147,6 +159,7 @@ impl Conn {
     /// the handshake is done). Our control stream with SETTINGS is among the first actions.
     pub fn new(side: Side, config: Arc<Config>, now: Instant) -> Self {
         let limits = &config.limits;
+        let window = config.windows.quic_connection();
         let mut conn = Self {
             side,
             closed: false,
@@ -182,6 +195,11 @@ impl Conn {
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
             stream_quota: Quota::new(0),
             streams_told: 0,
+            credit: Credit::new(window, config.windows.connection, now),
+            window_told: window,
+            lender: Lender::new(config.windows.memory_budget),
+            path: Path::new(now),
+            full_streams: 0,
             abuse: Abuse::new(limits, now),
             draining: Draining::No,
             peer_goaway: None,

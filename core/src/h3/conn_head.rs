@@ -245,6 +245,7 @@ impl Conn {
         let was_full = std::mem::replace(&mut stream.is_full, false);
         self.abuse.data_consumed(unread);
         if was_full {
+            self.full_streams -= 1;
             self.actions.push_back(Action::Read { stream: id });
         }
         self.watch_streams(now, self.config.timeouts.body_idle);

@@ -1,7 +1,6 @@
 //! Request streams in: frames are cut in place, DATA goes on as it arrives, and a section is only
 //! copied when it came in pieces (RFC 9114 section 4.1).
 
-use super::Action;
 use super::conn::Conn;
 use super::frame::{Kind, Piece};
 use super::request_stream::{Input, State, Takes, input_of, step};
@@ -115,8 +114,12 @@ impl Conn {
             }
             return Ok(());
         }
+        stream.received += len;
         stream.unread += len;
-        stream.is_full = stream.unread >= window;
+        if !stream.is_full && stream.unread >= window {
+            stream.is_full = true;
+            self.full_streams += 1;
+        }
         self.body.push(id, bytes, &mut self.events);
         Ok(())
     }
@@ -140,28 +143,5 @@ impl Conn {
         }
         self.peer_ended(now, id);
         Ok(())
-    }
-
-    // Back-pressure.
-
-    /// The user took `bytes` of the body: the peer gets room for as many.
-    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
-        let _ = now;
-        let half = self.read_window() / 2;
-        let Some(open) = self.streams.get_mut(stream) else {
-            // What was unread of a stream that is over was settled with it.
-            return;
-        };
-        let bytes = open.unread.min(bytes as u64);
-        open.unread -= bytes;
-        let is_ready = open.is_full && open.unread <= half;
-        if is_ready {
-            open.is_full = false;
-        }
-        let reads_on = is_ready && open.state != State::Ended;
-        self.abuse.data_consumed(bytes);
-        if reads_on {
-            self.actions.push_back(Action::Read { stream });
-        }
     }
 }

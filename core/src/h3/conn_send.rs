@@ -39,6 +39,7 @@ impl Conn {
         if end && stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);
         }
+        self.raise_rested(now);
         self.stream_quota.spend(1);
         let id = self.streams.open(stream);
         self.counts.exchanges += 1;

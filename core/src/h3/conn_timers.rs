@@ -23,6 +23,7 @@ impl Conn {
                 Timer::Age => self.shut_down(now),
                 Timer::Drain => self.go_on_draining(now),
                 Timer::Streams => self.expire_streams(now),
+                Timer::Windows => self.grant(now),
             }
         }
         self.note_capacity();

@@ -139,6 +139,8 @@ pub(super) struct Stream {
     pub(super) held: Option<Box<Held>>,
     /// Its content-length against its DATA.
     pub(super) length_in: Expected,
+    /// Body bytes that came for the user.
+    pub(super) received: u64,
     /// Body bytes that the user holds.
     pub(super) unread: u64,
     /// The user holds a window full: nothing is read until it is half empty.
@@ -178,6 +180,7 @@ impl Stream {
             section: Vec::new(),
             held: None,
             length_in: Expected::any(),
+            received: 0,
             unread: 0,
             is_full: false,
             discarding: None,

@@ -129,6 +129,13 @@ impl<T> Streams<T> {
         }
     }
     /// Every live stream, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (StreamId, &T)> {
+        self.slab.iter().filter_map(|place| match place {
+            Place::Live { id, stream } => Some((*id, stream)),
+            Place::Free { .. } => None,
+        })
+    }
+    /// Every live stream, in no order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (StreamId, &mut T)> {
         self.slab.iter_mut().filter_map(|place| match place {
             Place::Live { id, stream } => Some((*id, stream)),

@@ -58,6 +58,8 @@ pub struct Rig {
     pub kinds: BTreeMap<u64, UniKind>,
     pub closed: Option<(H3Code, &'static str)>,
     pub granted: Option<u64>,
+    /// The connection's receive window, each time it was told.
+    pub windows: Vec<u32>,
     pub datagrams: Vec<Bytes>,
     pub reads: BTreeSet<u64>,
     /// Bytes that the transport still takes, per stream; without an entry all.
@@ -84,6 +86,7 @@ impl Rig {
             kinds: BTreeMap::new(),
             closed: None,
             granted: None,
+            windows: Vec::new(),
             datagrams: Vec::new(),
             reads: BTreeSet::new(),
             room: BTreeMap::new(),
@@ -216,6 +219,7 @@ impl Rig {
                     assert!(self.granted < Some(limit), "grants rise");
                     self.granted = Some(limit);
                 }
+                Action::GrantBytes { window } => self.windows.push(window),
                 Action::Datagram { bytes } => self.datagrams.push(bytes),
                 Action::Close { code, reason } => self.closed = Some((code, reason)),
             }

@@ -139,7 +139,7 @@ impl Opened {
     ) -> Link<Socket> {
         match self {
             Self::Bytes(bytes) => bytes.into_link(dispatch, origin, now),
-            Self::Quic(lane) => Link::quic(lane, dispatch.http3_machine(now)),
+            Self::Quic(lane) => Link::quic(lane, dispatch.http3_machine(origin, now)),
         }
     }
 }

@@ -14,10 +14,7 @@ impl Dispatch {
         multiplexing: Multiplexing,
         now: Instant,
     ) -> Machine {
-        let state = self.lock();
-        let config = Arc::clone(&state.machine_config);
-        let path_need = state.pool.path_need(now, origin);
-        drop(state);
+        let (config, path_need) = self.known_of(origin, now);
         match multiplexing {
             Multiplexing::No => Machine::H1(Box::new(h1::Conn::new(Side::Client, config, now))),
             Multiplexing::Yes => {
@@ -29,9 +26,17 @@ impl Dispatch {
         }
     }
 
-    /// The machine of a new QUIC connection.
-    pub(in super::super) fn http3_machine(&self, now: Instant) -> Machine {
-        let config = Arc::clone(&self.lock().machine_config);
-        Machine::http3(h3::Conn::new(Side::Client, config, now))
+    /// The machine of a new QUIC connection to an origin.
+    pub(in super::super) fn http3_machine(&self, origin: &Origin, now: Instant) -> Machine {
+        let (config, path_need) = self.known_of(origin, now);
+        let mut conn = h3::Conn::new(Side::Client, config, now).borrowing_from(&self.lender);
+        conn.remember_path(now, path_need);
+        Machine::http3(conn)
+    }
+
+    fn known_of(&self, origin: &Origin, now: Instant) -> (Arc<Config>, u32) {
+        let state = self.lock();
+        let config = Arc::clone(&state.machine_config);
+        (config, state.pool.path_need(now, origin))
     }
 }

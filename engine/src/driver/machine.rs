@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use std::time::{Duration, Instant};
+use trunkline_core::credit::Readback;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, StreamId, Version};
 use trunkline_core::wire::Outbox;
@@ -157,8 +158,40 @@ impl Machine {
     /// The receive window that its path has shown to need of late, in bytes; 0: nothing was seen.
     pub(crate) fn path_need(&self, now: Instant) -> u32 {
         match self {
-            Self::H1(_) | Self::H3(_) => 0,
+            Self::H1(_) => 0,
             Self::H2(conn) => conn.path_need(now),
+            Self::H3(http3) => http3.conn.path_need(now),
+        }
+    }
+
+    /// A receive window, of a stream or (`None`) of the connection.
+    pub(crate) fn receive_window(&self, stream: Option<StreamId>) -> Result<Readback, Misuse> {
+        let read = match self {
+            Self::H1(_) => return Err(Misuse::NoWindows),
+            Self::H2(conn) => conn.receive_window(stream),
+            Self::H3(http3) => http3.conn.receive_window(stream),
+        };
+        read.ok_or(Misuse::StreamNotOpen)
+    }
+    /// Sets a receive window, in bytes: it only grows.
+    pub(crate) fn set_receive_window(
+        &mut self,
+        now: Instant,
+        stream: Option<StreamId>,
+        window: u32,
+    ) -> Result<(), Misuse> {
+        match self {
+            Self::H1(_) => Err(Misuse::NoWindows),
+            Self::H2(conn) => conn.set_receive_window(now, stream, window),
+            Self::H3(http3) => http3.conn.set_receive_window(now, stream, window),
+        }
+    }
+    /// How large the body to come is thought to be.
+    pub(crate) fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
+        match self {
+            Self::H1(_) => {}
+            Self::H2(conn) => conn.expect_body(now, stream, bytes),
+            Self::H3(http3) => http3.conn.expect_body(now, stream, bytes),
         }
     }
 

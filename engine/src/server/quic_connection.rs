@@ -63,7 +63,8 @@ impl<S: HttpService> QuicConnection<S> {
             Arc::clone(&counters),
             exchanges,
         );
-        let conn = h3::Conn::new(Side::Server, Arc::clone(&ground.config), now);
+        let conn = h3::Conn::new(Side::Server, Arc::clone(&ground.config), now)
+            .borrowing_from(&ground.lender);
         let handshake = ground.config.timeouts.handshake;
         Self {
             session: Session::new(quic, 0),

@@ -6,6 +6,7 @@ use super::h3_said::Said;
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
+use trunkline_core::credit::WINDOW_MAX;
 use trunkline_core::error::H3Code;
 use trunkline_core::h3::stream_kind::Origin;
 use trunkline_core::h3::{Action, Conn};
@@ -251,6 +252,7 @@ impl Lanes {
                     assert!(self.side == Side::Server && self.granted < Some(limit));
                     self.granted = Some(limit);
                 }
+                Action::GrantBytes { window } => assert!((1..=WINDOW_MAX).contains(&window)),
                 Action::Datagram { bytes } => assert!(!bytes.is_empty()),
                 Action::Close { .. } => self.closed = true,
             }

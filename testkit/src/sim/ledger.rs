@@ -34,6 +34,8 @@ pub struct Written {
     initial_max: u64,
     /// WINDOW_UPDATE frames.
     pub window_updates: u64,
+    /// The same by stream; stream 0 is the connection.
+    updates: BTreeMap<u32, u64>,
     /// PING frames that ask.
     pub pings: u64,
     /// RST_STREAM frames.
@@ -81,6 +83,10 @@ impl Written {
     pub fn data_bytes(&self) -> u64 {
         self.data.get(&0).copied().unwrap_or(0)
     }
+    /// WINDOW_UPDATE frames written by stream; stream 0 is the connection.
+    pub fn updates_by_stream(&self) -> &BTreeMap<u32, u64> {
+        &self.updates
+    }
 
     fn book(&mut self, now: Instant, header: FrameHeader, payload: &[u8], peer: &Self) {
         if matches!(header.kind, kind::DATA | kind::HEADERS) && header.has(flag::END_STREAM) {
@@ -126,6 +132,7 @@ impl Written {
             "an increment of {increment} on stream {stream}"
         );
         *self.granted.entry(stream).or_default() += increment;
+        *self.updates.entry(stream).or_default() += 1;
         let used = peer.data.get(&stream).copied().unwrap_or(0);
         let window = self.granted_on(stream) - used;
         assert!(

@@ -7,8 +7,7 @@ use quinn_proto::{ClientConfig, IdleTimeout, ServerConfig, TransportConfig, VarI
 use std::sync::Arc;
 use trunkline_core::limits::{
     Config, QUIC_DATAGRAM_BYTES_MAX, QUIC_INCOMING_BYTES_MAX, QUIC_INCOMING_BYTES_TOTAL_MAX,
-    QUIC_INCOMING_MAX, QUIC_RECEIVE_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES, QUIC_SILENCE_MAX,
-    QUIC_STREAM_WINDOW_BYTES, QUIC_UNI_STREAMS_MAX,
+    QUIC_INCOMING_MAX, QUIC_SEND_WINDOW_BYTES, QUIC_SILENCE_MAX, QUIC_UNI_STREAMS_MAX,
 };
 
 /// A server's: who may come, and what each may make us hold.
@@ -46,16 +45,13 @@ pub(crate) fn client(
 }
 
 fn transport(config: &Config, bidi: u32) -> TransportConfig {
-    let stream = QUIC_STREAM_WINDOW_BYTES.min(config.windows.connection);
     let silence = IdleTimeout::try_from(QUIC_SILENCE_MAX).ok();
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_bidi_streams(VarInt::from_u32(bidi))
         .max_concurrent_uni_streams(VarInt::from_u32(QUIC_UNI_STREAMS_MAX))
-        .stream_receive_window(VarInt::from_u32(stream))
-        .receive_window(VarInt::from_u32(
-            QUIC_RECEIVE_WINDOW_BYTES.min(config.windows.connection),
-        ))
+        .stream_receive_window(VarInt::from_u32(config.windows.quic_stream()))
+        .receive_window(VarInt::from_u32(config.windows.quic_connection()))
         .send_window(QUIC_SEND_WINDOW_BYTES)
         .max_idle_timeout(silence)
         .keep_alive_interval(None)

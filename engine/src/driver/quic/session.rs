@@ -23,6 +23,8 @@ pub(crate) struct Session {
     /// The handshake is done; the machine hears of it with the next [`tell`](Self::tell).
     connected: bool,
     told_connected: bool,
+    /// How often the peer has said that the connection's window holds it up.
+    blocked: u64,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
@@ -42,6 +44,7 @@ impl Session {
             quic,
             connected: false,
             told_connected: false,
+            blocked: 0,
             lost: None,
             reserved: 0,
             used: 0,
@@ -101,6 +104,12 @@ impl Session {
         }
         if any {
             machine.handle_round_trip(self.quic.rtt());
+        }
+        if machine.holds_back() {
+            let blocked = self.quic.stats().frame_rx.data_blocked;
+            if std::mem::replace(&mut self.blocked, blocked) < blocked {
+                machine.handle_blocked(now);
+            }
         }
         any
     }
@@ -252,6 +261,7 @@ impl Session {
                     let _ = self.quic.send_stream(id).set_priority(order);
                 }
             }
+            h3::Action::GrantBytes { window } => self.quic.set_receive_window(window.into()),
             // Both stream counts are quinn-proto's: see the top.
             h3::Action::GrantStreams { .. } => {}
             h3::Action::Datagram { bytes } => {
@@ -314,3 +324,7 @@ fn quinn_id(stream: StreamId) -> quinn_proto::StreamId {
 fn varint(value: u64) -> VarInt {
     VarInt::from_u64(value).unwrap_or(VarInt::MAX)
 }
+
+#[cfg(test)]
+#[path = "session_test.rs"]
+mod session_test;

@@ -1,0 +1,179 @@
+//! Receive windows. QUIC's are the transport's: it grants what was read of each stream, and of the
+//! connection, by itself. A stream's is fixed for all of the connection's life; how wide the
+//! connection's is, is decided here, by the rule that widens HTTP/2's streams
+//! ([`Credit`](crate::credit::Credit)): it grows with what the user takes and borrows from the one
+//! budget. Behind it, what a stream may hold of unread bytes is bounded by
+//! [`read_room`](Conn::read_room) and the transport's stream window.
+
+use super::Action;
+use super::conn::{Conn, Timer};
+use super::request_stream::State;
+use crate::credit::{Lender, Readback, WINDOW_MAX};
+use crate::error::Misuse;
+use crate::http::StreamId;
+use std::time::Instant;
+
+impl Conn {
+    /// Borrows from the budget of all connections of a client or server.
+    #[must_use]
+    pub fn borrowing_from(mut self, lender: &Lender) -> Self {
+        self.lender = lender.share();
+        self
+    }
+
+    /// The user took `bytes` of the body: the peer gets room for as many.
+    pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
+        let half = self.read_window() / 2;
+        let Some(open) = self.streams.get_mut(stream) else {
+            // What was unread of a stream that is over was settled with it.
+            return;
+        };
+        let bytes = open.unread.min(bytes as u64);
+        open.unread -= bytes;
+        let is_ready = open.is_full && open.unread <= half;
+        if is_ready {
+            open.is_full = false;
+            self.full_streams -= 1;
+        }
+        let reads_on = is_ready && open.state != State::Ended;
+        self.abuse.data_consumed(bytes);
+        // At most the read window, which is a u32.
+        self.credit.take(bytes as u32, now);
+        self.grant(now);
+        if reads_on {
+            self.actions.push_back(Action::Read { stream });
+        }
+    }
+
+    /// Lets the window grow or lapse, and tells the transport.
+    pub(super) fn grant(&mut self, now: Instant) {
+        if self.config.windows.auto {
+            let granted = self.credit.grant(now, self.rtt, false, &mut self.lender);
+            if granted.is_some() {
+                self.path.note(now, self.credit.demand());
+            }
+        }
+        self.tell_window();
+        if let Some(at) = self.credit.next_deadline().filter(|_| !self.closed) {
+            self.timers.set_earlier(Timer::Windows as usize, at);
+        }
+    }
+
+    /// The first exchange of a connection that rested: the window is raised to what the path has
+    /// shown to need.
+    pub(super) fn raise_rested(&mut self, now: Instant) {
+        let windows = &self.config.windows;
+        if windows.auto && self.streams.is_empty() {
+            let need = self.path.need(now);
+            self.raise(now, need);
+        }
+    }
+
+    /// Raises the window on a guess, by no more than a quarter of what the lender has left.
+    fn raise(&mut self, now: Instant, window: u32) {
+        let quarter = u32::try_from(self.lender.left() / 4).unwrap_or(u32::MAX);
+        let most = self.credit.readback().window.saturating_add(quarter);
+        self.credit.raise_to(window.min(most), &mut self.lender);
+        // The transport announces it.
+        let _ = self.credit.announce(now);
+        self.tell_window();
+    }
+
+    fn tell_window(&mut self) {
+        let window = self.credit.readback().window;
+        if std::mem::replace(&mut self.window_told, window) != window && !self.closed {
+            self.actions.push_back(Action::GrantBytes { window });
+        }
+    }
+
+    /// Whether bytes wait for a user, so that the transport should look out for a peer that says
+    /// that the connection's window holds it up.
+    pub fn holds_back(&self) -> bool {
+        self.full_streams > 0
+    }
+    /// The peer says that the connection's window holds it up (DATA_BLOCKED, RFC 9000 section
+    /// 19.12). Where that is because of bodies that nobody reads, the others get as much again,
+    /// from half of the budget.
+    pub fn handle_blocked(&mut self, now: Instant) {
+        let windows = &self.config.windows;
+        if self.closed || !windows.auto || !self.holds_back() {
+            return;
+        }
+        let half = u32::try_from(windows.memory_budget / 2).unwrap_or(WINDOW_MAX);
+        let max = windows.connection.saturating_add(half);
+        self.credit.set_max(max);
+        let window = self.credit.readback().window;
+        self.raise(now, window.saturating_mul(2));
+    }
+
+    /// Tells how large the body to come is thought to be (0: unknown), before its head says so:
+    /// the window is raised for it, as far as the memory budget lends it.
+    pub fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
+        if self.config.windows.auto && self.streams.get(stream).is_some() {
+            self.raise(now, u32::try_from(bytes).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Sets the connection's receive window (`None`), in bytes: how much the peer may send on all
+    /// streams that was not read. It only grows, and goes on tuning itself from there. The memory
+    /// is the caller's word, beside the memory budget.
+    ///
+    /// # Errors
+    /// [`Misuse::WindowInvalid`] when `window` is smaller than the window is now, or not in
+    /// 1..=2^31-1; then nothing changes. [`Misuse::WindowFixed`] for a stream's: the transport
+    /// has one size for all streams of a connection.
+    pub fn set_receive_window(
+        &mut self,
+        now: Instant,
+        stream: Option<StreamId>,
+        window: u32,
+    ) -> Result<(), Misuse> {
+        if stream.is_some() {
+            return Err(Misuse::WindowFixed(self.config.windows.quic_stream()));
+        }
+        if self.closed {
+            return Err(Misuse::ConnectionClosed);
+        }
+        let set = self.credit.set_window(window);
+        set.map_err(Misuse::WindowInvalid)?;
+        let _ = self.credit.announce(now);
+        self.tell_window();
+        Ok(())
+    }
+
+    /// A receive window, of a stream or (`None`) of the connection; `None` when the stream is
+    /// over. Bytes of bodies are counted: what frames them is the transport's.
+    pub fn receive_window(&self, stream: Option<StreamId>) -> Option<Readback> {
+        let Some(stream) = stream else {
+            let unread: u64 = self.streams.iter().map(|(_, it)| it.unread).sum();
+            let read = self.credit.readback();
+            return Some(Readback {
+                granted: read.granted + unread,
+                used: read.used + unread,
+                unread,
+                rtt: self.rtt,
+                ..read
+            });
+        };
+        let open = self.streams.get(stream)?;
+        let window = self.config.windows.quic_stream();
+        Some(Readback {
+            granted: open.received + u64::from(window),
+            used: open.received,
+            unread: open.unread,
+            window,
+            rtt: self.rtt,
+        })
+    }
+
+    /// The connection window that this connection's path has shown to need in the last minute, in
+    /// bytes: for the next connection to the same origin. 0: nothing was seen.
+    pub fn path_need(&self, now: Instant) -> u32 {
+        self.path.seen(now)
+    }
+    /// What an earlier connection to the same origin has seen with [`path_need`](Self::path_need):
+    /// the first exchanges of the next minute begin with it.
+    pub fn remember_path(&mut self, now: Instant, need: u32) {
+        self.path.remember(now, need);
+    }
+}

@@ -1,0 +1,197 @@
+//! The connection's receive window on HTTP/3: it grows with what is read, borrows from one budget,
+//! rests when nobody uses it, and makes room beside bodies that nobody reads.
+
+#[path = "h3/rig.rs"]
+mod rig;
+
+use rig::*;
+use std::time::Duration;
+use trunkline_core::credit::{Lender, WINDOW_MAX};
+use trunkline_core::error::Misuse;
+use trunkline_core::http::StreamId;
+use trunkline_core::limits::{Config, QUIC_RECEIVE_WINDOW_BYTES, Windows};
+
+const KIB: usize = 1024;
+const MIB: u32 = 1024 * 1024;
+const RTT: Duration = Duration::from_millis(100);
+
+/// A server that is told the path's round trip, with an upload begun on stream 0.
+fn uploading(config: Config) -> Rig {
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    rig.conn.handle_round_trip(RTT);
+    rig.says(0, &headers(POST));
+    rig.events();
+    rig
+}
+
+/// A piece of body comes and is read at once.
+fn uploads(rig: &mut Rig, stream: u64, bytes: usize) {
+    rig.says(stream, &data(&vec![0; bytes]));
+    rig.events();
+    rig.conn.consume(rig.now, StreamId(stream), bytes);
+    rig.run();
+}
+
+/// A round trip in which so many bytes come, evenly.
+fn round(rig: &mut Rig, stream: u64, bytes: usize) {
+    let pieces = bytes / (32 * KIB);
+    for _ in 0..pieces {
+        rig.now += RTT / pieces as u32;
+        uploads(rig, stream, 32 * KIB);
+    }
+}
+
+#[test]
+fn the_window_grows_with_what_is_read_to_a_few_times_what_the_path_holds() {
+    let mut rig = uploading(Config::default());
+    round(&mut rig, 0, 256 * KIB);
+    assert!(rig.windows.is_empty(), "a quarter of the window is enough");
+    for _ in 0..20 {
+        round(&mut rig, 0, 2048 * KIB);
+    }
+    let window = *rig.windows.last().expect("it has grown");
+    assert!((4 * MIB..=8 * MIB).contains(&window), "{window}");
+    assert!(rig.windows.is_sorted(), "{:?}", rig.windows);
+    assert!((2 * MIB..=window).contains(&rig.conn.path_need(rig.now)));
+}
+
+#[test]
+fn a_fixed_window_stays() {
+    let config = Config {
+        windows: Windows::fixed(MIB, 4 * MIB),
+        ..Config::default()
+    };
+    assert_eq!(config.windows.quic_connection(), 4 * MIB);
+    assert_eq!(config.windows.quic_stream(), MIB);
+    let mut rig = uploading(config);
+    for _ in 0..20 {
+        round(&mut rig, 0, 4096 * KIB);
+    }
+    rig.conn.handle_blocked(rig.now);
+    rig.run();
+    assert!(rig.windows.is_empty(), "{:?}", rig.windows);
+}
+
+#[test]
+fn a_window_that_rests_gives_back_what_it_borrowed_and_the_next_request_begins_with_what_it_needed()
+{
+    let lender = Lender::new(64 << 20);
+    let mut rig = uploading(Config::default());
+    let fresh = std::mem::replace(&mut rig.conn, uploading(Config::default()).conn);
+    rig.conn = fresh.borrowing_from(&lender);
+    for _ in 0..20 {
+        round(&mut rig, 0, 2048 * KIB);
+    }
+    let window = *rig.windows.last().expect("it has grown");
+    assert_eq!(lender.lent(), u64::from(window - QUIC_RECEIVE_WINDOW_BYTES));
+    rig.waits(Duration::from_secs(3));
+    assert_eq!(rig.windows.last(), Some(&QUIC_RECEIVE_WINDOW_BYTES));
+    // What was granted stays granted: the peer uses it up first.
+    for _ in 0..window / 32_768 {
+        rig.waits(RTT);
+        uploads(&mut rig, 0, 32 * KIB);
+    }
+    rig.waits(Duration::from_secs(6));
+    assert_eq!(lender.lent(), 0);
+    let need = rig.conn.path_need(rig.now);
+    rig.answer(0, "");
+    rig.resets(0, trunkline_core::error::H3Code::REQUEST_CANCELLED);
+    rig.acknowledge(0);
+    rig.events();
+    assert_eq!(rig.conn.active(), 0);
+    rig.says(4, &headers(POST));
+    assert_eq!(rig.windows.last(), Some(&need), "told with the request");
+}
+
+#[test]
+fn what_an_earlier_connection_has_learned_widens_the_window_with_the_first_request() {
+    let mut rig = Rig::client(Cut::Whole);
+    rig.conn.remember_path(rig.now, 6 * MIB);
+    rig.run();
+    assert!(rig.windows.is_empty(), "nothing is asked for yet");
+    rig.get();
+    assert_eq!(rig.windows, [6 * MIB]);
+    assert_eq!(rig.conn.path_need(rig.now), 0, "it was not seen here");
+}
+
+#[test]
+fn bodies_that_nobody_reads_leave_room_for_the_others_as_far_as_the_budget_goes() {
+    let mut rig = uploading(Config::default());
+    rig.conn.handle_blocked(rig.now);
+    rig.run();
+    assert!(rig.windows.is_empty(), "everything was read");
+    rig.says(0, &data(&[0; 64 * KIB]));
+    rig.events();
+    assert!(rig.conn.holds_back());
+    for _ in 0..100 {
+        rig.conn.handle_blocked(rig.now);
+    }
+    rig.run();
+    let window = *rig.windows.last().expect("it was widened");
+    assert!((16 * MIB..=48 * MIB).contains(&window), "{window}");
+    rig.conn.consume(rig.now, StreamId(0), 64 * KIB);
+    assert!(!rig.conn.holds_back());
+}
+
+#[test]
+fn connections_share_one_budget() {
+    let lender = Lender::new(u64::from(MIB));
+    let mut windows = 0;
+    for _ in 0..3 {
+        let mut rig = uploading(Config::default());
+        let fresh = std::mem::replace(&mut rig.conn, uploading(Config::default()).conn);
+        rig.conn = fresh.borrowing_from(&lender);
+        for _ in 0..20 {
+            round(&mut rig, 0, 2048 * KIB);
+        }
+        let window = rig.windows.last().copied();
+        windows += window.unwrap_or(QUIC_RECEIVE_WINDOW_BYTES);
+        // A connection that dies gives back what it borrowed: it lives on.
+        std::mem::forget(rig);
+    }
+    assert_eq!(windows, 3 * QUIC_RECEIVE_WINDOW_BYTES + MIB);
+    assert_eq!(lender.left(), 0);
+}
+
+#[test]
+fn a_window_is_read_and_set_as_far_as_quic_lets_it() {
+    let mut rig = uploading(Config::default());
+    rig.says(0, &data(&[0; 10_000]));
+    rig.events();
+    let stream = Some(StreamId(0));
+    let read = rig.conn.receive_window(stream).expect("it is open");
+    assert_eq!(
+        (read.used, read.unread, read.rtt),
+        (10_000, 10_000, Some(RTT))
+    );
+    assert_eq!(read.granted, 10_000 + u64::from(read.window));
+    let read = rig.conn.receive_window(None).expect("it is open");
+    assert_eq!((read.used, read.unread), (10_000, 10_000));
+    assert_eq!(read.window, QUIC_RECEIVE_WINDOW_BYTES);
+    assert_eq!(rig.conn.receive_window(Some(StreamId(40))), None);
+
+    let now = rig.now;
+    let fixed = rig.conn.set_receive_window(now, stream, 32 * MIB);
+    assert_eq!(fixed, Err(Misuse::WindowFixed(16 * MIB)));
+    for refused in [0, MIB - 1, WINDOW_MAX + 1] {
+        let set = rig.conn.set_receive_window(now, None, refused);
+        assert!(matches!(set, Err(Misuse::WindowInvalid(_))), "{refused}");
+    }
+    assert_eq!(rig.conn.set_receive_window(now, None, 20 * MIB), Ok(()));
+    rig.run();
+    assert_eq!(rig.windows, [20 * MIB]);
+    let read = rig.conn.receive_window(None).expect("it is open");
+    assert_eq!(read.window, 20 * MIB);
+}
+
+#[test]
+fn a_body_that_is_expected_widens_the_window() {
+    let mut rig = Rig::client(Cut::Whole);
+    let stream = StreamId(rig.get());
+    rig.conn.expect_body(rig.now, stream, 5 << 20);
+    rig.run();
+    assert_eq!(rig.windows, [5 * MIB]);
+    rig.conn.expect_body(rig.now, stream, 100);
+    rig.run();
+    assert_eq!(rig.windows, [5 * MIB], "it never shrinks for it");
+}

@@ -1,0 +1,316 @@
+//! Two sessions over a line in virtual time: quinn-proto reads no clock, so a long path costs a test
+//! nothing but its packets.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use super::*;
+use crate::driver::quic::config;
+use bytes::BytesMut;
+use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Transmit};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline_core::credit::Readback;
+use trunkline_core::http::{
+    Event as Fact, Fields, RequestHead, ResponseHead, Side, Token, Version,
+};
+use trunkline_core::limits::{Config, Windows};
+
+const MIB: u64 = 1 << 20;
+const ONE_WAY: Duration = Duration::from_millis(50);
+const BYTES_PER_SECOND: u64 = 25_000_000;
+
+/// One end, and the line that leads to it.
+struct End {
+    address: SocketAddr,
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Session)>,
+    machine: h3::Conn,
+    coming: VecDeque<(Instant, Vec<u8>)>,
+    line_free_at: Instant,
+}
+
+/// A client that reads bodies of a server that always has more.
+struct Scene {
+    now: Instant,
+    client: End,
+    server: End,
+    /// Bytes read by stream; `None`: the stream is not read.
+    read: BTreeMap<StreamId, Option<u64>>,
+    sending: Vec<StreamId>,
+    piece: Bytes,
+}
+
+fn tls() -> (Arc<rustls::ServerConfig>, Arc<rustls::ClientConfig>) {
+    let signed = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let root = signed.cert.der().clone();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(signed.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut server = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![root.clone()], key.unwrap())
+        .unwrap();
+    server.alpn_protocols = vec![b"h3".to_vec()];
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(root).unwrap();
+    let mut client = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    client.alpn_protocols = vec![b"h3".to_vec()];
+    (Arc::new(server), Arc::new(client))
+}
+
+fn request() -> RequestHead {
+    let mut fields = Fields::new();
+    fields.push(Token::METHOD, b"GET");
+    fields.push(Token::SCHEME, b"https");
+    fields.push(Token::AUTHORITY, b"localhost");
+    fields.push(Token::PATH, b"/");
+    RequestHead::from_fields(fields, Version::Http3).unwrap()
+}
+
+impl End {
+    fn new(side: Side, config: &Arc<Config>, quic: Option<quinn_proto::ServerConfig>) -> Self {
+        let now = Instant::now();
+        let port = match side {
+            Side::Client => 1,
+            Side::Server => 2,
+        };
+        let settings = Arc::new(EndpointConfig::default());
+        Self {
+            address: ([127, 0, 0, 1], port).into(),
+            endpoint: Endpoint::new(settings, quic.map(Arc::new), false, Some([7; 32])),
+            connection: None,
+            machine: h3::Conn::new(side, Arc::clone(config), now),
+            coming: VecDeque::new(),
+            line_free_at: now,
+        }
+    }
+    fn receive(&mut self, now: Instant, from: SocketAddr) {
+        let mut answer = Vec::new();
+        while self.coming.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, packet) = self.coming.pop_front().unwrap();
+            let packet = BytesMut::from(&packet[..]);
+            match self
+                .endpoint
+                .handle(now, from, None, None, packet, &mut answer)
+            {
+                Some(DatagramEvent::NewConnection(incoming)) => {
+                    let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
+                    let (handle, quic) = accepted.ok().unwrap();
+                    self.connection = Some((handle, Session::new(quic, 0)));
+                }
+                Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                    let (_, session) = self.connection.as_mut().unwrap();
+                    session.quic.handle_event(event);
+                }
+                Some(DatagramEvent::Response(_)) | None => {}
+            }
+        }
+    }
+    /// Carries out timers and orders, and tells the machine; what is to be sent.
+    fn turn(&mut self, now: Instant) -> Vec<(Transmit, Vec<u8>)> {
+        let Some((handle, session)) = &mut self.connection else {
+            return Vec::new();
+        };
+        if session.quic.poll_timeout().is_some_and(|at| at <= now) {
+            session.quic.handle_timeout(now);
+        }
+        if self.machine.next_deadline().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+        while let Some(event) = session.quic.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                session.quic.handle_event(event);
+            }
+        }
+        session.tell(&mut self.machine, now);
+        session.obey(&mut self.machine, now);
+        let mut sent = Vec::new();
+        loop {
+            let mut packet = Vec::new();
+            match session.quic.poll_transmit(now, 1, &mut packet) {
+                Some(transmit) => sent.push((transmit, packet)),
+                None => return sent,
+            }
+        }
+    }
+    /// Packets leave one after the other at the line's rate.
+    fn carry(&mut self, now: Instant, packets: Vec<(Transmit, Vec<u8>)>) {
+        for (transmit, packet) in packets {
+            let bytes = transmit.size as u64;
+            let takes = Duration::from_nanos(bytes * 1_000_000_000 / BYTES_PER_SECOND);
+            self.line_free_at = self.line_free_at.max(now) + takes;
+            self.coming.push_back((self.line_free_at + ONE_WAY, packet));
+        }
+    }
+    fn next(&mut self) -> Option<Instant> {
+        let arrival = self.coming.front().map(|(at, _)| *at);
+        let machine = self.machine.next_deadline();
+        let quic = self.connection.as_mut();
+        let timer = quic.and_then(|(_, session)| session.quic.poll_timeout());
+        arrival.into_iter().chain(machine).chain(timer).min()
+    }
+}
+
+impl Scene {
+    fn new(windows: Windows) -> Self {
+        let (server_tls, client_tls) = tls();
+        let server_config = Arc::new(Config::default());
+        let client_config = Arc::new(Config {
+            windows,
+            ..Config::default()
+        });
+        let quic = config::server(server_tls, &server_config).unwrap();
+        let server = End::new(Side::Server, &server_config, Some(quic));
+        let mut client = End::new(Side::Client, &client_config, None);
+        let now = client.line_free_at.max(server.line_free_at);
+        let quic = config::client(client_tls, &client_config).unwrap();
+        let begun = client
+            .endpoint
+            .connect(now, quic, server.address, "localhost");
+        let (handle, quic) = begun.unwrap();
+        client.connection = Some((handle, Session::new(quic, 100)));
+        Self {
+            now,
+            client,
+            server,
+            read: BTreeMap::new(),
+            sending: Vec::new(),
+            piece: Bytes::from(vec![0; 64 * 1024]),
+        }
+    }
+    /// Goes on until `done`, in virtual time.
+    fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
+        let began = self.now;
+        while !done(self) {
+            self.client.receive(self.now, self.server.address);
+            self.server.receive(self.now, self.client.address);
+            self.take_facts();
+            self.fill();
+            let up = self.client.turn(self.now);
+            let down = self.server.turn(self.now);
+            self.server.carry(self.now, up);
+            self.client.carry(self.now, down);
+            if self.take_facts() {
+                continue;
+            }
+            let next = [self.client.next(), self.server.next()];
+            let next = next.into_iter().flatten().min().unwrap();
+            self.now = self.now.max(next);
+            assert!(self.now - began < Duration::from_secs(60), "it stands");
+        }
+    }
+    fn take_facts(&mut self) -> bool {
+        let mut any = false;
+        while let Some(fact) = self.client.machine.poll_event() {
+            any = true;
+            if let Fact::BodyReceived { stream, data, .. } = fact
+                && let Some(Some(read)) = self.read.get_mut(&stream)
+            {
+                *read += data.len() as u64;
+                self.client.machine.consume(self.now, stream, data.len());
+            }
+        }
+        while let Some(fact) = self.server.machine.poll_event() {
+            any = true;
+            if let Fact::RequestReceived { stream, .. } = fact {
+                let head = ResponseHead::new(200, Fields::new(), Version::Http3).unwrap();
+                let answered = self.server.machine.respond(self.now, stream, &head, false);
+                answered.unwrap();
+                self.sending.push(stream);
+            }
+        }
+        any
+    }
+    fn fill(&mut self) {
+        let machine = &mut self.server.machine;
+        for &stream in &self.sending {
+            while machine.send_room(stream) >= self.piece.len() {
+                let piece = self.piece.clone();
+                machine.send_body(self.now, stream, piece, false).unwrap();
+            }
+        }
+    }
+    fn connect(&mut self) {
+        self.run_until(|scene| scene.client.machine.capacity() > 0);
+    }
+    fn open(&mut self, is_read: bool) -> StreamId {
+        let opened = self.client.machine.open(self.now, &request(), true);
+        let stream = opened.unwrap();
+        self.read.insert(stream, is_read.then_some(0));
+        stream
+    }
+    /// How long the stream takes to bring so many bytes more.
+    fn time_of(&mut self, stream: StreamId, bytes: u64) -> Duration {
+        let began = self.now;
+        let until = self.read[&stream].unwrap() + bytes;
+        self.run_until(|scene| scene.read[&stream].unwrap() >= until);
+        self.now - began
+    }
+    fn window(&self) -> Readback {
+        self.client.machine.receive_window(None).unwrap()
+    }
+}
+
+#[test]
+fn a_download_over_a_long_path_is_as_fast_as_with_windows_that_are_never_full() {
+    let time_of = |windows: Windows| {
+        let mut scene = Scene::new(windows);
+        scene.connect();
+        let stream = scene.open(true);
+        let [start, steady] = [8 * MIB, 8 * MIB].map(|bytes| scene.time_of(stream, bytes));
+        (start.as_secs_f64(), steady.as_secs_f64(), scene.window())
+    };
+    let (start, steady, window) = time_of(Windows::default());
+    let (wide_start, wide_steady, _) = time_of(Windows::fixed(64 << 20, 64 << 20));
+    assert!(start <= 1.05 * wide_start, "{start} s, {wide_start} s");
+    assert!(steady <= 1.05 * wide_steady, "{steady} s, {wide_steady} s");
+    // 25 MB/s less what frames and packets take of it.
+    assert!(steady <= 8.0 * MIB as f64 / 25e6 / 0.90, "{steady} s");
+    assert!(window.window > 2 << 20, "{window:?}");
+}
+
+#[test]
+fn bodies_that_nobody_reads_do_not_stand_in_the_way_of_one_that_is_read() {
+    let mib = 1 << 20;
+    let mut scene = Scene::new(Windows {
+        stream_max: 2 * mib,
+        connection: 4 * mib,
+        memory_budget: 16 * MIB,
+        ..Windows::default()
+    });
+    scene.connect();
+    for _ in 0..3 {
+        scene.open(false);
+    }
+    let stream = scene.open(true);
+    // The others take their share of the line until their windows are full.
+    scene.time_of(stream, 4 * MIB);
+    let steady = scene.time_of(stream, 4 * MIB).as_secs_f64();
+    let window = scene.window().window;
+    assert!(window > 6 * mib, "room beside what is unread: {window}");
+    assert!(window <= 12 * mib, "half of the budget at most: {window}");
+    // A stream of 2 MiB has 20 MB/s at most over this path.
+    assert!(steady <= 1.25 * 4.0 * MIB as f64 / 20e6, "{steady} s");
+}
+
+#[test]
+fn what_a_connection_has_learned_makes_the_next_ones_window() {
+    let mut scene = Scene::new(Windows::default());
+    scene.connect();
+    let stream = scene.open(true);
+    scene.time_of(stream, 16 * MIB);
+    let need = scene.client.machine.path_need(scene.now);
+    assert!(need > 2 << 20, "{need}");
+    let mut next = Scene::new(Windows::default());
+    let now = next.now;
+    next.client.machine.remember_path(now, need);
+    next.connect();
+    next.open(true);
+    assert_eq!(next.window().window, need);
+}
