@@ -130,6 +130,7 @@ impl Conn {
         stream.method = Method::of(head.method());
         stream.length_in = length;
         stream.is_request = true;
+        stream.heard_at = now;
         stream.state = match (end, stream.method) {
             (true, _) => State::Ended,
             (false, Method::Connect) => State::Tunnel,

@@ -31,7 +31,10 @@ impl Conn {
             if stream.state == State::Ended {
                 return Ok(());
             }
-            stream.heard_at = now;
+            if stream.state != State::Head {
+                // A head has its time from the start: more bytes do not move it.
+                stream.heard_at = now;
+            }
             if let Some(held) = &mut stream.held {
                 held.behind.extend_from_slice(input);
                 held.fin |= fin;

@@ -83,6 +83,9 @@ impl Conn {
             .queue
             .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
         for piece in pieces.into_iter().rev() {
+            // It was counted when it was asked for: only what is taken moves the clock of a peer
+            // that drips credit.
+            queue.sent_since = queue.sent_since.saturating_sub(piece.len() as u64);
             queue.put_back(piece);
         }
         wait(queue, now);
@@ -290,9 +293,6 @@ impl Conn {
                 body_bytes += body as u64;
             }
             queue.sent_since += (self.slab.len() + large.len()) as u64;
-            if queue.is_empty() {
-                queue.waiting_since = None;
-            }
         }
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
         let fin = is_empty && open.sends == Sends::Ended;
@@ -308,14 +308,20 @@ impl Conn {
         }
     }
 
-    /// The transport took a write: there may be room for the user again.
+    /// The transport took a write: nothing may wait any more, and there may be room for the user
+    /// again.
     pub(super) fn note_send_room(&mut self, id: StreamId) {
         let half = self.config.limits.send_buffer_bytes_max / 2;
-        if let Some(open) = self.streams.get_mut(id)
-            && let Some(queue) = &mut open.queue
-            && queue.is_full
-            && queue.len() <= half
-        {
+        let Some(open) = self.streams.get_mut(id) else {
+            return;
+        };
+        let Some(queue) = &mut open.queue else {
+            return;
+        };
+        if queue.is_empty() {
+            queue.waiting_since = None;
+        }
+        if queue.is_full && queue.len() <= half {
             queue.is_full = false;
             if open.sends == Sends::Body {
                 self.push_event(Event::SendReady { stream: id });

@@ -1,0 +1,146 @@
+//! Streams of a peer that is slow on purpose: each wait has an end, and a byte now and then does
+//! not move it (docs/attacks.md rows 4 and 15).
+#![allow(clippy::unwrap_used, reason = "a scripted peer may panic")]
+
+#[path = "h3/rig.rs"]
+mod rig;
+
+use rig::*;
+use std::time::Duration;
+use trunkline_core::error::{H3Code, Violation};
+use trunkline_core::h3::frame::kind;
+use trunkline_core::http::Event;
+use trunkline_core::http::event::ResetBy;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The next event is the end of the exchange, for this rule.
+#[track_caller]
+fn ends(rig: &mut Rig, due: Violation) {
+    match rig.event() {
+        Some(Event::StreamReset { reset, .. }) => assert_eq!(reset.by, ResetBy::Us(due)),
+        other => panic!("{due:?} is due: {other:?}"),
+    }
+    assert_eq!(rig.conn.active(), 0);
+}
+
+#[test]
+fn an_answer_that_nobody_takes_is_ended_after_the_stall_time() {
+    for size in [100, 10_000, 300_000] {
+        let mut rig = Rig::server(Cut::Whole);
+        rig.says_all(0, &headers(GET));
+        rig.events();
+        rig.room.insert(0, 0);
+        rig.answer(0, vec![7; size]);
+        rig.waits(29 * SECOND);
+        assert_eq!(rig.lanes[&0].reset, None, "{size}: it may still move");
+        rig.waits(SECOND);
+        assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+        ends(&mut rig, Violation::StreamStalled);
+        assert!(rig.closed.is_none(), "{size}: the stream alone ends");
+    }
+}
+
+#[test]
+fn an_answer_that_is_taken_byte_by_byte_is_ended_too() {
+    // CVE-2026-49975: a little room now and then holds a stream for ever.
+    for size in [100, 10_000, 300_000] {
+        let mut rig = Rig::server(Cut::Whole);
+        rig.says_all(0, &headers(GET));
+        rig.events();
+        rig.room.insert(0, 0);
+        rig.answer(0, vec![7; size]);
+        for _ in 0..60 {
+            rig.waits(SECOND);
+            if rig.lanes[&0].reset.is_none() {
+                rig.takes(0, 1);
+            }
+        }
+        assert_eq!(
+            rig.lanes[&0].reset,
+            Some(H3Code::REQUEST_CANCELLED),
+            "{size}"
+        );
+        ends(&mut rig, Violation::StreamStalled);
+    }
+}
+
+#[test]
+fn an_answer_that_is_taken_slowly_but_fast_enough_is_whole() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says_all(0, &headers(GET));
+    rig.events();
+    rig.room.insert(0, 0);
+    rig.answer(0, vec![7; 200_000]);
+    // 2 KiB per second, where 1 KiB is the least.
+    for _ in 0..100 {
+        rig.waits(SECOND);
+        rig.takes(0, 2048);
+    }
+    assert!(rig.lanes[&0].fin);
+    let sent: usize = rig
+        .frames(0)
+        .iter()
+        .filter(|frame| frame.0 == kind::DATA)
+        .map(|frame| frame.1.len())
+        .sum();
+    assert_eq!(sent, 200_000);
+}
+
+#[test]
+fn a_head_that_comes_byte_by_byte_has_a_deadline_that_more_bytes_do_not_move() {
+    let mut rig = Rig::server(Cut::Whole);
+    let head = headers(&with(GET, &[("x", "a value that is longer than a minute")]));
+    for byte in &head[..30] {
+        rig.says(0, std::slice::from_ref(byte));
+        rig.waits(SECOND);
+    }
+    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.conn.active(), 0);
+    rig.no_event("nobody had heard of it");
+}
+
+#[test]
+fn a_stream_on_which_nothing_comes_is_given_up() {
+    let mut rig = Rig::server(Cut::Whole);
+    // It is opened by one above it.
+    rig.says_all(4, &headers(GET));
+    rig.request(4);
+    rig.answer(4, "x");
+    rig.waits(15 * SECOND);
+    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    assert_eq!(rig.conn.active(), 0);
+}
+
+#[test]
+fn a_body_that_stops_is_ended_and_one_that_goes_on_is_not() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.reads_bodies = true;
+    // The head takes its time too: the body has a time of its own.
+    let request = headers(POST);
+    rig.says(0, &request[..1]);
+    rig.waits(14 * SECOND);
+    rig.says(0, &request[1..]);
+    rig.request(0);
+    for _ in 0..5 {
+        rig.waits(29 * SECOND);
+        rig.says(0, &data(b"some"));
+        rig.events();
+    }
+    rig.waits(29 * SECOND);
+    rig.is_quiet(0, "it may still go on");
+    rig.waits(SECOND);
+    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
+    ends(&mut rig, Violation::BodyTimeout);
+}
+
+#[test]
+fn a_body_that_our_reader_holds_up_is_not_ended() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(0, &headers(POST));
+    rig.request(0);
+    rig.says(0, &data(b"unread"));
+    rig.waits(120 * SECOND);
+    rig.is_quiet(0, "the peer is not the one to act");
+    assert_eq!(rig.conn.active(), 1);
+}
