@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it; 2 the command
 //! line or the configuration was wrong (nothing was sent).
+mod allocator;
 mod bench;
 mod failure;
 mod get;
@@ -12,7 +13,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Mimalloc = allocator::Mimalloc;
 
 /// Many requests, few connections, no stalls: HTTP/1.1 and HTTP/2, client and server.
 #[derive(Parser)]

@@ -5,7 +5,7 @@
 //! Handlers that still run are not counted here but where they are admitted: a reset frees the
 //! stream, not its handler (CVE-2023-44487).
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Rate};
 use crate::error::Violation;
 use crate::limits::{
     DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES_CONSECUTIVE_MAX,
@@ -40,10 +40,9 @@ pub enum Verdict {
 /// The books of one connection.
 #[derive(Clone, Debug)]
 pub struct Abuse {
-    glitches: Budget,
-    resets: Budget,
-    provoked: Budget,
-    pings: Budget,
+    rates: Rates,
+    /// Nothing until the first charge: full budgets.
+    budgets: Option<Box<Budgets>>,
     /// Streams the peer opened and streams that were reset, lately; see [`RATIO_STREAMS`].
     opened_lately: u32,
     reset_lately: u32,
@@ -54,6 +53,23 @@ pub struct Abuse {
     unread: u64,
     overhead: u64,
     counts: [u32; NAMES.len()],
+}
+
+/// How the budgets of a connection refill.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    glitches: Rate,
+    resets: Rate,
+    pings: Rate,
+}
+
+/// What few peers are ever charged for.
+#[derive(Clone, Debug)]
+struct Budgets {
+    glitches: Budget,
+    resets: Budget,
+    provoked: Budget,
+    pings: Budget,
 }
 
 /// Index into the counts.
@@ -87,12 +103,14 @@ const NAMES: [&str; 10] = [
 
 impl Abuse {
     /// Full budgets.
-    pub fn new(limits: &Limits, now: Instant) -> Self {
+    pub fn new(limits: &Limits) -> Self {
         Self {
-            glitches: Budget::new(limits.glitches, now),
-            resets: Budget::new(limits.resets, now),
-            provoked: Budget::new(PROVOKED_RESETS, now),
-            pings: Budget::new(limits.pings, now),
+            rates: Rates {
+                glitches: limits.glitches,
+                resets: limits.resets,
+                pings: limits.pings,
+            },
+            budgets: None,
             opened_lately: 0,
             reset_lately: 0,
             empty_in_a_row: 0,
@@ -108,10 +126,11 @@ impl Abuse {
     pub fn glitch(&mut self, points: u32, now: Instant) -> Verdict {
         let count = &mut self.counts[Kind::GlitchPoints as usize];
         *count = count.saturating_add(points);
-        if !self.glitches.charge(points, now) {
+        let glitches = &mut self.budgets(now).glitches;
+        if !glitches.charge(points, now) {
             return Verdict::Close(Violation::GlitchesTooMany);
         }
-        if self.glitches.used_percent(now) >= DRAIN_PERCENT {
+        if glitches.used_percent(now) >= DRAIN_PERCENT {
             return Verdict::Drain;
         }
         Verdict::Fine
@@ -144,7 +163,7 @@ impl Abuse {
     /// provokes have a budget of their own, far smaller.
     pub fn reset_provoked(&mut self, violation: Violation, now: Instant) -> Verdict {
         self.count(Kind::ResetsProvoked);
-        if needs_no_request(violation) && !self.provoked.charge(1, now) {
+        if needs_no_request(violation) && !self.budgets(now).provoked.charge(1, now) {
             return Verdict::Close(Violation::ResetsTooMany);
         }
         self.charge_reset(now)
@@ -154,7 +173,7 @@ impl Abuse {
     /// browser that leaves a page resets many at once; a flood resets them all.
     fn charge_reset(&mut self, now: Instant) -> Verdict {
         self.reset_lately = self.reset_lately.saturating_add(1);
-        let in_budget = self.resets.charge(1, now);
+        let in_budget = self.budgets(now).resets.charge(1, now);
         let mostly_reset = u64::from(self.reset_lately) * 2 > u64::from(self.opened_lately);
         if in_budget || !mostly_reset {
             return Verdict::Fine;
@@ -168,14 +187,14 @@ impl Abuse {
         self.charge_ping(now)
     }
 
-    /// A SETTINGS frame that asks for an answer (CVE-2019-9515).
+    /// A SETTINGS frame that asks for an answer (CVE-2019-9515); not the first, which has to come.
     pub fn settings(&mut self, now: Instant) -> Verdict {
         self.count(Kind::Settings);
         self.charge_ping(now)
     }
 
     fn charge_ping(&mut self, now: Instant) -> Verdict {
-        if self.pings.charge(1, now) {
+        if self.budgets(now).pings.charge(1, now) {
             return Verdict::Fine;
         }
         Verdict::Close(Violation::PingsTooMany)
@@ -262,6 +281,18 @@ impl Abuse {
     /// How often each thing happened, by stable names.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         NAMES.into_iter().zip(self.counts.map(u64::from))
+    }
+
+    fn budgets(&mut self, now: Instant) -> &mut Budgets {
+        let rates = self.rates;
+        self.budgets.get_or_insert_with(|| {
+            Box::new(Budgets {
+                glitches: Budget::new(rates.glitches, now),
+                resets: Budget::new(rates.resets, now),
+                provoked: Budget::new(PROVOKED_RESETS, now),
+                pings: Budget::new(rates.pings, now),
+            })
+        })
     }
 
     fn count(&mut self, kind: Kind) {

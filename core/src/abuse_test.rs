@@ -12,8 +12,8 @@ fn start() -> Instant {
     Instant::now()
 }
 
-fn abuse(now: Instant) -> Abuse {
-    Abuse::new(&Limits::default(), now)
+fn abuse() -> Abuse {
+    Abuse::new(&Limits::default())
 }
 
 fn count(abuse: &Abuse, name: &str) -> u64 {
@@ -37,7 +37,7 @@ const RESETS: Verdict = Verdict::Close(Violation::ResetsTooMany);
 #[test]
 fn glitches_drain_at_three_quarters_and_close_at_the_end() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, verdict) = fine_times(20_000, || abuse.glitch(10, now));
     assert_eq!((fine, verdict), (749, Verdict::Drain));
     let mut drains = 1;
@@ -55,7 +55,7 @@ fn glitches_drain_at_three_quarters_and_close_at_the_end() {
 #[test]
 fn glitches_that_come_slowly_are_forgiven() {
     let mut now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for _ in 0..100 {
         let (fine, _) = fine_times(330, || abuse.glitch(1, now));
         assert_eq!(fine, 330);
@@ -66,7 +66,7 @@ fn glitches_that_come_slowly_are_forgiven() {
 #[test]
 fn a_rapid_reset_flood_is_closed_after_its_budget() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, verdict) = fine_times(10_000, || {
         abuse.stream_opened();
         abuse.reset_received(now)
@@ -78,8 +78,8 @@ fn a_rapid_reset_flood_is_closed_after_its_budget() {
 #[test]
 fn a_flood_at_the_refill_rate_goes_on_and_one_above_does_not() {
     let mut now = start();
-    let mut slow = abuse(now);
-    let mut fast = abuse(now);
+    let mut slow = abuse();
+    let mut fast = abuse();
     let mut stopped = None;
     for second in 0..600 {
         for _ in 0..33 {
@@ -104,7 +104,7 @@ fn a_flood_at_the_refill_rate_goes_on_and_one_above_does_not() {
 #[test]
 fn a_peer_that_resets_less_than_half_of_its_streams_is_no_flood() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for _ in 0..10_000 {
         for _ in 0..3 {
             abuse.stream_opened();
@@ -116,7 +116,7 @@ fn a_peer_that_resets_less_than_half_of_its_streams_is_no_flood() {
 #[test]
 fn many_good_streams_long_ago_are_no_licence_to_flood() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for _ in 0..1_000_000 {
         abuse.stream_opened();
     }
@@ -131,7 +131,7 @@ fn many_good_streams_long_ago_are_no_licence_to_flood() {
 #[test]
 fn refused_streams_count_like_resets() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, verdict) = fine_times(10_000, || {
         abuse.stream_opened();
         abuse.stream_refused(now)
@@ -150,7 +150,7 @@ fn each_primitive_of_made_you_reset_closes_after_ten() {
         Violation::StreamHalfClosed,
     ] {
         let now = start();
-        let mut abuse = abuse(now);
+        let mut abuse = abuse();
         // Good streams all around it make no difference.
         let (fine, verdict) = fine_times(10_000, || {
             for _ in 0..10 {
@@ -165,7 +165,7 @@ fn each_primitive_of_made_you_reset_closes_after_ten() {
 #[test]
 fn malformed_requests_have_the_budget_of_resets() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, verdict) = fine_times(10_000, || {
         abuse.stream_opened();
         abuse.reset_provoked(Violation::FieldNameInvalid, now)
@@ -178,7 +178,7 @@ fn malformed_requests_have_the_budget_of_resets() {
 #[test]
 fn pings_and_settings_share_one_budget() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, _) = fine_times(60, || abuse.ping(now));
     assert_eq!(fine, 60);
     let (fine, verdict) = fine_times(100, || abuse.settings(now));
@@ -191,7 +191,7 @@ fn pings_and_settings_share_one_budget() {
 #[test]
 fn ten_pings_a_second_go_on_for_ever() {
     let mut now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for _ in 0..10_000 {
         assert_eq!(abuse.ping(now), Verdict::Fine);
         now += Duration::from_millis(100);
@@ -201,7 +201,7 @@ fn ten_pings_a_second_go_on_for_ever() {
 #[test]
 fn empty_data_in_a_row_is_closed_after_ten() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, verdict) = fine_times(100, || abuse.data_received(0, false, now));
     assert_eq!(fine, 10);
     assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
@@ -210,7 +210,7 @@ fn empty_data_in_a_row_is_closed_after_ten() {
 #[test]
 fn empty_data_between_other_data_is_closed_after_a_hundred() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, verdict) = fine_times(1_000, || {
         assert_eq!(abuse.data_received(1_000, false, now), Verdict::Fine);
         abuse.data_received(0, false, now)
@@ -223,7 +223,7 @@ fn empty_data_between_other_data_is_closed_after_a_hundred() {
 #[test]
 fn frames_that_end_their_stream_cost_nothing_however_short() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for len in [0, 1] {
         let (fine, _) = fine_times(100_000, || abuse.data_received(len, true, now));
         assert_eq!(fine, 100_000, "{len} bytes each");
@@ -235,7 +235,7 @@ fn frames_that_end_their_stream_cost_nothing_however_short() {
 #[test]
 fn short_messages_that_are_read_go_on_for_ever() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for _ in 0..100_000 {
         // A hundred at once, then the reader takes them in two bites.
         for _ in 0..100 {
@@ -251,7 +251,7 @@ fn short_messages_that_are_read_go_on_for_ever() {
 #[test]
 fn short_frames_that_nobody_reads_become_glitches_and_close() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let mut frames = 0_u32;
     let last = loop {
         frames += 1;
@@ -268,7 +268,7 @@ fn short_frames_that_nobody_reads_become_glitches_and_close() {
 #[test]
 fn long_frames_have_no_overhead() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let (fine, _) = fine_times(100_000, || abuse.data_received(256, false, now));
     assert_eq!(fine, 100_000);
     assert_eq!(abuse.overhead, 0);
@@ -277,7 +277,7 @@ fn long_frames_have_no_overhead() {
 #[test]
 fn overhead_goes_back_in_proportion_to_what_is_read() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for _ in 0..100 {
         assert_eq!(abuse.data_received(56, false, now), Verdict::Fine);
     }
@@ -296,13 +296,12 @@ fn overhead_goes_back_in_proportion_to_what_is_read() {
 
 #[test]
 fn window_updates_beyond_proportion_are_closed() {
-    let now = start();
-    let mut idle = abuse(now);
+    let mut idle = abuse();
     let (fine, verdict) = fine_times(1_000, || idle.window_update());
     assert_eq!(fine, 20);
     assert_eq!(verdict, Verdict::Close(Violation::WindowUpdatesTooMany));
 
-    let mut busy = abuse(now);
+    let mut busy = abuse();
     busy.stream_opened();
     for _ in 0..7 {
         busy.data_sent();
@@ -314,8 +313,7 @@ fn window_updates_beyond_proportion_are_closed() {
 
 #[test]
 fn a_client_that_widens_every_stream_as_it_opens_it_is_no_flood() {
-    let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     for _ in 0..100_000 {
         abuse.stream_opened();
         assert_eq!(abuse.window_update(), Verdict::Fine);
@@ -325,7 +323,7 @@ fn a_client_that_widens_every_stream_as_it_opens_it_is_no_flood() {
 #[test]
 fn a_hundred_priority_updates_may_wait_for_their_streams() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     assert_eq!(abuse.priority_update(100, now), Verdict::Fine);
     let verdict = abuse.priority_update(101, now);
     assert_eq!(verdict, Verdict::Close(Violation::PriorityUpdatesTooMany));
@@ -335,7 +333,7 @@ fn a_hundred_priority_updates_may_wait_for_their_streams() {
 #[test]
 fn a_flood_of_priority_updates_uses_the_glitches_up() {
     let now = start();
-    let mut abuse = abuse(now);
+    let mut abuse = abuse();
     let last = loop {
         match abuse.priority_update(0, now) {
             Verdict::Fine | Verdict::Drain => {}
@@ -359,7 +357,7 @@ fn a_budget_of_nothing_closes_at_once() {
         glitches: none,
         ..Limits::default()
     };
-    let mut abuse = Abuse::new(&limits, now);
+    let mut abuse = Abuse::new(&limits);
     abuse.stream_opened();
     assert_eq!(abuse.reset_received(now), RESETS);
     assert_eq!(abuse.ping(now), Verdict::Close(Violation::PingsTooMany));
@@ -369,7 +367,7 @@ fn a_budget_of_nothing_closes_at_once() {
 
 #[test]
 fn every_kind_is_counted_under_a_name_of_its_own() {
-    let abuse = abuse(start());
+    let abuse = abuse();
     let mut names: Vec<_> = abuse.counts().map(|(name, _)| name).collect();
     assert!(abuse.counts().all(|(_, times)| times == 0));
     let all = names.len();

@@ -1,53 +1,71 @@
 //! All deadlines of a connection in one place.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A set of deadlines indexed by a small enum `T`; at most one per kind.
+///
+/// Half as large as a table of instants, and the earliest is found by comparing numbers: each
+/// deadline is the nanoseconds since the table was made, which reach for five hundred years.
 #[derive(Clone, Copy, Debug)]
 pub struct TimerTable<const KINDS: usize> {
-    deadlines: [Option<Instant>; KINDS],
+    made_at: Instant,
+    deadlines: [u64; KINDS],
 }
 
-impl<const KINDS: usize> Default for TimerTable<KINDS> {
-    fn default() -> Self {
-        Self {
-            deadlines: [None; KINDS],
-        }
-    }
-}
+/// No deadline.
+const NONE: u64 = u64::MAX;
 
 impl<const KINDS: usize> TimerTable<KINDS> {
+    /// No deadlines; none to come is before `now`.
+    pub fn new(now: Instant) -> Self {
+        Self {
+            made_at: now,
+            deadlines: [NONE; KINDS],
+        }
+    }
+    /// Forgets all deadlines.
+    pub fn clear(&mut self) {
+        self.deadlines = [NONE; KINDS];
+    }
     /// Sets or moves the deadline of `kind`.
     pub fn set(&mut self, kind: usize, at: Instant) {
-        self.deadlines[kind] = Some(at);
+        self.deadlines[kind] = self.number(at);
     }
     /// Sets the deadline of `kind`, unless there is an earlier one.
     pub fn set_earlier(&mut self, kind: usize, at: Instant) {
-        let deadline = &mut self.deadlines[kind];
-        if deadline.is_none_or(|set| at < set) {
-            *deadline = Some(at);
-        }
+        self.deadlines[kind] = self.deadlines[kind].min(self.number(at));
     }
     /// Forgets the deadline of `kind`.
     pub fn stop(&mut self, kind: usize) {
-        self.deadlines[kind] = None;
+        self.deadlines[kind] = NONE;
     }
     /// The deadline of `kind`.
     pub fn get(&self, kind: usize) -> Option<Instant> {
-        self.deadlines[kind]
+        self.instant(self.deadlines[kind])
+    }
+    /// Whether `kind` has a deadline.
+    pub fn is_set(&self, kind: usize) -> bool {
+        self.deadlines[kind] != NONE
     }
     /// The earliest deadline.
     pub fn next(&self) -> Option<Instant> {
-        self.deadlines.iter().flatten().min().copied()
+        self.instant(self.deadlines.iter().copied().min().unwrap_or(NONE))
     }
     /// Takes one kind whose deadline is at or before `now`.
     pub fn expire(&mut self, now: Instant) -> Option<usize> {
-        let kind = self
-            .deadlines
-            .iter()
-            .position(|at| at.is_some_and(|at| at <= now))?;
-        self.deadlines[kind] = None;
+        let now = self.number(now);
+        let kind = self.deadlines.iter().position(|&at| at <= now)?;
+        self.deadlines[kind] = NONE;
         Some(kind)
+    }
+
+    fn number(&self, at: Instant) -> u64 {
+        let since = at.saturating_duration_since(self.made_at);
+        // Never `NONE`: a deadline that far away is due a moment earlier.
+        u64::try_from(since.as_nanos()).map_or(NONE - 1, |nanos| nanos.min(NONE - 1))
+    }
+    fn instant(&self, number: u64) -> Option<Instant> {
+        (number != NONE).then(|| self.made_at + Duration::from_nanos(number))
     }
 }
 

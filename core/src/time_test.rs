@@ -11,15 +11,38 @@ fn start() -> Instant {
 
 #[test]
 fn an_empty_table_has_no_deadline() {
-    let mut timers = TimerTable::<3>::default();
+    let mut timers = TimerTable::<3>::new(start());
     assert_eq!(timers.next(), None);
     assert_eq!(timers.expire(start()), None);
 }
 
 #[test]
+fn a_deadline_is_kept_to_the_nanosecond_and_for_centuries() {
+    let t = start();
+    let mut timers = TimerTable::<2>::new(t);
+    for after in [
+        Duration::from_nanos(1),
+        Duration::from_secs(86_400 * 365 * 500),
+    ] {
+        timers.set(0, t + after);
+        assert_eq!(timers.next(), Some(t + after));
+        assert_eq!(timers.expire(t + after - Duration::from_nanos(1)), None);
+        assert_eq!(timers.expire(t + after), Some(0));
+    }
+}
+
+#[test]
+fn a_deadline_before_the_table_was_made_is_due_at_once() {
+    let t = start();
+    let mut timers = TimerTable::<2>::new(t);
+    timers.set(1, t - Duration::from_secs(1));
+    assert_eq!(timers.expire(t), Some(1));
+}
+
+#[test]
 fn the_earliest_deadline_is_next() {
     let t = start();
-    let mut timers = TimerTable::<3>::default();
+    let mut timers = TimerTable::<3>::new(t);
     timers.set(0, t + Duration::from_secs(3));
     timers.set(2, t + Duration::from_secs(1));
     assert_eq!(timers.next(), Some(t + Duration::from_secs(1)));
@@ -40,7 +63,7 @@ fn the_earliest_deadline_is_next() {
 #[test]
 fn a_deadline_expires_at_its_instant_and_once() {
     let t = start();
-    let mut timers = TimerTable::<2>::default();
+    let mut timers = TimerTable::<2>::new(t - Duration::from_secs(1));
     timers.set(1, t);
     assert_eq!(timers.expire(t - Duration::from_nanos(1)), None);
     assert_eq!(timers.expire(t), Some(1));
@@ -51,7 +74,7 @@ fn a_deadline_expires_at_its_instant_and_once() {
 #[test]
 fn all_that_is_due_expires_one_by_one() {
     let t = start();
-    let mut timers = TimerTable::<3>::default();
+    let mut timers = TimerTable::<3>::new(t);
     for kind in 0..3 {
         timers.set(kind, t + Duration::from_secs(kind as u64));
     }

@@ -60,7 +60,12 @@ pub struct Outbox {
     buffer: Vec<u8>,
     /// How much of `buffer` is sent.
     sent: usize,
-    large: VecDeque<Large>,
+    /// Nothing before the first: most answers are small.
+    #[allow(
+        clippy::box_collection,
+        reason = "a connection that idles pays one word for it"
+    )]
+    large: Option<Box<VecDeque<Large>>>,
     large_bytes: usize,
     written: u64,
 }
@@ -100,26 +105,28 @@ impl Outbox {
             self.buffer.extend_from_slice(&bytes);
         } else {
             self.large_bytes += bytes.len();
-            self.large.push_back(Large {
-                at: self.buffer.len(),
-                bytes,
-            });
+            let at = self.buffer.len();
+            let large = self.large.get_or_insert_default();
+            large.push_back(Large { at, bytes });
         }
     }
     /// Moves everything that waits in `other` behind what stands here.
     pub fn append(&mut self, other: &mut Outbox) {
         let mut from = other.sent;
-        for large in other.large.drain(..) {
-            self.buffer.extend_from_slice(&other.buffer[from..large.at]);
-            from = large.at;
-            self.large_bytes += large.bytes.len();
-            self.large.push_back(Large {
-                at: self.buffer.len(),
-                bytes: large.bytes,
-            });
+        for Large { at, bytes } in other.large.take().into_iter().flat_map(|large| *large) {
+            self.buffer.extend_from_slice(&other.buffer[from..at]);
+            from = at;
+            self.large_bytes += bytes.len();
+            let at = self.buffer.len();
+            let large = self.large.get_or_insert_default();
+            large.push_back(Large { at, bytes });
         }
         self.buffer.extend_from_slice(&other.buffer[from..]);
         *other = Self::default();
+    }
+    /// What waits, where it is one piece.
+    pub fn whole(&self) -> Option<&[u8]> {
+        (self.large_bytes == 0).then(|| &self.buffer[self.sent..])
     }
     /// Fills `slices` with what waits, in order; returns how many were filled.
     pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
@@ -136,7 +143,7 @@ impl Outbox {
             filled += 1;
             true
         };
-        for large in &self.large {
+        for large in self.large.iter().flat_map(|large| large.iter()) {
             if !put(&self.buffer[from..large.at]) || !put(&large.bytes) {
                 return filled;
             }
@@ -150,14 +157,13 @@ impl Outbox {
         debug_assert!(len <= self.len());
         self.written += len as u64;
         while len > 0 {
-            let until = self
-                .large
-                .front()
-                .map_or(self.buffer.len(), |large| large.at);
+            let queue = self.large.as_mut();
+            let mut large = queue.and_then(|large| large.front_mut());
+            let until = large.as_ref().map_or(self.buffer.len(), |large| large.at);
             let plain = len.min(until - self.sent);
             self.sent += plain;
             len -= plain;
-            let Some(large) = self.large.front_mut() else {
+            let Some(large) = large.as_mut() else {
                 break;
             };
             if self.sent < large.at {
@@ -167,11 +173,13 @@ impl Outbox {
             bytes::Buf::advance(&mut large.bytes, cut);
             self.large_bytes -= cut;
             len -= cut;
-            if large.bytes.is_empty() {
-                self.large.pop_front();
+            if large.bytes.is_empty()
+                && let Some(large) = &mut self.large
+            {
+                large.pop_front();
             }
         }
-        if self.sent == self.buffer.len() && self.large.is_empty() {
+        if self.sent == self.buffer.len() && self.large_bytes == 0 {
             self.buffer.clear();
             self.sent = 0;
         } else if self.sent >= SENT_BYTES_MAX && self.sent * 2 >= self.buffer.len() {
@@ -182,7 +190,7 @@ impl Outbox {
     /// it ever sent. At most as many bytes move as were sent since the last time.
     fn compact(&mut self) {
         self.buffer.drain(..self.sent);
-        for large in &mut self.large {
+        for large in self.large.iter_mut().flat_map(|large| large.iter_mut()) {
             large.at -= self.sent;
         }
         self.sent = 0;

@@ -81,7 +81,7 @@ fn aborts_with_room_to_spare_ask_nothing() {
 #[test]
 fn endless_aborts_stay_below_the_reset_budget_of_a_server() {
     let mut rig = client(100, Cut::Whole);
-    let mut server = trunkline_core::abuse::Abuse::new(&Config::default().limits, rig.now);
+    let mut server = trunkline_core::abuse::Abuse::new(&Config::default().limits);
     let mut pings = 0;
     for _ in 0..10_000 {
         while rig.conn.capacity() > 0 {

@@ -11,6 +11,7 @@ mod quic;
 mod quic_connection;
 mod request;
 mod respond;
+mod scratch;
 mod service;
 mod serving;
 mod worker;
@@ -26,6 +27,7 @@ use crate::tls::Tls;
 use accept::{Ground, Shown};
 use access::AccessLog;
 use metrics::Counters;
+use respond::Extra;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
@@ -181,9 +183,11 @@ impl Server {
         }
         .into_iter();
         let port = local_addr.port();
-        let alt_svc = self
-            .http3
-            .then(|| Arc::from(format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}")));
+        let alt_svc = format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}");
+        let extra = Arc::new(Extra {
+            date: self.config.date,
+            alt_svc: self.http3.then(|| Arc::from(alt_svc)),
+        });
         let lender = Arc::new(Lender::new(config.windows.memory_budget));
         let mut workers = Vec::with_capacity(listeners.len());
         let mut counters = Vec::with_capacity(listeners.len());
@@ -194,14 +198,13 @@ impl Server {
                 config: Arc::clone(&config),
                 counters: Arc::new(Counters::default()),
                 lender: Arc::clone(&lender),
-                date: self.config.date,
                 shown: Shown {
                     info: self.config.connection_info,
                     sni_is_binding: self.config.sni_is_binding,
                     log: self.access_log.clone(),
                     local_addr,
                 },
-                alt_svc: alt_svc.clone(),
+                extra: Arc::clone(&extra),
             };
             let seat = seats.next();
             counters.push(Arc::clone(&ground.counters));

@@ -307,3 +307,30 @@ fn an_h2c_upgrade_is_an_ordinary_request_and_what_follows_is_http_1_1() {
     assert_eq!((metrics.requests_h1, metrics.requests_h2), (2, 0));
     assert_eq!(metrics.violations.len(), 1);
 }
+
+#[test]
+fn a_request_that_comes_again_is_the_same_and_one_that_differs_in_a_byte_is_not() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |mut request: Request<Body>| {
+            let seen = request.headers().len();
+            // What a handler does to its request is nothing to the next one.
+            request.headers_mut().clear();
+            let agent = request.headers().get("user-agent").is_some();
+            let path = request.uri().path().to_owned();
+            Response::new(Full::new(Bytes::from(format!("{path} {seen} {agent}!"))))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    for path in [
+        "/a", "/a", "/a", "/a", "/b", "/a", "/b", "/b", "/c", "/a", "/a",
+    ] {
+        peer.says(format!(
+            "GET {path} HTTP/1.1\r\nhost: a\r\nuser-agent: test\r\n\r\n"
+        ));
+        let answer = peer.hears_until("!");
+        assert!(answer.ends_with(&format!("{path} 2 false!")), "{answer}");
+    }
+    peer.says("GET /a HTTP/1.1\r\nhost: a\r\nuser-agent: test\r\nx: y\r\n\r\n");
+    let answer = peer.hears_until("!");
+    assert!(answer.ends_with("/a 3 false!"), "{answer}");
+}

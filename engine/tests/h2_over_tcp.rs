@@ -169,3 +169,37 @@ fn a_broken_rule_is_counted_by_its_name() {
     assert_eq!(violations.len(), 1, "{violations:?}");
     assert_eq!(violations[0].1, 1);
 }
+
+#[test]
+fn a_block_that_comes_again_means_what_the_table_says_now() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let path = request.uri().path().to_owned();
+            let agent = request.headers().get("user-agent");
+            let agent = agent.map_or("", |agent| agent.to_str().unwrap());
+            Response::new(Full::new(Bytes::from(format!("{path} {agent}"))))
+        }))
+        .unwrap();
+    let mut peer = FramePeer::connect(running.local_addr());
+    let mut stream = 1;
+    let mut asks = |block: &[u8]| {
+        peer.says(&Frame::new(kind::HEADERS, 0x5, stream, block));
+        stream += 2;
+        String::from_utf8(peer.hears(kind::DATA).payload).unwrap()
+    };
+    // `GET http://a/`, of which nothing enters the table.
+    const ASKED: &[u8] = &[0x82, 0x86, 0x84, 0x01, 0x01, b'a'];
+    // `user-agent: one` enters the table as its newest entry, 62.
+    let with_new_agent = |agent: &[u8; 3]| [ASKED, &[0x7a, 3], agent].concat();
+    let with_newest_entry = [ASKED, &[0xbe]].concat();
+    assert_eq!(asks(&with_new_agent(b"one")), "/ one");
+    for _ in 0..5 {
+        assert_eq!(asks(&with_newest_entry), "/ one");
+    }
+    assert_eq!(asks(ASKED), "/ ");
+    // The same bytes name another entry from here on.
+    assert_eq!(asks(&with_new_agent(b"two")), "/ two");
+    for _ in 0..5 {
+        assert_eq!(asks(&with_newest_entry), "/ two");
+    }
+}

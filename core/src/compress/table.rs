@@ -31,9 +31,9 @@ pub(crate) struct Table {
     /// The `at` of `bytes[0]`.
     bytes_at: u32,
     /// Dead bytes at the front of `bytes`.
-    dead: usize,
-    size: usize,
-    bytes_max: usize,
+    dead: u32,
+    size: u32,
+    bytes_max: u32,
     /// Counts every insertion and eviction: equal numbers mean an equal table.
     generation: u64,
 }
@@ -47,19 +47,19 @@ impl Table {
             bytes_at: 0,
             dead: 0,
             size: 0,
-            bytes_max,
+            bytes_max: bounded(bytes_max),
             generation: 0,
         }
     }
     pub(crate) fn bytes_max(&self) -> usize {
-        self.bytes_max
+        self.bytes_max as usize
     }
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
     #[cfg(test)]
     pub(crate) fn size(&self) -> usize {
-        self.size
+        self.size as usize
     }
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
@@ -71,7 +71,7 @@ impl Table {
     }
     /// Sets the maximum and evicts what does not fit (RFC 7541 section 4.3).
     pub(crate) fn resize(&mut self, bytes_max: usize) {
-        self.bytes_max = bytes_max;
+        self.bytes_max = bounded(bytes_max);
         self.make_room(0);
     }
     /// The name and value at `index`, 0 the newest.
@@ -97,10 +97,11 @@ impl Table {
         };
         let size = entry_size(name, value);
         self.make_room(size);
-        if size > self.bytes_max {
+        if size > self.bytes_max() {
             return;
         }
-        if self.dead > self.bytes.len() - self.dead {
+        let dead = self.dead as usize;
+        if dead > self.bytes.len() - dead {
             self.compact();
         }
         self.slots.push_back(Slot {
@@ -112,7 +113,7 @@ impl Table {
         });
         self.bytes.extend_from_slice(name_bytes);
         self.bytes.extend_from_slice(value);
-        self.size += size;
+        self.size += size as u32;
         self.generation += 1;
     }
     /// The newest entry that equals this field, at index `from` or older.
@@ -137,10 +138,10 @@ impl Table {
     }
     /// How many of the oldest entries an insertion of `wanted` more would push out.
     pub(crate) fn crowded_out(&self, wanted: usize) -> usize {
-        let mut size = self.size;
+        let mut size = self.size as usize;
         let mut slots = self.slots.iter();
         let mut count = 0;
-        while size + wanted > self.bytes_max
+        while size + wanted > self.bytes_max()
             && let Some(slot) = slots.next()
         {
             size -= entry_size(self.name(slot), self.value(slot));
@@ -157,17 +158,17 @@ impl Table {
 
     /// Evicts the oldest until `wanted` more fit or nothing is left.
     fn make_room(&mut self, wanted: usize) {
-        while self.size + wanted > self.bytes_max
+        while self.size as usize + wanted > self.bytes_max()
             && let Some(slot) = self.slots.pop_front()
         {
-            self.size -= entry_size(self.name(&slot), self.value(&slot));
-            self.dead += (slot.name_len + slot.value_len) as usize;
+            self.size -= entry_size(self.name(&slot), self.value(&slot)) as u32;
+            self.dead += slot.name_len + slot.value_len;
             self.generation += 1;
         }
     }
     fn compact(&mut self) {
-        self.bytes.drain(..self.dead);
-        self.bytes_at = self.bytes_at.wrapping_add(self.dead as u32);
+        self.bytes.drain(..self.dead as usize);
+        self.bytes_at = self.bytes_at.wrapping_add(self.dead);
         self.dead = 0;
     }
     fn is_named(&self, slot: &Slot, name: FieldName<'_>) -> bool {
@@ -191,6 +192,11 @@ impl Table {
         let at = slot.at.wrapping_sub(self.bytes_at) as usize + slot.name_len as usize;
         &self.bytes[at..at + slot.value_len as usize]
     }
+}
+
+/// Tables are a few KiB; offsets into one are counted in 32 bits.
+fn bounded(bytes_max: usize) -> u32 {
+    u32::try_from(bytes_max).unwrap_or(u32::MAX)
 }
 
 /// RFC 7541 section 4.1: 32 bytes beside the name and value.

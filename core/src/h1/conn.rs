@@ -28,6 +28,7 @@ use super::exchange::Exchange;
 use super::parse::HeadScan;
 use super::reuse::CloseReason;
 use crate::error::Closed;
+use crate::http::head::last_head::LastHead;
 use crate::http::{Event, Fields, Side, StreamId};
 use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
 use crate::time::TimerTable;
@@ -56,6 +57,8 @@ pub struct Conn {
     pub(super) held_back: bool,
     /// Where body bytes are copied to.
     pub(super) slab: BytesMut,
+    /// Server: the last request that may come again.
+    pub(super) last_head: LastHead,
     /// Memory of heads to come.
     pub(super) spare: Vec<Fields>,
     /// Body bytes that no owner has consumed.
@@ -73,6 +76,8 @@ pub struct Conn {
     pub(super) sent: u64,
     /// The length of the outbox when we last looked.
     pub(super) outbox_len: usize,
+    /// Something happened since that conclusions are still to be drawn from.
+    pub(super) unsettled: bool,
     /// Client: the capacity its owner knows of.
     pub(super) capacity_told: u32,
     /// Client: a proxy reads our requests.
@@ -170,15 +175,17 @@ impl Conn {
             tail: Vec::new(),
             held_back: false,
             slab: BytesMut::new(),
+            last_head: LastHead::default(),
             spare: Vec::new(),
             unread: 0,
             discarded: 0,
-            timers: TimerTable::default(),
+            timers: TimerTable::new(now),
             stall_from: 0,
             received: 0,
             rate_from: 0,
             sent: 0,
             outbox_len: 0,
+            unsettled: true,
             capacity_told: 0,
             proxy: None,
             draining: false,
@@ -208,7 +215,9 @@ impl Conn {
     /// The bytes that may go out now. Write its slices, `advance` it, and call again until it is
     /// empty: the call is also how the machine learns what was written.
     pub fn poll_write(&mut self, now: Instant) -> &mut Outbox {
-        self.settle(now);
+        if self.unsettled || self.outbox.len() != self.outbox_len {
+            self.settle(now);
+        }
         &mut self.outbox
     }
     /// The next fact.
@@ -303,6 +312,7 @@ impl Conn {
         if self.exchanges.is_empty() && self.events.is_empty() {
             self.outbox.release();
             self.slab = BytesMut::new();
+            self.last_head.release();
             self.spare = Vec::new();
             self.events = VecDeque::new();
             self.exchanges = VecDeque::new();

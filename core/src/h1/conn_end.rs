@@ -8,7 +8,6 @@ use super::reuse::CloseReason;
 use crate::error::{Closed, H2Code, Violation};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Reset, Side, StreamId, Version};
-use crate::time::TimerTable;
 use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
@@ -160,7 +159,7 @@ impl Conn {
         self.tail.clear();
         self.exchanges.clear();
         self.unread = 0;
-        self.timers = TimerTable::default();
+        self.timers.clear();
         self.events.push_back(Event::Upgraded { stream, rest });
     }
 
@@ -191,7 +190,7 @@ impl Conn {
         self.held_back = false;
         self.tail.clear();
         self.slab.clear();
-        self.timers = TimerTable::default();
+        self.timers.clear();
         self.closed = Some(closed);
         self.events.push_back(Event::Closed(closed));
     }

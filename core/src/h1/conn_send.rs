@@ -159,7 +159,14 @@ impl Conn {
                 None => Receiving::Head(HeadScan::default()),
             };
         }
-        self.settle(now);
+        match sending {
+            // Nothing follows from a head before its body.
+            Sending::Body(_) if index == 0 => {
+                self.enter();
+                self.unsettled = true;
+            }
+            _ => self.settle(now),
+        }
         Ok(())
     }
 
@@ -267,6 +274,7 @@ impl Conn {
     pub fn handler_done(&mut self, stream: StreamId) {
         if let Some(index) = self.index_of(stream) {
             self.exchanges[index].unattended = true;
+            self.unsettled = true;
         }
     }
 

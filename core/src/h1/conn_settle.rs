@@ -1,5 +1,6 @@
 //! What follows from bytes, commands and time: whose turn it is, when the connection ends, which
-//! deadline runs, what the owner must know. Every call into the machine ends in [`Conn::settle`].
+//! deadline runs, what the owner must know. Every call into the machine ends in [`Conn::settle`], or
+//! leaves it to the [`Conn::poll_write`] that follows.
 
 use super::conn::{Conn, Receiving, Timer};
 use super::encode;
@@ -41,6 +42,7 @@ impl Conn {
     /// Draws all conclusions.
     pub(super) fn settle(&mut self, now: Instant) {
         self.enter();
+        self.unsettled = false;
         loop {
             while self.settle_front() {}
             let may_parse = matches!(self.receiving, Receiving::Head(_))
@@ -200,7 +202,7 @@ impl Conn {
         if !wanted {
             self.timers.stop(kind);
         } else if let Some(after) = after
-            && self.timers.get(kind).is_none()
+            && !self.timers.is_set(kind)
         {
             match timer {
                 Timer::WriteStall => self.stall_from = self.sent,

@@ -56,6 +56,11 @@ impl HeadScan {
         Ok(None)
     }
 
+    /// Whether nothing of the head was looked at.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.scanned == 0
+    }
+
     /// Whether the first line is still incomplete.
     fn is_in_first_line(&self) -> bool {
         self.line_at == 0

@@ -12,7 +12,7 @@ use super::conn_goaway::Draining;
 use super::conn_recv::{PREFACE, Reader};
 use super::held::Held;
 use super::settings::{Settings, initial_window};
-use super::stream::{Awaits, Incoming, Method, SendQueue, Sends, Stream};
+use super::stream::{Awaits, Incoming, Method, Sends, SpareBodies, Stream};
 use super::stream_state::State;
 use super::streams::Streams;
 use crate::abuse::{Abuse, Verdict};
@@ -21,6 +21,7 @@ use crate::error::{Closed, H2Code, Violation};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::body_length::Expected;
 use crate::http::body_slab::BodySlab;
+use crate::http::head::last_head::LastHead;
 use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
 use crate::http::{Event, Fields, Side, StreamId};
@@ -117,12 +118,12 @@ pub struct Conn {
     pub(super) body: BodySlab,
     pub(super) decoder: Decoder,
     pub(super) encoder: Encoder,
+    /// Server: the last request that may come again.
+    pub(super) last_head: LastHead,
     /// Memory of heads that the owner gave back.
     pub(super) spare: Vec<Fields>,
-    #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
-    pub(super) spare_incoming: Vec<Box<Incoming>>,
-    #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
-    pub(super) spare_queues: Vec<Box<SendQueue>>,
+    /// What bodies that are over leave to the next ones; nothing before the first.
+    pub(super) spare_bodies: Option<Box<SpareBodies>>,
     pub(super) streams: Streams<Stream>,
     pub(super) schedule: Schedule,
     /// PRIORITY_UPDATE frames for streams that are idle.
@@ -131,8 +132,9 @@ pub struct Conn {
     pub(super) peer: Settings,
     /// The peer has acknowledged ours.
     pub(super) settings_acked: bool,
-    /// What we grant the peer on the connection.
-    pub(super) credit: Credit,
+    /// What we grant the peer on the connection: nothing before its first DATA, as on a connection
+    /// that only asks.
+    pub(super) credit: Option<Box<Credit>>,
     /// What the peer grants us on the connection.
     pub(super) quota: Quota,
     pub(super) lender: Lender,
@@ -178,27 +180,26 @@ impl Conn {
             body: BodySlab::default(),
             decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
             encoder: Encoder::new(),
+            last_head: LastHead::default(),
             spare: Vec::new(),
-            spare_incoming: Vec::new(),
-            spare_queues: Vec::new(),
+            spare_bodies: None,
             streams: Streams::new(),
             schedule: Schedule::new(),
             priorities_pending: BTreeMap::new(),
             peer: Settings::default(),
             settings_acked: false,
-            credit: Credit::new(windows.connection.max(WINDOW_INITIAL), 0, now)
-                .allowing_unread(windows.memory_budget / 2),
+            credit: None,
             quota: Quota::new(WINDOW_INITIAL),
             lender: Lender::new(windows.memory_budget),
             path: Path::new(now),
-            abuse: Abuse::new(&config.limits, now),
+            abuse: Abuse::new(&config.limits),
             last_peer_id: 0,
             next_id: 1,
             draining: Draining::No,
             peer_goaway: None,
             running: 0,
-            held: Held::new(now),
-            timers: TimerTable::default(),
+            held: Held::default(),
+            timers: TimerTable::new(now),
             written_seen: 0,
             started_at: now,
             pinged_at: None,
@@ -373,9 +374,9 @@ impl Conn {
         self.streams.release();
         self.schedule.release();
         self.body.release();
+        self.last_head.release();
         self.spare = Vec::new();
-        self.spare_incoming = Vec::new();
-        self.spare_queues = Vec::new();
+        self.spare_bodies = None;
         if self.events.is_empty() {
             self.events = VecDeque::new();
         }
@@ -416,7 +417,8 @@ impl Conn {
             length,
             received_at: now,
         };
-        match self.spare_incoming.pop() {
+        let spare = self.spare_bodies.as_mut();
+        match spare.and_then(|spare| spare.incoming.pop()) {
             Some(mut incoming) => {
                 *incoming = fresh;
                 incoming

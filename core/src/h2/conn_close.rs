@@ -170,12 +170,14 @@ impl Conn {
         if let Some(stream) = self.streams.remove(id, how) {
             if let Some(mut incoming) = stream.incoming {
                 let unread = incoming.credit.close(&mut self.lender);
-                self.spare_incoming.push(incoming);
+                let spare = self.spare_bodies.get_or_insert_default();
+                spare.incoming.push(incoming);
                 self.free(unread);
             }
             if let Some(mut queue) = stream.queue {
                 queue.clear();
-                self.spare_queues.push(queue);
+                let spare = self.spare_bodies.get_or_insert_default();
+                spare.queues.push(queue);
             }
         }
         if self.streams.is_empty() && self.life != Life::Closed {

@@ -1,13 +1,14 @@
 //! Windows: what DATA uses, what consumption gives back, and what the peer grants us. All sums
 //! are kept by [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota).
 
-use super::conn::{Conn, Life, Timer};
+use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
 use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use super::stream::{Awaits, Incoming, Stream};
 use super::stream_state::{Input, State, step};
-use crate::credit::{Readback, WINDOW_MAX};
+use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::http::StreamId;
+use crate::limits::Windows;
 use std::time::{Duration, Instant};
 
 impl Conn {
@@ -34,7 +35,7 @@ impl Conn {
     ) -> Result<bool, Violation> {
         let (id, len, end) = (header.stream, header.len, header.has(flag::END_STREAM));
         // RFC 9113 section 6.9: on any stream, closed ones too.
-        self.credit
+        self.credit(now)
             .spend(len, now)
             .map_err(|_| Violation::ConnectionCreditExceeded)?;
         let Some(stream) = self.streams.get_mut(id) else {
@@ -110,7 +111,7 @@ impl Conn {
     /// Bytes that nobody will read: padding, or DATA for a stream that is gone. They go back to
     /// the connection at once, and to the stream if it lives.
     pub(super) fn discard(&mut self, now: Instant, id: u32, bytes: u32) {
-        self.credit.refund(bytes);
+        self.refund(bytes);
         if let Some(incoming) = self.incoming(id) {
             incoming.credit.discard(bytes);
             self.grant_stream(now, id);
@@ -141,8 +142,20 @@ impl Conn {
 
     /// Body bytes are nobody's any more: the connection has room for as many.
     pub(super) fn free(&mut self, bytes: u64) {
-        self.credit.refund(bytes as u32);
+        self.refund(bytes as u32);
         self.abuse.data_consumed(bytes);
+    }
+
+    fn refund(&mut self, bytes: u32) {
+        // Nothing was used of a window that was never looked at.
+        if let Some(credit) = &mut self.credit {
+            credit.refund(bytes);
+        }
+    }
+
+    fn credit(&mut self, now: Instant) -> &mut Credit {
+        let Self { credit, config, .. } = self;
+        credit.get_or_insert_with(|| Box::new(fresh_credit(&config.windows, now)))
     }
 
     pub(super) fn grant_stream(&mut self, now: Instant, id: u32) {
@@ -186,8 +199,11 @@ impl Conn {
 
     pub(super) fn grant_connection(&mut self, now: Instant) {
         let writing = !self.outbox.is_empty();
-        let grant = self.credit.grant(now, self.rtt, writing, &mut self.lender);
-        let sample = self.credit.rtt_sample();
+        let Some(credit) = &mut self.credit else {
+            return;
+        };
+        let grant = credit.grant(now, self.rtt, writing, &mut self.lender);
+        let sample = credit.rtt_sample();
         if let Some(increment) = grant {
             self.send_window_update(WindowUpdate {
                 stream: 0,
@@ -253,9 +269,9 @@ impl Conn {
             if self.life == Life::Closed {
                 return Err(Misuse::ConnectionClosed);
             }
-            let set = self.credit.set_window(window);
-            set.map_err(Misuse::WindowInvalid)?;
-            if let Some(increment) = self.credit.announce(now) {
+            let credit = self.credit(now);
+            credit.set_window(window).map_err(Misuse::WindowInvalid)?;
+            if let Some(increment) = credit.announce(now) {
                 let stream = 0;
                 self.send_window_update(WindowUpdate { stream, increment });
             }
@@ -347,7 +363,10 @@ impl Conn {
     }
     /// The connection's receive window.
     pub fn connection_window(&self) -> Readback {
-        self.credit.readback()
+        match &self.credit {
+            Some(credit) => credit.readback(),
+            None => fresh_credit(&self.config.windows, self.started_at).readback(),
+        }
     }
     /// A stream's receive window, while it is open.
     pub fn stream_window(&self, stream: StreamId) -> Option<Readback> {
@@ -363,4 +382,10 @@ impl Conn {
     pub fn connection_quota(&self) -> u32 {
         self.quota.available()
     }
+}
+
+/// What we grant the peer on a connection before it has used any.
+fn fresh_credit(windows: &Windows, now: Instant) -> Credit {
+    Credit::new(windows.connection.max(WINDOW_INITIAL), 0, now)
+        .allowing_unread(windows.memory_budget / 2)
 }

@@ -7,6 +7,7 @@ use super::frame::{Continuation, FrameHeader, Headers, WindowUpdate};
 use super::stream::{Awaits, Method};
 use super::stream_state::{Input, step};
 use crate::error::Violation;
+use crate::hpack::Decoder;
 use crate::hpack::decode::Decoded;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
@@ -15,6 +16,28 @@ use std::time::Instant;
 
 /// What an empty CONTINUATION that ends nothing costs of the glitch budget.
 const EMPTY_CONTINUATION_POINTS: u32 = 10;
+
+/// A block that opens a stream.
+enum Heard<'a> {
+    /// The last one again.
+    Again(RequestHead),
+    /// Another. `block`: what it was, with the decoder's stamp, if it would mean the same again.
+    Fields {
+        fields: Fields,
+        block: Option<(&'a [u8], u64)>,
+    },
+    /// It broke a rule of its stream.
+    Flawed(Violation, Fields),
+}
+
+impl Heard<'_> {
+    fn into_fields(self) -> Fields {
+        match self {
+            Self::Again(head) => head.into_fields(),
+            Self::Fields { fields, .. } | Self::Flawed(_, fields) => fields,
+        }
+    }
+}
 
 impl Conn {
     pub(super) fn take_headers(
@@ -41,17 +64,15 @@ impl Conn {
         if headers.end_headers {
             return self.take_block(now, stream, end, flaw, fragment);
         }
-        let mut bytes = std::mem::take(&mut self.reader.block_memory);
-        bytes.extend_from_slice(fragment);
         self.reader.begun += 1;
-        self.reader.block = Some(HeaderBlock {
+        self.reader.block = Some(Box::new(HeaderBlock {
             stream,
             end,
             flaw,
-            bytes,
+            bytes: fragment.to_vec(),
             continuations: 0,
             serial: self.reader.begun,
-        });
+        }));
         Ok(())
     }
 
@@ -81,10 +102,7 @@ impl Conn {
                 false => Ok(()),
             };
         }
-        let taken = self.take_block(now, block.stream, block.end, block.flaw, &block.bytes);
-        block.bytes.clear();
-        self.reader.block_memory = block.bytes;
-        taken
+        self.take_block(now, block.stream, block.end, block.flaw, &block.bytes)
     }
 
     /// A whole header block. `Err` ends the connection.
@@ -97,6 +115,20 @@ impl Conn {
         block: &[u8],
     ) -> Result<(), Violation> {
         let mut fields = self.spare.pop().unwrap_or_default();
+        let opens = self.side == Side::Server && id > self.last_peer_id;
+        let stamp = self.decoder.stamp();
+        if let Some(stamp) = stamp
+            && opens
+            && flaw.is_none()
+        {
+            fields = match self.last_head.recall(block, stamp, fields) {
+                Ok((head, _)) => {
+                    self.last_peer_id = id;
+                    return self.take_request(now, id, end, Heard::Again(head));
+                }
+                Err(fields) => fields,
+            };
+        }
         let decoded = self
             .decoder
             .decode(block, &self.config.limits, &mut fields)?;
@@ -109,9 +141,18 @@ impl Conn {
                 Some(violation) => self.break_stream(now, id, violation),
                 None => self.take_section(now, id, end, fields),
             }
-        } else if self.side == Side::Server && id > self.last_peer_id {
+        } else if opens {
             self.last_peer_id = id;
-            self.take_request(now, id, end, flaw, fields)
+            // A connection with one exchange pays nothing for a second.
+            let repeatable = self.counts.exchanges > 0
+                && stamp == self.decoder.stamp()
+                && !Decoder::resizes(block);
+            let block = stamp.filter(|_| repeatable).map(|stamp| (block, stamp));
+            let heard = match flaw {
+                Some(violation) => Heard::Flawed(violation, fields),
+                None => Heard::Fields { fields, block },
+            };
+            self.take_request(now, id, end, heard)
         } else {
             self.recycle(fields);
             self.frame_on_closed(now, id, Input::RecvHeaders { end })
@@ -124,16 +165,15 @@ impl Conn {
         now: Instant,
         id: u32,
         end: bool,
-        flaw: Option<Violation>,
-        fields: Fields,
+        heard: Heard<'_>,
     ) -> Result<(), Violation> {
         if self.draining.ignores(id) {
             // RFC 9113 section 6.8: above the last id of our GOAWAY; the client knows.
-            self.recycle(fields);
+            self.recycle(heard.into_fields());
             return Ok(());
         }
         self.abuse.stream_opened();
-        let head = match self.admit_request(end, flaw, fields) {
+        let head = match self.admit_request(end, heard) {
             Ok(head) => head,
             Err(violation) => return self.refuse(now, id, violation),
         };
@@ -168,13 +208,8 @@ impl Conn {
     }
 
     /// Whether a request becomes an exchange.
-    fn admit_request(
-        &mut self,
-        end: bool,
-        flaw: Option<Violation>,
-        fields: Fields,
-    ) -> Result<RequestHead, Violation> {
-        if let Some(violation) = flaw {
+    fn admit_request(&mut self, end: bool, heard: Heard<'_>) -> Result<RequestHead, Violation> {
+        if let Heard::Flawed(violation, _) = heard {
             return Err(violation);
         }
         let limits = &self.config.limits;
@@ -182,10 +217,20 @@ impl Conn {
             // Handlers of reset streams count too (CVE-2023-44487).
             || self.running >= limits.running_handlers_max
         {
-            self.recycle(fields);
+            self.recycle(heard.into_fields());
             return Err(Violation::StreamsTooMany);
         }
-        let head = RequestHead::from_fields(fields, Version::Http2)?;
+        let head = match heard {
+            Heard::Again(head) => head,
+            Heard::Flawed(violation, _) => return Err(violation),
+            Heard::Fields { fields, block } => {
+                let head = RequestHead::from_fields(fields, Version::Http2)?;
+                if let Some((block, stamp)) = block {
+                    self.last_head.keep(block, stamp, &head, Version::Http2);
+                }
+                head
+            }
+        };
         if head.protocol().is_some() && !self.config.extended_connect {
             // RFC 8441 section 4: we have not offered it.
             return Err(Violation::PseudoFieldUnknown);

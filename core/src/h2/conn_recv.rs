@@ -23,9 +23,7 @@ pub(super) struct Reader {
     /// A DATA frame whose header was handled and whose payload is still coming.
     data: Option<DataFrame>,
     /// A header block without END_HEADERS so far.
-    pub(super) block: Option<HeaderBlock>,
-    /// Memory of the last such block.
-    pub(super) block_memory: Vec<u8>,
+    pub(super) block: Option<Box<HeaderBlock>>,
     /// Incomplete frames and blocks so far: tells whether the one that waits is still the same.
     pub(super) begun: u64,
     watched: Option<u64>,
@@ -56,12 +54,11 @@ pub(super) struct HeaderBlock {
 }
 
 impl Reader {
-    /// Gives the memory of finished frames and blocks back.
+    /// Gives the memory of finished frames back.
     pub(super) fn release(&mut self) {
         if self.partial.is_empty() {
             self.partial = Vec::new();
         }
-        self.block_memory = Vec::new();
     }
 }
 

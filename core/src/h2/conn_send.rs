@@ -170,9 +170,11 @@ impl Conn {
         if data.is_empty() && !end {
             return Ok(());
         }
-        let queue = stream
-            .queue
-            .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+        let spare = &mut self.spare_bodies;
+        let queue = stream.queue.get_or_insert_with(|| {
+            let spare = spare.as_mut().and_then(|spare| spare.queues.pop());
+            spare.unwrap_or_default()
+        });
         if queue.is_empty() {
             queue.waiting_since = Some(now);
             queue.sent_since = 0;

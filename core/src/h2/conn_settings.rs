@@ -29,8 +29,10 @@ impl Conn {
         if frame.ack {
             return self.take_settings_ack(now);
         }
-        let verdict = self.abuse.settings(now);
-        self.judge(now, verdict)?;
+        if self.life != Life::Settings {
+            let verdict = self.abuse.settings(now);
+            self.judge(now, verdict)?;
+        }
         let changes = self.peer.apply(self.side, frame)?;
         if let Some(table) = changes.header_table {
             // RFC 7541 section 4.2: the smallest size between two blocks counts too.

@@ -63,7 +63,7 @@ impl Conn {
             return;
         }
         let written = self.outbox.written();
-        if written != self.written_seen || self.timers.get(Timer::Write as usize).is_none() {
+        if written != self.written_seen || !self.timers.is_set(Timer::Write as usize) {
             self.written_seen = written;
             self.timers.set(Timer::Write as usize, now + stall);
         }

@@ -35,9 +35,14 @@ struct Slot {
     not_before: Instant,
 }
 
-/// The slots that are held.
-#[derive(Debug)]
+/// The slots that are held: nothing until the first, which is most connections' whole life.
+#[derive(Debug, Default)]
 pub(super) struct Held {
+    books: Option<Box<Books>>,
+}
+
+#[derive(Debug)]
+struct Books {
     slots: VecDeque<Slot>,
     /// The first so many are known to be seen by the peer.
     proven: usize,
@@ -51,7 +56,65 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn len(&self) -> u32 {
+        self.books
+            .as_ref()
+            .map_or(0, |books| books.slots.len() as u32)
+    }
+
+    /// RST_STREAM is in the outbox.
+    pub(super) fn hold(&mut self, now: Instant) {
+        let books = self.books.get_or_insert_with(|| Box::new(Books::new(now)));
+        books.hold(now);
+    }
+
+    /// Whether a PING is to go out now that makes the peer prove what it has seen.
+    pub(super) fn ask(&mut self, now: Instant) -> bool {
+        self.books.as_mut().is_some_and(|books| books.ask(now))
+    }
+
+    /// The peer answered something of ours.
+    pub(super) fn handle_progress(&mut self) {
+        if let Some(books) = &mut self.books {
+            books.may_ask = true;
+        }
+    }
+
+    /// The PING was answered. False: there was none.
+    pub(super) fn handle_pong(&mut self, now: Instant) -> bool {
+        self.books
+            .as_mut()
+            .is_some_and(|books| books.handle_pong(now))
+    }
+
+    /// Something came from the peer.
+    pub(super) fn handle_bytes(&mut self, now: Instant, round_trip: Option<Duration>) {
+        if let Some(books) = &mut self.books
+            && !books.slots.is_empty()
+        {
+            books.prove(now, round_trip.unwrap_or(PATIENCE));
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant, round_trip: Option<Duration>) {
+        if let Some(books) = &mut self.books {
+            books.prove(now, patience(round_trip));
+        }
+    }
+
+    /// When the next slot comes back though the peer says nothing.
+    pub(super) fn next_deadline(&self, round_trip: Option<Duration>) -> Option<Instant> {
+        let books = self.books.as_ref()?;
+        let first = books.slots.front()?;
+        Some(match books.proven {
+            0 => first.not_before.max(first.reset_at + patience(round_trip)),
+            _ => first.not_before,
+        })
+    }
+}
+
+impl Books {
+    fn new(now: Instant) -> Self {
         Self {
             slots: VecDeque::new(),
             proven: 0,
@@ -62,12 +125,7 @@ impl Held {
         }
     }
 
-    pub(super) fn len(&self) -> u32 {
-        self.slots.len() as u32
-    }
-
-    /// RST_STREAM is in the outbox.
-    pub(super) fn hold(&mut self, now: Instant) {
+    fn hold(&mut self, now: Instant) {
         let gap = Duration::from_secs(1) / PACE.per_second;
         self.paced_until = self.paced_until.max(now) + gap;
         // The burst is how far the resets may be ahead of their pace.
@@ -78,8 +136,7 @@ impl Held {
         });
     }
 
-    /// Whether a PING is to go out now that makes the peer prove what it has seen.
-    pub(super) fn ask(&mut self, now: Instant) -> bool {
+    fn ask(&mut self, now: Instant) -> bool {
         let too_soon = self.asked_at.is_some_and(|at| now < at + ASK_EVERY);
         if !self.may_ask || too_soon || self.asked.is_some() || self.proven == self.slots.len() {
             return false;
@@ -90,39 +147,13 @@ impl Held {
         true
     }
 
-    /// The peer answered something of ours.
-    pub(super) fn handle_progress(&mut self) {
-        self.may_ask = true;
-    }
-
-    /// The PING was answered. False: there was none.
-    pub(super) fn handle_pong(&mut self, now: Instant) -> bool {
+    fn handle_pong(&mut self, now: Instant) -> bool {
         let Some(asked) = self.asked.take() else {
             return false;
         };
         self.proven = self.proven.max(asked);
         self.release(now);
         true
-    }
-
-    /// Something came from the peer.
-    pub(super) fn handle_bytes(&mut self, now: Instant, round_trip: Option<Duration>) {
-        if !self.slots.is_empty() {
-            self.prove(now, round_trip.unwrap_or(PATIENCE));
-        }
-    }
-
-    pub(super) fn handle_timeout(&mut self, now: Instant, round_trip: Option<Duration>) {
-        self.prove(now, patience(round_trip));
-    }
-
-    /// When the next slot comes back though the peer says nothing.
-    pub(super) fn next_deadline(&self, round_trip: Option<Duration>) -> Option<Instant> {
-        let first = self.slots.front()?;
-        Some(match self.proven {
-            0 => first.not_before.max(first.reset_at + patience(round_trip)),
-            _ => first.not_before,
-        })
     }
 
     /// Resets that are `age` old are seen.

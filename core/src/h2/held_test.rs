@@ -6,7 +6,7 @@ const RTT: Option<Duration> = Some(Duration::from_millis(100));
 #[test]
 fn a_slot_comes_back_with_the_first_sign_one_round_trip_later() {
     let start = epoch();
-    let mut held = Held::new(start);
+    let mut held = Held::default();
     held.hold(start);
     held.handle_bytes(start + 99 * MILLISECOND, RTT);
     assert_eq!(held.len(), 1, "it may have been sent before");
@@ -17,7 +17,7 @@ fn a_slot_comes_back_with_the_first_sign_one_round_trip_later() {
 #[test]
 fn a_peer_that_says_nothing_is_believed_to_have_seen_it_after_a_second() {
     let start = epoch();
-    let mut held = Held::new(start);
+    let mut held = Held::default();
     held.hold(start);
     let due = held.next_deadline(RTT).unwrap();
     assert_eq!(due, start + PATIENCE);
@@ -31,7 +31,7 @@ fn a_peer_that_says_nothing_is_believed_to_have_seen_it_after_a_second() {
 #[test]
 fn the_answer_to_a_ping_proves_what_was_reset_before_it() {
     let start = epoch();
-    let mut held = Held::new(start);
+    let mut held = Held::default();
     assert!(!held.ask(start), "nothing is held");
     held.hold(start);
     assert!(held.ask(start));
@@ -48,7 +48,7 @@ fn the_answer_to_a_ping_proves_what_was_reset_before_it() {
 #[test]
 fn beyond_the_burst_slots_come_back_as_fast_as_a_peers_budget_refills() {
     let start = epoch();
-    let mut held = Held::new(start);
+    let mut held = Held::default();
     let mut now = start;
     let mut resets = 0;
     // A user who aborts at once whatever starts, on a connection with 100 slots.

@@ -86,6 +86,15 @@ pub(super) struct Incoming {
     pub(super) received_at: Instant,
 }
 
+/// Memory of bodies that are over. A stream takes a box, not what is in it.
+#[derive(Debug, Default)]
+pub(super) struct SpareBodies {
+    #[expect(clippy::vec_box, reason = "as the type says")]
+    pub(super) incoming: Vec<Box<Incoming>>,
+    #[expect(clippy::vec_box, reason = "as the type says")]
+    pub(super) queues: Vec<Box<SendQueue>>,
+}
+
 impl SendQueue {
     /// Bytes that wait.
     pub(super) fn len(&self) -> usize {

@@ -83,6 +83,16 @@ impl Decoder {
         }
         Ok(Decoded::Complete)
     }
+    /// Equal stamps mean that an equal block without size updates means the same fields. `None`:
+    /// the next block must announce a smaller table.
+    pub(crate) fn stamp(&self) -> Option<u64> {
+        self.shrink_due.is_none().then(|| self.table.generation())
+    }
+    /// Whether `block` begins by changing the size of the table.
+    pub(crate) fn resizes(block: &[u8]) -> bool {
+        let first = block.first();
+        first.is_some_and(|first| first & SIZE_UPDATE_MASK == SIZE_UPDATE)
+    }
     /// Gives back what is not an entry of the table.
     pub fn release(&mut self) {
         self.table.release();

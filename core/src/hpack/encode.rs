@@ -27,8 +27,8 @@ pub struct Encoder {
 /// A change of the table's maximum that the peer has not heard of, bytes.
 #[derive(Clone, Copy, Debug)]
 struct Resized {
-    lowest: usize,
-    last: usize,
+    lowest: u32,
+    last: u32,
 }
 
 impl Encoder {
@@ -48,7 +48,7 @@ impl Encoder {
     }
     /// The peer's SETTINGS_HEADER_TABLE_SIZE: takes effect with the next block, announced there.
     pub fn set_peer_table_max(&mut self, bytes: u32) {
-        let last = (bytes as usize).min(HPACK_TABLE_BYTES_MAX);
+        let last = bytes.min(HPACK_TABLE_BYTES_MAX as u32);
         let lowest = self.resized.map_or(last, |before| before.lowest.min(last));
         self.resized = Some(Resized { lowest, last });
     }
@@ -102,6 +102,7 @@ impl Encoder {
         let Some(Resized { lowest, last }) = self.resized.take() else {
             return;
         };
+        let (lowest, last) = (lowest as usize, last as usize);
         if lowest < self.table.bytes_max() {
             integer::put(lowest, 5, SIZE_UPDATE, out);
             self.table.resize(lowest);

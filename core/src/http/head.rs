@@ -9,6 +9,10 @@ use super::rules::{Rule, rule_of};
 use super::syntax::{self, Port};
 use crate::error::Violation;
 use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+#[path = "last_head.rs"]
+pub(crate) mod last_head;
 
 /// The version whose rules a head must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +39,7 @@ impl Version {
 pub struct RequestHead {
     fields: Fields,
     marks: Marks,
+    number: Option<NonZeroU32>,
 }
 
 /// A valid response head: a status from 100 to 599 and regular fields.
@@ -61,7 +66,11 @@ impl RequestHead {
             Version::Http2 | Version::Http3 => PSEUDO_REQUEST,
         };
         let marks = Marks::of(&fields, version, allowed)?;
-        let head = Self { fields, marks };
+        let head = Self {
+            fields,
+            marks,
+            number: None,
+        };
         head.check_request_line(version)?;
         head.check_authority(version)?;
         Ok(head)
@@ -124,6 +133,10 @@ impl RequestHead {
     /// Takes the memory back for the next head.
     pub fn into_fields(self) -> Fields {
         self.fields
+    }
+    /// The number of a head that came before on its connection: heads with one number are alike.
+    pub fn number(&self) -> Option<NonZeroU32> {
+        self.number
     }
 
     fn pseudo(&self, token: Token) -> Option<&[u8]> {

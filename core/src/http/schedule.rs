@@ -21,14 +21,17 @@ pub const URGENCIES: usize = URGENCY_MAX as usize + 1;
 const NONE: u32 = u32::MAX;
 
 /// The streams that could send now, in the order they should.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Schedule {
     links: Vec<Link>,
-    lists: [List; URGENCIES],
+    /// Nothing while nothing waits and the memory was given back.
+    lists: Option<Box<Lists>>,
     /// Bit `u`: the list of urgency `u` has a stream.
     waiting: u8,
     len: u32,
 }
+
+type Lists = [List; URGENCIES];
 
 /// The place of one key. Meaningful only while `queued`.
 #[derive(Clone, Copy, Debug)]
@@ -45,25 +48,10 @@ struct List {
     back: u32,
 }
 
-impl Default for Schedule {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Schedule {
     /// Nothing could send.
     pub fn new() -> Self {
-        let empty = List {
-            front: NONE,
-            back: NONE,
-        };
-        Self {
-            links: Vec::new(),
-            lists: [empty; URGENCIES],
-            waiting: 0,
-            len: 0,
-        }
+        Self::default()
     }
 
     /// The stream at `key` can send: it comes last within its urgency. One that is queued already
@@ -83,7 +71,8 @@ impl Schedule {
             return;
         }
         let urgency = list_of(priority);
-        let back = std::mem::replace(&mut self.lists[urgency].back, key);
+        let lists = self.lists.get_or_insert_with(empty_lists);
+        let back = std::mem::replace(&mut lists[urgency].back, key);
         self.links[at] = Link {
             prev: back,
             next: NONE,
@@ -91,7 +80,7 @@ impl Schedule {
             queued: true,
         };
         match back {
-            NONE => self.lists[urgency].front = key,
+            NONE => lists[urgency].front = key,
             back => self.links[back as usize].next = key,
         }
         self.waiting |= 1 << urgency;
@@ -100,7 +89,8 @@ impl Schedule {
 
     /// The stream at `key` cannot send any more. Says whether it was queued.
     pub fn remove(&mut self, key: u32) -> bool {
-        let Some(link) = self.links.get_mut(key as usize).filter(|link| link.queued) else {
+        let link = self.links.get_mut(key as usize);
+        let (Some(link), Some(lists)) = (link.filter(|link| link.queued), &mut self.lists) else {
             return false;
         };
         link.queued = false;
@@ -112,14 +102,14 @@ impl Schedule {
         } = *link;
         let urgency = list_of(priority);
         match prev {
-            NONE => self.lists[urgency].front = next,
+            NONE => lists[urgency].front = next,
             prev => self.links[prev as usize].next = next,
         }
         match next {
-            NONE => self.lists[urgency].back = prev,
+            NONE => lists[urgency].back = prev,
             next => self.links[next as usize].prev = prev,
         }
-        if self.lists[urgency].front == NONE {
+        if lists[urgency].front == NONE {
             self.waiting &= !(1 << urgency);
         }
         self.len -= 1;
@@ -130,7 +120,7 @@ impl Schedule {
     /// [`took_turn`](Self::took_turn), or [`remove`](Self::remove) if it can send no more.
     pub fn choose(&self) -> Option<u32> {
         let urgency = self.waiting.trailing_zeros() as usize;
-        let list = self.lists.get(urgency)?;
+        let list = self.lists.as_ref()?.get(urgency)?;
         Some(list.front)
     }
 
@@ -191,8 +181,17 @@ impl Schedule {
     pub fn release(&mut self) {
         if self.is_empty() {
             self.links = Vec::new();
+            self.lists = None;
         }
     }
+}
+
+fn empty_lists() -> Box<Lists> {
+    let empty = List {
+        front: NONE,
+        back: NONE,
+    };
+    Box::new([empty; URGENCIES])
 }
 
 /// The list a priority belongs to.

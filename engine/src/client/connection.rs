@@ -46,7 +46,7 @@ pub(super) struct Connection<S> {
     door: Arc<Door>,
     dispatch: Weak<Dispatch>,
     settings: Arc<Settings>,
-    notes: Notes,
+    notes: Option<Box<Notes>>,
     #[allow(
         clippy::vec_box,
         reason = "requests move by pointer from line to inbox to slot"
@@ -89,7 +89,7 @@ impl<S> Connection<S> {
             door,
             dispatch,
             settings,
-            notes: Notes::default(),
+            notes: None,
             arrivals: Vec::new(),
             slots: Slots::default(),
             heads: Vec::new(),
@@ -199,8 +199,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// What users and the pool asked for since the last turn.
     fn heed_notes(&mut self, now: Instant) {
-        let mut notes = std::mem::take(&mut self.notes);
-        self.door.signals.begin_turn(&mut notes);
+        self.door.signals.begin_turn(&mut self.notes);
+        let Some(mut notes) = self.notes.take() else {
+            return;
+        };
         for &(stream, bytes) in &notes.taken {
             self.link.machine.consume(now, stream, bytes);
         }
@@ -222,7 +224,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         self.stop = self.stop.max(notes.stop);
         notes.clear();
-        self.notes = notes;
+        self.notes = Some(notes);
     }
 
     /// After what was dispatched before has started: it may be the last that a connection gets.

@@ -42,6 +42,8 @@ pub(crate) struct Link<S> {
     read_at: Option<Instant>,
     /// The machine may hold buffers: bytes came since the last release, or before the first.
     holds: bool,
+    /// How long it idles before it gives its buffers back.
+    release_after: Duration,
     released: bool,
 }
 
@@ -67,6 +69,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             release_at: None,
             read_at: None,
             holds: true,
+            release_after: RELEASE_FIRST_AFTER,
             released: false,
         }
     }
@@ -216,11 +219,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         }
         if self.release_at.is_some_and(|at| at <= now) {
             // Since it was set, bytes may have come and gone again.
-            self.release_at = self.read_at.map(|at| at + RELEASE_AFTER);
+            self.release_at = self.read_at.map(|at| at + self.release_after);
             if self.release_at.is_none_or(|at| at <= now) {
                 self.release_at = None;
                 if self.is_idle() {
                     self.machine.release();
+                    self.release_after = RELEASE_AFTER;
                     self.holds = false;
                     self.released = true;
                 }
@@ -291,7 +295,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// not between two batches of requests. True: it just did, and the owner may do the same.
     pub(crate) fn rest(&mut self, now: Instant) -> bool {
         if self.holds && self.release_at.is_none() && self.is_idle() {
-            self.release_at = Some(now + RELEASE_AFTER);
+            self.release_at = Some(now + self.release_after);
         }
         std::mem::take(&mut self.released)
     }
@@ -305,8 +309,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
 }
 
 /// How long a connection idles before it gives its buffers back. To get them anew costs about a
-/// microsecond; of many connections that open at once, those of the last moment still hold theirs.
+/// microsecond, and to look at the clock for it as much.
 const RELEASE_AFTER: Duration = Duration::from_millis(100);
+/// The same for the first time: of many connections that open at once and ask for one thing each,
+/// only those of this moment hold theirs.
+const RELEASE_FIRST_AFTER: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 #[path = "link_test.rs"]

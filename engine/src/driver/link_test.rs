@@ -15,7 +15,8 @@ fn served() -> (Link<DuplexStream>, DuplexStream, Instant) {
     let (near, far) = tokio::io::duplex(4096);
     let now = Instant::now();
     let machine = h1::Conn::new(Side::Server, Arc::new(Config::default()), now);
-    let link = Link::new(Transport::plain(near), Machine::H1(Box::new(machine)));
+    let mut link = Link::new(Transport::plain(near), Machine::H1(Box::new(machine)));
+    link.release_after = RELEASE_AFTER;
     (link, far, now)
 }
 
@@ -115,4 +116,24 @@ async fn a_connection_that_never_said_anything_gives_its_buffers_back() {
     let (mut link, _far, start) = served();
     assert!(!link.rest(start));
     assert!(released_by(&mut link, start + RELEASE_AFTER));
+}
+
+#[tokio::test]
+async fn a_new_connection_gives_its_first_buffers_back_soon_and_later_ones_in_their_time() {
+    let (mut link, mut far, start) = served();
+    link.release_after = RELEASE_FIRST_AFTER;
+    far.write_all(GET).await.unwrap();
+    read(&mut link, start);
+    let stream = requests(&mut link)[0];
+    answer(&mut link, stream, start);
+    assert!(!link.rest(start));
+    assert!(released_by(&mut link, start + RELEASE_FIRST_AFTER));
+    far.write_all(GET).await.unwrap();
+    let later = start + RELEASE_AFTER;
+    read(&mut link, later);
+    let stream = requests(&mut link)[0];
+    answer(&mut link, stream, later);
+    assert!(!link.rest(later));
+    assert!(!released_by(&mut link, later + RELEASE_FIRST_AFTER));
+    assert!(released_by(&mut link, later + RELEASE_AFTER));
 }

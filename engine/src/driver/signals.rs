@@ -21,7 +21,8 @@ struct State {
     /// The owner is in its turn and looks here before it sleeps.
     awake: bool,
     waker: Option<Waker>,
-    notes: Notes,
+    /// Nothing until the first: a connection that idles is told nothing.
+    notes: Option<Box<Notes>>,
 }
 
 /// What was noted since the last turn.
@@ -71,10 +72,10 @@ impl Notes {
 }
 
 impl Signals {
-    /// The owner starts a turn: gets the notes (into an empty `notes`), and notes from here on
-    /// wake nobody.
-    pub(crate) fn begin_turn(&self, notes: &mut Notes) {
-        debug_assert!(notes.is_empty());
+    /// The owner starts a turn: gets the notes, and notes from here on wake nobody. The memory of
+    /// `notes`, if there is any, is used for the next ones: they must be empty.
+    pub(crate) fn begin_turn(&self, notes: &mut Option<Box<Notes>>) {
+        debug_assert!(notes.as_ref().is_none_or(|notes| notes.is_empty()));
         let mut state = self.lock();
         state.awake = true;
         mem::swap(&mut state.notes, notes);
@@ -82,7 +83,7 @@ impl Signals {
     /// The owner wants to sleep: false when notes came during its turn (it must go on).
     pub(crate) fn end_turn(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
-        if !state.notes.is_empty() {
+        if state.notes.as_ref().is_some_and(|notes| !notes.is_empty()) {
             return false;
         }
         state.awake = false;
@@ -91,6 +92,11 @@ impl Signals {
             none => *none = Some(waker.clone()),
         }
         true
+    }
+    /// Gives memory back while there are no notes.
+    pub(crate) fn release(&self) {
+        let notes = &mut self.lock().notes;
+        notes.take_if(|notes| notes.is_empty());
     }
     /// The exchange in `slot` can go on.
     pub(crate) fn ready(&self, slot: u32) {
@@ -127,7 +133,7 @@ impl Signals {
     }
     fn note(&self, write: impl FnOnce(&mut Notes)) {
         let mut state = self.lock();
-        write(&mut state.notes);
+        write(state.notes.get_or_insert_default());
         if state.awake {
             return;
         }

@@ -189,10 +189,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         } = self;
         let Some(tls) = tls else {
             while !outbox.is_empty() {
-                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                let filled = outbox.slices(&mut slices);
-                let written =
-                    ready!(Pin::new(&mut *socket).poll_write_vectored(cx, &slices[..filled]))?;
+                let socket = Pin::new(&mut *socket);
+                let written = match outbox.whole() {
+                    // Cheaper than one slice, in the kernel too.
+                    Some(bytes) => ready!(socket.poll_write(cx, bytes))?,
+                    None => {
+                        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+                        let filled = outbox.slices(&mut slices);
+                        ready!(socket.poll_write_vectored(cx, &slices[..filled]))?
+                    }
+                };
                 if written == 0 {
                     return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
                 }
@@ -312,16 +318,24 @@ impl Tls {
         self.wrote_at = Some(now);
         self.sealed += outbox.len();
         while !outbox.is_empty() {
-            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-            let filled = outbox.slices(&mut slices);
             let mut writer = self.connection.writer();
-            let written = if self.cold_left > 0 {
-                let small = slices[0].len().min(SMALL_RECORD_BYTES);
-                self.cold_left = self.cold_left.saturating_sub(small);
-                writer.write(&slices[0][..small])?
-            } else {
-                writer.write_vectored(&slices[..filled])?
+            let record_max = match self.cold_left {
+                0 => usize::MAX,
+                _ => SMALL_RECORD_BYTES,
             };
+            let written = match outbox.whole() {
+                Some(bytes) => writer.write(&bytes[..bytes.len().min(record_max)])?,
+                None => {
+                    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+                    let filled = outbox.slices(&mut slices);
+                    let first = &slices[0];
+                    match self.cold_left {
+                        0 => writer.write_vectored(&slices[..filled])?,
+                        _ => writer.write(&first[..first.len().min(record_max)])?,
+                    }
+                }
+            };
+            self.cold_left = self.cold_left.saturating_sub(written);
             outbox.advance(written);
         }
         Ok(())
@@ -361,7 +375,13 @@ impl<S: AsyncWrite + Unpin> Write for PollWriter<'_, '_, S> {
         }
     }
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match Pin::new(&mut *self.socket).poll_write_vectored(self.cx, slices) {
+        let socket = Pin::new(&mut *self.socket);
+        let written = match slices {
+            // Cheaper than one slice, in the kernel too.
+            [whole] => socket.poll_write(self.cx, whole),
+            _ => socket.poll_write_vectored(self.cx, slices),
+        };
+        match written {
             Poll::Ready(written) => written,
             Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
         }

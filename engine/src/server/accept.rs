@@ -9,6 +9,7 @@ use super::metrics::{Counters, add};
 use super::respond::Extra;
 use super::service::HttpService;
 use super::serving::Serving;
+use super::worker::OpenEntry;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
@@ -20,9 +21,12 @@ use rustls::ServerConnection;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::credit::Lender;
@@ -64,46 +68,91 @@ pub(super) struct Ground<S> {
     pub(super) counters: Arc<Counters>,
     /// What the windows of all connections of the server borrow from.
     pub(super) lender: Arc<Lender>,
-    pub(super) date: bool,
+    /// What every answer carries beside the handler's fields.
+    pub(super) extra: Arc<Extra>,
     pub(super) shown: Shown,
-    /// What HTTP/1.1 and HTTP/2 say about HTTP/3 (RFC 7838).
-    pub(super) alt_svc: Option<Arc<str>>,
 }
 
 impl<S: HttpService> Ground<S> {
     /// The exchanges of a new connection; `secure`: it is under TLS.
     pub(super) fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> Exchanges<S> {
-        let extra = Extra {
-            date: self.date,
-            alt_svc: self.alt_svc.clone(),
-        };
+        let extra = Arc::clone(&self.extra);
         Exchanges::new(self.service.clone(), Arc::clone(signals), secure, extra)
     }
 }
 
-/// Serves one accepted socket to its end.
-pub(super) async fn serve_socket<S, T>(
-    socket: T,
-    addresses: Option<Addresses>,
-    ground: Ground<S>,
-    signals: Arc<Signals>,
-    open: Rc<Cell<u64>>,
-) where
+/// The task of one accepted socket, to its end.
+///
+/// Written by hand: an async block keeps a place for each value that it holds or passes on, and
+/// its task is as large as the largest of its stages for as long as the connection lives.
+pub(super) struct Served<S: HttpService, T> {
+    stage: Stage<S, T>,
+    counters: Arc<Counters>,
+    /// Its place among the open connections, until its end.
+    _entry: OpenEntry,
+}
+
+enum Stage<S: HttpService, T> {
+    /// The handshake, or the first bytes.
+    Starting(Starting<S, T>),
+    Serving(Box<Connection<S, T>>),
+    Over,
+}
+
+type Starting<S, T> = Pin<Box<dyn Future<Output = io::Result<Box<Connection<S, T>>>>>>;
+
+impl<S: HttpService, T> Served<S, T> {
+    /// Serves what [`start`] gives.
+    pub(super) fn new(
+        start: impl Future<Output = io::Result<Box<Connection<S, T>>>> + 'static,
+        counters: &Arc<Counters>,
+        entry: OpenEntry,
+    ) -> Self {
+        Self {
+            stage: Stage::Starting(Box::pin(start)),
+            counters: Arc::clone(counters),
+            _entry: entry,
+        }
+    }
+}
+
+impl<S, T> Future for Served<S, T>
+where
     S: HttpService,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let counters = Arc::clone(&ground.counters);
-    // Boxed, so that what the handshake needs does not outlive it.
-    let Ok(connection) = Box::pin(start(socket, addresses, ground, signals, open)).await else {
-        add(&counters.handshakes_failed, 1);
-        return;
-    };
-    connection.run().await;
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match &mut self.stage {
+                Stage::Starting(starting) => match ready!(starting.as_mut().poll(cx)) {
+                    Ok(connection) => self.stage = Stage::Serving(connection),
+                    Err(_) => {
+                        add(&self.counters.handshakes_failed, 1);
+                        break;
+                    }
+                },
+                Stage::Serving(connection) => {
+                    ready!(Pin::new(&mut **connection).poll(cx));
+                    if let Stage::Serving(connection) = mem::replace(&mut self.stage, Stage::Over) {
+                        connection.leave();
+                    }
+                    break;
+                }
+                Stage::Over => break,
+            }
+        }
+        add(&self.counters.connections_closed, 1);
+        self.stage = Stage::Over;
+        Poll::Ready(())
+    }
 }
 
-/// Boxed here: a future keeps a place for each value that it holds or passes on, and its task is
-/// as large as the largest of its stages for as long as the connection lives.
-async fn start<S, T>(
+impl<S: HttpService, T> Unpin for Served<S, T> {}
+
+/// Opens a connection over `socket`. `open`: how many of its exchanges are.
+pub(super) async fn start<S, T>(
     socket: T,
     addresses: Option<Addresses>,
     ground: Ground<S>,
@@ -215,3 +264,7 @@ async fn within<R>(
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
     }
 }
+
+#[cfg(test)]
+#[path = "accept_test.rs"]
+mod accept_test;

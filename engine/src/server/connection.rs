@@ -42,23 +42,13 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
             stage: Stage::Serving,
         }
     }
-    /// Serves to the end; what leaves HTTP goes to its handler.
-    pub(super) async fn run(mut self: Box<Self>)
+    /// Served to the end: what leaves HTTP goes to its handler.
+    pub(super) fn leave(mut self)
     where
         T: Send + 'static,
     {
-        (&mut *self).await;
-        self.leave();
-    }
-    #[allow(
-        clippy::boxed_local,
-        reason = "moved out of its box it would have a place in the task's future"
-    )]
-    fn leave(mut self: Box<Self>)
-    where
-        T: Send + 'static,
-    {
-        if let Some((stream, rest)) = self.serving.left.take()
+        if let Some(left) = self.serving.left.take()
+            && let (stream, rest) = *left
             && let Some(taker) = self.serving.exchanges.take_upgrade(stream)
             && let Some(transport) = self.link.into_transport()
         {
@@ -73,7 +63,6 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         for _ in 0..READS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.link.machine, now);
             let read = self.link.poll_read(cx, now);
-            let expired = self.link.expire_due(now);
             self.serving.handle_events(&mut self.link.machine, now);
             let written = self.link.poll_write(cx, now);
             // Writing may have made room for bodies that waited.
@@ -81,7 +70,7 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
             if self.link.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
                 return Poll::Ready(());
             }
-            if matches!(read, Poll::Ready(true)) || expired || (answered && written.is_ready()) {
+            if matches!(read, Poll::Ready(true)) || (answered && written.is_ready()) {
                 continue;
             }
             self.serving.rest(self.link.rest(now));
@@ -90,6 +79,8 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
                 return Poll::Pending;
             }
         }
+        // A peer that always has more to say must not keep its deadlines from passing.
+        let _ = self.link.poll_timer(cx, now);
         // More is to be done, but others on this thread wait.
         cx.waker().wake_by_ref();
         Poll::Pending

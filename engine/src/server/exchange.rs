@@ -7,8 +7,9 @@
 use super::accept::Shown;
 use super::access::{AccessLog, Record};
 use super::metrics::{Counters, add};
-use super::request::{Requests, trailer_map};
-use super::respond::{Asked, Extra, Responses};
+use super::request::{Prepared, trailer_map};
+use super::respond::{Asked, Extra};
+use super::scratch::Scratch;
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::connection_info::{ConnectionInfo, TlsInfo};
@@ -32,23 +33,35 @@ mod slot;
 /// The exchanges of one connection.
 pub(super) struct Exchanges<S: HttpService> {
     service: S,
-    /// Nothing while the connection idles.
-    scratch: Option<Box<Scratch>>,
     /// The connection is under TLS.
     secure: bool,
     /// What every answer carries beside the handler's fields.
-    extra: Extra,
+    extra: Arc<Extra>,
     /// Who wants to know what of the connection, if anybody does.
     view: Option<Box<View>>,
     signals: Arc<Signals>,
-    slots: Vec<Slot<S>>,
+    /// Nothing while the connection idles.
+    slots: Option<Box<Slots<S>>>,
+    /// HTTP/1.1 requests that may leave HTTP: only the last one on a connection can.
+    upgrade: Option<Box<Leave>>,
+}
+
+/// An exchange that may take the connection out of HTTP, and who waits for that.
+struct Leave {
+    stream: StreamId,
+    taker: oneshot::Sender<Upgraded>,
+}
+
+/// Where exchanges run. A slot's index is its place here, and stays.
+struct Slots<S: HttpService> {
+    all: Vec<Slot<S>>,
     /// One per slot, made with it.
     wakers: Vec<Waker>,
     free: Vec<u32>,
     /// The slots in use, by stream. Handlers that are ready at once never enter it.
     waiting: Vec<(StreamId, u32)>,
-    /// HTTP/1.1 requests that may leave HTTP: only the last one on a connection can.
-    upgrade: Option<(StreamId, oneshot::Sender<Upgraded>)>,
+    /// The last request that came again.
+    prepared: Option<Prepared>,
 }
 
 /// What handlers and the access log learn of the connection.
@@ -67,50 +80,51 @@ impl View {
         let name = self.info.tls().and_then(TlsInfo::server_name);
         self.sni_is_binding && name.is_some_and(|name| !head.is_for(name))
     }
-}
-
-/// What turns heads into requests and responses into heads, with memory that is used again.
-struct Scratch {
-    requests: Requests,
-    responses: Responses,
+    /// Tells the request what it came on, and begins its line in the access log.
+    fn introduce(&self, request: &mut Request<Body>, now: Instant) -> Option<Box<Record>> {
+        if self.attach {
+            request.extensions_mut().insert(self.info.clone());
+        }
+        self.log.as_ref().map(|_| Record::of(request, now))
+    }
+    /// The exchange is over.
+    fn tell(&self, record: &Record, now: Instant) {
+        if let Some(log) = &self.log {
+            record.tell(log, &self.info, now);
+        }
+    }
 }
 
 impl<S: HttpService> Exchanges<S> {
     /// None yet.
-    pub(super) fn new(service: S, signals: Arc<Signals>, secure: bool, extra: Extra) -> Self {
+    pub(super) fn new(service: S, signals: Arc<Signals>, secure: bool, extra: Arc<Extra>) -> Self {
         Self {
             service,
-            scratch: None,
             secure,
             extra,
             view: None,
             signals,
-            slots: Vec::new(),
-            wakers: Vec::new(),
-            free: Vec::new(),
-            waiting: Vec::new(),
+            slots: None,
             upgrade: None,
         }
     }
     /// How many wait for their handler or for room.
     pub(super) fn len(&self) -> usize {
-        self.waiting.len()
+        self.slots.as_ref().map_or(0, |slots| slots.waiting.len())
     }
     /// A request came: runs its handler as far as it goes.
     pub(super) fn start(
         &mut self,
+        scratch: &mut Scratch,
         machine: &mut Machine,
         now: Instant,
         stream: StreamId,
         head: RequestHead,
         end: bool,
     ) {
-        if self
-            .view
-            .as_ref()
-            .is_some_and(|view| view.is_misdirected(&head))
-        {
-            return self.misdirect(machine, now, stream, head);
+        let view = self.view.as_ref();
+        if view.is_some_and(|view| view.is_misdirected(&head)) {
+            return self.misdirect(scratch, machine, now, stream, head);
         }
         let asked = Asked {
             stream,
@@ -127,36 +141,43 @@ impl<S: HttpService> Exchanges<S> {
             let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
             (Some(inlet), body)
         };
-        let mut request = self
-            .scratch()
-            .requests
-            .build(&head, machine.version(), body);
+        let (version, secure) = (machine.version(), self.secure);
+        let slots = self.slots.get_or_insert_default();
+        let mut request = match Prepared::again(slots.prepared.as_ref(), &head, body) {
+            Ok(request) => Some(request),
+            Err(body) => {
+                let request = scratch.requests.build(&head, version, secure, body);
+                Prepared::keep(&mut slots.prepared, &head, request.as_ref());
+                request
+            }
+        };
         let offers = matches!(machine, Machine::H1(_))
             && (asked.connect || head.get(Token::UPGRADE).is_some());
         machine.recycle(head.into_fields());
         let Some(made) = &mut request else {
-            self.scratch()
-                .responses
-                .status(machine, now, stream, StatusCode::BAD_REQUEST);
+            let status = StatusCode::BAD_REQUEST;
+            let responses = &mut scratch.responses;
+            responses.status(machine, now, stream, &self.extra, status);
             machine.handler_done(now, stream);
             return;
         };
         if offers {
-            let (sender, offer) = Offer::new();
+            let (taker, offer) = Offer::new();
             made.extensions_mut().insert(offer);
-            self.upgrade = Some((stream, sender));
+            self.upgrade = Some(Box::new(Leave { stream, taker }));
         }
-        let record = self.introduce(made, now);
-        let slot = self.take_slot(asked, inlet);
-        self.slots[slot as usize].record = record;
-        let progress = self.call(slot, &mut request, invite);
-        if progress.is_none() {
-            self.advance(machine, now, slot);
+        let view = self.view.as_ref();
+        let record = view.and_then(|view| view.introduce(made, now));
+        let slot = slots.take(&self.signals, asked, inlet, record);
+        if slots.call(&mut self.service, slot, &mut request, invite) {
+            self.advance(scratch, machine, now, slot);
         } else {
-            self.fail(machine, now, slot);
+            self.fail(scratch, machine, now, slot);
         }
-        if !matches!(self.slots[slot as usize].stage, Stage::Free) {
-            self.waiting.push((stream, slot));
+        if let Some(slots) = &mut self.slots
+            && !slots.is_free(slot)
+        {
+            slots.waiting.push((stream, slot));
         }
     }
     /// The connection is `info`; tells those who want to know.
@@ -169,17 +190,10 @@ impl<S: HttpService> Exchanges<S> {
             counters: Arc::clone(counters),
         }));
     }
-    /// Tells the request what it came on, and begins its line in the access log.
-    fn introduce(&self, request: &mut Request<Body>, now: Instant) -> Option<Box<Record>> {
-        let view = self.view.as_ref()?;
-        if view.attach {
-            request.extensions_mut().insert(view.info.clone());
-        }
-        view.log.as_ref().map(|_| Record::of(request, now))
-    }
     /// The connection is not one for this host (RFC 9110 section 15.5.20).
     fn misdirect(
         &mut self,
+        scratch: &mut Scratch,
         machine: &mut Machine,
         now: Instant,
         stream: StreamId,
@@ -189,31 +203,41 @@ impl<S: HttpService> Exchanges<S> {
             add(&view.counters.misdirected, 1);
         }
         machine.recycle(head.into_fields());
-        self.scratch()
-            .responses
-            .status(machine, now, stream, StatusCode::MISDIRECTED_REQUEST);
+        let status = StatusCode::MISDIRECTED_REQUEST;
+        let responses = &mut scratch.responses;
+        responses.status(machine, now, stream, &self.extra, status);
         machine.handler_done(now, stream);
     }
     /// A slot's waker was called, or the machine has room for its body again.
-    pub(super) fn resume(&mut self, machine: &mut Machine, now: Instant, slot: u32) {
-        let Some(taken) = self.slots.get(slot as usize) else {
+    pub(super) fn resume(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        slot: u32,
+    ) {
+        // A late wake of an exchange that ended finds the slot free or gone, or another exchange
+        // in it that is polled once for nothing.
+        let Some(stream) = self.slots.as_ref().and_then(|slots| slots.stream_in(slot)) else {
             return;
         };
-        // A late wake of an exchange that ended finds the slot free, or another exchange in it
-        // that is polled once for nothing.
-        if matches!(taken.stage, Stage::Free) {
-            return;
-        }
-        let stream = taken.asked.stream;
-        self.advance(machine, now, slot);
-        if matches!(self.slots[slot as usize].stage, Stage::Free) {
-            self.forget(stream);
+        self.advance(scratch, machine, now, slot);
+        if let Some(slots) = &mut self.slots
+            && slots.is_free(slot)
+        {
+            slots.forget(stream);
         }
     }
     /// The machine has room for the body of `stream` again.
-    pub(super) fn resume_stream(&mut self, machine: &mut Machine, now: Instant, stream: StreamId) {
-        if let Some(slot) = self.slot_of(stream) {
-            self.resume(machine, now, slot);
+    pub(super) fn resume_stream(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+    ) {
+        if let Some(slot) = self.slots.as_ref().and_then(|slots| slots.of(stream)) {
+            self.resume(scratch, machine, now, slot);
         }
     }
     /// Body bytes came.
@@ -247,47 +271,121 @@ impl<S: HttpService> Exchanges<S> {
         stream: StreamId,
         reset: Reset,
     ) {
-        if let Some(slot) = self.slot_of(stream) {
-            if let Some(inlet) = &self.slots[slot as usize].inlet {
+        if let Some(slots) = &mut self.slots
+            && let Some(slot) = slots.of(stream)
+        {
+            if let Some(inlet) = &slots.all[slot as usize].inlet {
                 inlet.fail(Error::reset(reset));
             }
-            self.give_back(machine, now, slot);
-            self.forget(stream);
+            slots.give_back(machine, now, slot, self.view.as_deref());
+            slots.forget(stream);
         }
     }
     /// Where the connection goes that left HTTP with `stream`.
     pub(super) fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>> {
-        self.upgrade
-            .take_if(|(offered, _)| *offered == stream)
-            .map(|(_, sender)| sender)
+        let leave = self.upgrade.take_if(|leave| leave.stream == stream)?;
+        Some(leave.taker)
     }
     /// Gives memory back while the connection idles.
     pub(super) fn release(&mut self) {
-        if self.waiting.is_empty() {
-            self.slots = Vec::new();
-            self.wakers = Vec::new();
-            self.free = Vec::new();
-            self.waiting = Vec::new();
-            self.scratch = None;
-        }
+        self.slots.take_if(|slots| slots.waiting.is_empty());
     }
-    fn scratch(&mut self) -> &mut Scratch {
-        let Self {
-            scratch,
-            secure,
-            extra,
-            ..
-        } = self;
-        scratch.get_or_insert_with(|| Scratch::new(*secure, extra))
+    fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
+        let slots = self.slots.as_ref()?;
+        slots.all[slots.of(stream)? as usize].inlet.as_ref()
     }
 
-    /// Hands the request to the service, or queues it; `Some(())` when the service failed.
+    /// Runs the exchange as far as it goes; gives the slot back when it is over.
+    fn advance(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, index: u32) {
+        let Some(slots) = &mut self.slots else {
+            return;
+        };
+        let slot = &mut slots.all[index as usize];
+        let mut cx = Context::from_waker(&slots.wakers[index as usize]);
+        loop {
+            let step = match &mut slot.stage {
+                Stage::Free => return,
+                Stage::Queued(_) => slot.leave_queue(&mut cx),
+                Stage::Handling { .. } => {
+                    slot.run(machine, now, &mut scratch.responses, &self.extra, &mut cx)
+                }
+                Stage::Sending => slot.send(machine, now, &mut cx),
+            };
+            match step {
+                Step::Again => {}
+                Step::Wait => return,
+                Step::Over => break slots.give_back(machine, now, index, self.view.as_deref()),
+                Step::Failed => break self.fail(scratch, machine, now, index),
+            }
+        }
+    }
+    /// The handler failed or panicked before it gave a head.
+    fn fail(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
+        let Some(slots) = &mut self.slots else {
+            return;
+        };
+        let stream = slots.all[slot as usize].asked.stream;
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        let responses = &mut scratch.responses;
+        responses.status(machine, now, stream, &self.extra, status);
+        if let Some(record) = &mut slots.all[slot as usize].record {
+            record.status = Some(status);
+        }
+        slots.give_back(machine, now, slot, self.view.as_deref());
+    }
+}
+
+impl<S: HttpService> Default for Slots<S> {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            wakers: Vec::new(),
+            free: Vec::new(),
+            waiting: Vec::new(),
+            prepared: None,
+        }
+    }
+}
+
+impl<S: HttpService> Slots<S> {
+    fn take(
+        &mut self,
+        signals: &Arc<Signals>,
+        asked: Asked,
+        inlet: Option<Inlet>,
+        record: Option<Box<Record>>,
+    ) -> u32 {
+        if let Some(index) = self.free.pop() {
+            let slot = &mut self.all[index as usize];
+            slot.asked = asked;
+            slot.inlet = inlet;
+            slot.record = record;
+            return index;
+        }
+        let index = self.all.len() as u32;
+        self.all.push(Slot {
+            asked,
+            stage: Stage::Free,
+            handler: Box::pin(None),
+            body: Box::pin(None),
+            inlet,
+            record,
+        });
+        self.wakers.push(SlotWaker::waker(signals, index));
+        index
+    }
+    /// Hands the request to the service, or queues it; false when the service failed.
     ///
     /// It is large, so it is taken out where it is used and not handed from one to the next.
-    fn call(&mut self, slot: u32, request: &mut Option<Request<Body>>, invite: bool) -> Option<()> {
-        let Self { service, slots, .. } = self;
+    fn call(
+        &mut self,
+        service: &mut S,
+        slot: u32,
+        request: &mut Option<Request<Body>>,
+        invite: bool,
+    ) -> bool {
         let mut cx = Context::from_waker(&self.wakers[slot as usize]);
-        let slot = &mut slots[slot as usize];
+        let slot = &mut self.all[slot as usize];
         let ready = catch_unwind(AssertUnwindSafe(|| {
             let ready = service.poll_ready(&mut cx).map(|ready| ready.is_ok());
             if ready == Poll::Ready(true)
@@ -297,91 +395,43 @@ impl<S: HttpService> Exchanges<S> {
             }
             ready
         }));
-        match ready {
-            Ok(Poll::Ready(true)) => slot.stage = Stage::Handling { invite },
-            Ok(Poll::Pending) => {
-                slot.stage = Stage::Queued(Box::new((service.clone(), request.take()?)));
+        match (ready, request.take()) {
+            (Ok(Poll::Ready(true)), _) => slot.stage = Stage::Handling { invite },
+            (Ok(Poll::Pending), Some(request)) => {
+                slot.stage = Stage::Queued(Box::new((service.clone(), request)));
             }
-            Ok(Poll::Ready(false)) | Err(_) => return Some(()),
+            _ => return false,
         }
-        None
+        true
     }
-    /// Runs the exchange as far as it goes; gives the slot back when it is over.
-    fn advance(&mut self, machine: &mut Machine, now: Instant, index: u32) {
-        let scratch = self
-            .scratch
-            .get_or_insert_with(|| Scratch::new(self.secure, &self.extra));
-        let slot = &mut self.slots[index as usize];
-        let mut cx = Context::from_waker(&self.wakers[index as usize]);
-        loop {
-            let step = match &mut slot.stage {
-                Stage::Free => return,
-                Stage::Queued(_) => slot.leave_queue(&mut cx),
-                Stage::Handling { .. } => slot.run(machine, now, &mut scratch.responses, &mut cx),
-                Stage::Sending => slot.send(machine, now, &mut cx),
-            };
-            match step {
-                Step::Again => {}
-                Step::Wait => return,
-                Step::Over => break self.give_back(machine, now, index),
-                Step::Failed => break self.fail(machine, now, index),
-            }
-        }
-    }
-    /// The handler failed or panicked before it gave a head.
-    fn fail(&mut self, machine: &mut Machine, now: Instant, slot: u32) {
-        let stream = self.slots[slot as usize].asked.stream;
-        let status = StatusCode::INTERNAL_SERVER_ERROR;
-        self.scratch()
-            .responses
-            .status(machine, now, stream, status);
-        if let Some(record) = &mut self.slots[slot as usize].record {
-            record.status = Some(status);
-        }
-        self.give_back(machine, now, slot);
-    }
-    fn take_slot(&mut self, asked: Asked, inlet: Option<Inlet>) -> u32 {
-        if let Some(index) = self.free.pop() {
-            let slot = &mut self.slots[index as usize];
-            slot.asked = asked;
-            slot.inlet = inlet;
-            return index;
-        }
-        let index = self.slots.len() as u32;
-        self.slots.push(Slot {
-            asked,
-            stage: Stage::Free,
-            handler: Box::pin(None),
-            body: Box::pin(None),
-            inlet,
-            record: None,
-        });
-        self.wakers.push(SlotWaker::waker(&self.signals, index));
-        index
-    }
-    fn give_back(&mut self, machine: &mut Machine, now: Instant, index: u32) {
-        let slot = &mut self.slots[index as usize];
+    fn give_back(&mut self, machine: &mut Machine, now: Instant, index: u32, view: Option<&View>) {
+        let slot = &mut self.all[index as usize];
         slot.stage = Stage::Free;
         slot.handler.set(None);
         slot.body.set(None);
         slot.inlet = None;
         if let Some(record) = slot.record.take()
-            && let Some(view) = &self.view
-            && let Some(log) = &view.log
+            && let Some(view) = view
         {
-            record.tell(log, &view.info, now);
+            view.tell(&record, now);
         }
         machine.handler_done(now, slot.asked.stream);
         self.free.push(index);
     }
-    fn slot_of(&self, stream: StreamId) -> Option<u32> {
+    fn is_free(&self, index: u32) -> bool {
+        self.stream_in(index).is_none()
+    }
+    /// The stream of the exchange in a slot, if there is one.
+    fn stream_in(&self, index: u32) -> Option<StreamId> {
+        let slot = self.all.get(index as usize)?;
+        (!matches!(slot.stage, Stage::Free)).then_some(slot.asked.stream)
+    }
+    /// The slot of a stream that waits.
+    fn of(&self, stream: StreamId) -> Option<u32> {
         self.waiting
             .iter()
             .find(|(waiting, _)| *waiting == stream)
             .map(|(_, slot)| *slot)
-    }
-    fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
-        self.slots[self.slot_of(stream)? as usize].inlet.as_ref()
     }
     fn forget(&mut self, stream: StreamId) {
         if let Some(at) = self
@@ -391,14 +441,5 @@ impl<S: HttpService> Exchanges<S> {
         {
             self.waiting.swap_remove(at);
         }
-    }
-}
-
-impl Scratch {
-    fn new(secure: bool, extra: &Extra) -> Box<Self> {
-        Box::new(Self {
-            requests: Requests::new(secure),
-            responses: Responses::new(extra.clone()),
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! One exchange: its handler, then its response's body, run as far as they go.
 
 use super::super::access::Record;
-use super::super::respond::{Asked, Responses, Sending, invite_body, pump};
+use super::super::respond::{Asked, Extra, Responses, Sending, invite_body, pump};
 use super::super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::driver::machine::Machine;
@@ -73,6 +73,7 @@ impl<S: HttpService> Slot<S> {
         machine: &mut Machine,
         now: Instant,
         responses: &mut Responses,
+        extra: &Extra,
         cx: &mut Context<'_>,
     ) -> Step {
         let Some(handler) = self.handler.as_mut().as_pin_mut() else {
@@ -81,7 +82,7 @@ impl<S: HttpService> Slot<S> {
         // A panic must cost one exchange, not the connection's others. The handler is dropped
         // and never polled again, so that nobody sees what the panic left behind.
         match catch_unwind(AssertUnwindSafe(|| handler.poll(cx))) {
-            Ok(Poll::Ready(Ok(response))) => self.answer(machine, now, responses, response),
+            Ok(Poll::Ready(Ok(response))) => self.answer(machine, now, responses, extra, response),
             Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
             Ok(Poll::Pending) => {
                 if let Stage::Handling { invite } = &mut self.stage
@@ -98,13 +99,14 @@ impl<S: HttpService> Slot<S> {
         machine: &mut Machine,
         now: Instant,
         responses: &mut Responses,
+        extra: &Extra,
         response: Response<S::ResponseBody>,
     ) -> Step {
         self.handler.set(None);
         if let Some(record) = &mut self.record {
             record.status = Some(response.status());
         }
-        match responses.head(machine, now, self.asked, &response) {
+        match responses.head(machine, now, self.asked, extra, &response) {
             Sending::Done => Step::Over,
             Sending::Open => {
                 self.body.set(Some(response.into_body()));

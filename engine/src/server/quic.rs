@@ -99,7 +99,7 @@ pub(super) struct QuicListener<S: HttpService> {
     alarm: Option<Pin<Box<Sleep>>>,
     /// Each connection's waker leaves its handle here.
     signals: Arc<Signals>,
-    notes: Notes,
+    notes: Option<Box<Notes>>,
     arrivals: Vec<Arrival>,
     /// What the socket did not take: the bytes are in `packet`.
     unsent: Option<Transmit>,
@@ -140,7 +140,7 @@ impl<S: HttpService> QuicListener<S> {
             timers: Timers::default(),
             alarm: None,
             signals,
-            notes: Notes::default(),
+            notes: None,
             arrivals: Vec::new(),
             unsent: None,
             packet: Vec::new(),
@@ -148,14 +148,16 @@ impl<S: HttpService> QuicListener<S> {
         })
     }
     fn take_notes(&mut self) {
-        let mut notes = std::mem::take(&mut self.notes);
-        self.signals.begin_turn(&mut notes);
+        self.signals.begin_turn(&mut self.notes);
+        let Some(mut notes) = self.notes.take() else {
+            return;
+        };
         self.draining |= notes.stop.is_some();
         for &key in &notes.ready {
             self.mark_dirty(key);
         }
         notes.clear();
-        self.notes = notes;
+        self.notes = Some(notes);
     }
     fn mark_dirty(&mut self, key: u32) {
         if let Some(Some(connection)) = self.connections.get_mut(key as usize)

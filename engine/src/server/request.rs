@@ -1,7 +1,7 @@
 //! From a valid head to an [`http::Request`], with one copy of its bytes: the values are slices of
 //! one block.
 //!
-//! The blocks come from a small arena per connection that is used again as soon as every request
+//! The blocks come from a small arena per thread that is used again as soon as every request
 //! cut from it is gone; a handler that keeps a value keeps at most `ARENA_BYTES` with it.
 
 use crate::body::Body;
@@ -10,17 +10,59 @@ use bytes::BytesMut;
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Uri};
+use std::num::NonZeroU32;
 use trunkline_core::http::{Field, Fields, RequestHead, Token, Version};
 
-/// Makes the requests of one connection.
-#[derive(Debug)]
+/// Makes the requests of a thread's connections.
+#[derive(Debug, Default)]
 pub(super) struct Requests {
     arena: BytesMut,
-    /// The last authority: a connection mostly has one.
+    /// The last authority: a server mostly has one.
     authority: Option<Authority>,
     /// The last target: who calls one method or polls one resource names it again and again.
     last: Option<Uri>,
-    secure: bool,
+}
+
+/// A request without a body as it came before, for the next one alike.
+pub(super) struct Prepared {
+    /// Of its head: [`RequestHead::number`].
+    number: NonZeroU32,
+    request: Request<()>,
+}
+
+impl Prepared {
+    /// The request of `head` with `body`, if it is the one `kept`.
+    pub(super) fn again(
+        kept: Option<&Self>,
+        head: &RequestHead,
+        body: Body,
+    ) -> Result<Request<Body>, Body> {
+        match kept {
+            Some(kept) if head.number() == Some(kept.number) => Ok(alike(&kept.request, body)),
+            _ => Err(body),
+        }
+    }
+    /// Keeps a `request` that was just built, if its head came before and so may come again.
+    pub(super) fn keep(
+        kept: &mut Option<Self>,
+        head: &RequestHead,
+        request: Option<&Request<Body>>,
+    ) {
+        if let (Some(number), Some(request)) = (head.number(), request) {
+            let request = alike(request, ());
+            *kept = Some(Self { number, request });
+        }
+    }
+}
+
+/// A request like `other` with another body.
+fn alike<A, B>(other: &Request<A>, body: B) -> Request<B> {
+    let mut request = Request::new(body);
+    *request.method_mut() = other.method().clone();
+    *request.uri_mut() = other.uri().clone();
+    *request.version_mut() = other.version();
+    *request.headers_mut() = other.headers().clone();
+    request
 }
 
 /// The head has something that the `http` crate cannot carry.
@@ -28,21 +70,14 @@ pub(super) struct Requests {
 struct Unsupported;
 
 impl Requests {
-    /// `secure`: the connection is under TLS.
-    pub(super) fn new(secure: bool) -> Self {
-        Self {
-            arena: BytesMut::new(),
-            authority: None,
-            last: None,
-            secure,
-        }
-    }
-    /// The request of `head` with `body`; `None` if the `http` crate cannot carry it. An option
-    /// and not an error: from here the request is taken out once, for the handler.
+    /// The request of `head` with `body`; `secure`: the connection is under TLS. `None` if the
+    /// `http` crate cannot carry it. An option and not an error: from here the request is taken
+    /// out once, for the handler.
     pub(super) fn build(
         &mut self,
         head: &RequestHead,
         version: Version,
+        secure: bool,
         body: Body,
     ) -> Option<Request<Body>> {
         let mut request = Request::new(body);
@@ -59,9 +94,9 @@ impl Requests {
             Version::Http3 => http::Version::HTTP_3,
         };
         *request.uri_mut() = match &self.last {
-            Some(last) if self.is_target(last, head, version) => last.clone(),
+            Some(last) if Self::is_target(last, head, version) => last.clone(),
             _ => {
-                let uri = self.uri(head, version).ok()?;
+                let uri = self.uri(head, version, secure).ok()?;
                 self.last.insert(uri).clone()
             }
         };
@@ -107,15 +142,25 @@ impl Requests {
         }
         Ok(())
     }
-    /// Whether `head` asks for `last` again. Only the form with authority is compared: HTTP/2's.
-    fn is_target(&self, last: &Uri, head: &RequestHead, version: Version) -> bool {
+    /// Whether `head` asks for `last` again. The forms compared are HTTP/2's, with authority, and
+    /// HTTP/1.1's origin-form, with a path alone.
+    fn is_target(last: &Uri, head: &RequestHead, version: Version) -> bool {
         let again = |part: Option<&str>, bytes: Option<&[u8]>| part.map(str::as_bytes) == bytes;
-        matches!(version, Version::Http2 | Version::Http3)
-            && again(last.path_and_query().map(PathAndQuery::as_str), head.path())
-            && again(last.authority().map(Authority::as_str), head.authority())
+        let authority = match version {
+            Version::Http2 | Version::Http3 => head.authority(),
+            Version::Http10 | Version::Http11 if head.path().is_some() => None,
+            Version::Http10 | Version::Http11 => return false,
+        };
+        again(last.path_and_query().map(PathAndQuery::as_str), head.path())
+            && again(last.authority().map(Authority::as_str), authority)
             && again(last.scheme_str(), head.scheme())
     }
-    fn uri(&mut self, head: &RequestHead, version: Version) -> Result<Uri, Unsupported> {
+    fn uri(
+        &mut self,
+        head: &RequestHead,
+        version: Version,
+        secure: bool,
+    ) -> Result<Uri, Unsupported> {
         let path = head
             .path()
             .map(PathAndQuery::try_from)
@@ -135,7 +180,7 @@ impl Requests {
                 Some(b"http") => Scheme::HTTP,
                 Some(b"https") => Scheme::HTTPS,
                 Some(other) => Scheme::try_from(other).map_err(|_| Unsupported)?,
-                None if self.secure => Scheme::HTTPS,
+                None if secure => Scheme::HTTPS,
                 None => Scheme::HTTP,
             });
         }

@@ -14,15 +14,21 @@ use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{FieldName, Fields, ResponseHead, StreamId, Token, Version};
 
-/// Writes the heads of one connection's responses.
-#[derive(Debug)]
+/// Writes the heads of the responses of a thread's connections.
+#[derive(Debug, Default)]
 pub(super) struct Responses {
     /// Used again for every head.
     fields: Fields,
     /// The last head sent. Who answers many requests mostly answers alike: an equal head needs no
     /// second look.
-    last: Option<ResponseHead>,
-    extra: Extra,
+    last: Option<Last>,
+}
+
+/// A head, and the version whose rules it met.
+#[derive(Debug)]
+struct Last {
+    head: ResponseHead,
+    version: Version,
 }
 
 /// What the server says by itself, where the handler did not.
@@ -63,20 +69,13 @@ impl Extra {
 }
 
 impl Responses {
-    /// `extra`: what to add.
-    pub(super) fn new(extra: Extra) -> Self {
-        Self {
-            fields: Fields::new(),
-            last: None,
-            extra,
-        }
-    }
-    /// Sends the head; says whether a body is to follow.
+    /// Sends the head with `extra`; says whether a body is to follow.
     pub(super) fn head<B: http_body::Body>(
         &mut self,
         machine: &mut Machine,
         now: Instant,
         asked: Asked,
+        extra: &Extra,
         response: &Response<B>,
     ) -> Sending {
         let status = response.status();
@@ -91,11 +90,11 @@ impl Responses {
             false => None,
         };
         let version = machine.version();
-        let sent = if self.is_again(status, response.headers(), length, version, now) {
+        let sent = if self.is_again(status, response.headers(), length, version, extra, now) {
             self.send(machine, now, asked.stream, end)
         } else {
             self.fields.clear();
-            let has_length = self.copy(response.headers(), version, now);
+            let has_length = self.copy(response.headers(), version, extra, now);
             if let Some(length) = length.filter(|_| !has_length) {
                 self.push_length(length);
             }
@@ -110,6 +109,7 @@ impl Responses {
                     machine,
                     now,
                     asked.stream,
+                    extra,
                     StatusCode::INTERNAL_SERVER_ERROR,
                 );
                 Sending::Done
@@ -124,10 +124,11 @@ impl Responses {
         machine: &mut Machine,
         now: Instant,
         stream: StreamId,
+        extra: &Extra,
         status: StatusCode,
     ) {
         self.fields.clear();
-        if self.extra.date {
+        if extra.date {
             self.push_date(now);
         }
         self.push_length(0);
@@ -143,10 +144,10 @@ impl Responses {
     }
     /// Copies the handler's fields; true when there was a content-length. What belongs to the
     /// connection is left out: framing is the machine's.
-    fn copy(&mut self, headers: &HeaderMap, version: Version, now: Instant) -> bool {
+    fn copy(&mut self, headers: &HeaderMap, version: Version, extra: &Extra, now: Instant) -> bool {
         let http1 = matches!(version, Version::Http10 | Version::Http11);
         let mut has_length = false;
-        let mut has_date = !self.extra.date;
+        let mut has_date = !extra.date;
         let mut has_alt_svc = false;
         for (name, value) in headers {
             let name = FieldName::of(name.as_str().as_bytes());
@@ -175,7 +176,7 @@ impl Responses {
         if !has_date {
             self.push_date(now);
         }
-        if !has_alt_svc && let Some(alt_svc) = self.extra.elsewhere(version) {
+        if !has_alt_svc && let Some(alt_svc) = extra.elsewhere(version) {
             self.fields.push(Token::ALT_SVC, alt_svc.as_bytes());
         }
         has_length
@@ -196,9 +197,11 @@ impl Responses {
         headers: &HeaderMap,
         length: Option<u64>,
         version: Version,
+        extra: &Extra,
         now: Instant,
     ) -> bool {
-        let Some(last) = self.last.as_ref() else {
+        let Some(Last { head: last, .. }) = self.last.as_ref().filter(|it| it.version == version)
+        else {
             return false;
         };
         if last.status != status.as_u16() {
@@ -206,8 +209,8 @@ impl Responses {
         }
         let mut fields = last.fields();
         let mut adds_length = length.is_some();
-        let mut adds_date = self.extra.date;
-        let mut alt_svc = self.extra.elsewhere(version);
+        let mut adds_date = extra.date;
+        let mut alt_svc = extra.elsewhere(version);
         for (name, value) in headers {
             let Some(field) = fields.next() else {
                 return false;
@@ -242,10 +245,10 @@ impl Responses {
     fn compose(&mut self, status: StatusCode, version: Version) -> Result<(), Misuse> {
         let fields = std::mem::take(&mut self.fields);
         if let Some(last) = self.last.take() {
-            self.fields = last.into_fields();
+            self.fields = last.head.into_fields();
         }
         let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
-        self.last = Some(head);
+        self.last = Some(Last { head, version });
         Ok(())
     }
     /// Sends the last head.
@@ -257,7 +260,7 @@ impl Responses {
         end: bool,
     ) -> Result<(), Misuse> {
         match &self.last {
-            Some(head) => machine.respond(now, stream, head, end),
+            Some(last) => machine.respond(now, stream, &last.head, end),
             None => Err(Misuse::StreamNotOpen),
         }
     }

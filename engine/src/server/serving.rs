@@ -3,6 +3,7 @@
 
 use super::exchange::Exchanges;
 use super::metrics::{Counters, add};
+use super::scratch::{Scratch, with_scratch};
 use super::service::HttpService;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
@@ -19,12 +20,12 @@ use trunkline_core::http::{Event, StreamId};
 pub(super) struct Serving<S: HttpService> {
     pub(super) exchanges: Exchanges<S>,
     signals: Arc<Signals>,
-    notes: Notes,
+    notes: Option<Box<Notes>>,
     counters: Arc<Counters>,
     /// Exchanges open, for whoever drains the server.
     open: Rc<Cell<u64>>,
     /// The connection left HTTP with this exchange; the bytes came behind it.
-    pub(super) left: Option<(StreamId, Bytes)>,
+    pub(super) left: Option<Box<(StreamId, Bytes)>>,
     pub(super) draining: bool,
 }
 
@@ -39,7 +40,7 @@ impl<S: HttpService> Serving<S> {
         Self {
             exchanges,
             signals,
-            notes: Notes::default(),
+            notes: None,
             counters,
             open,
             left: None,
@@ -48,35 +49,50 @@ impl<S: HttpService> Serving<S> {
     }
     /// Carries out what others noted.
     pub(super) fn take_notes(&mut self, machine: &mut Machine, now: Instant) {
-        self.notes.clear();
         self.signals.begin_turn(&mut self.notes);
-        for ask in self.notes.windows.drain(..) {
+        let Some(mut notes) = self.notes.take() else {
+            return;
+        };
+        for ask in notes.windows.drain(..) {
             ask.carry_out(machine, now);
         }
-        for (stream, bytes) in self.notes.taken.drain(..) {
+        for (stream, bytes) in notes.taken.drain(..) {
             machine.consume(now, stream, bytes);
         }
-        let stop = self.notes.stop.take();
+        let stop = notes.stop.take();
         match stop {
             None => {}
             Some(Stop::Drain) => machine.shut_down(now),
             Some(Stop::Abort) => machine.abort(now, H2Code::CANCEL),
         }
         self.draining |= stop.is_some();
-        for slot in self.notes.ready.drain(..) {
-            self.exchanges.resume(machine, now, slot);
+        if !notes.ready.is_empty() {
+            with_scratch(|scratch| {
+                for slot in notes.ready.drain(..) {
+                    self.exchanges.resume(scratch, machine, now, slot);
+                }
+            });
         }
+        notes.clear();
+        self.notes = Some(notes);
     }
     /// Answers the machine's events; true when there were any.
     pub(super) fn handle_events(&mut self, machine: &mut Machine, now: Instant) -> bool {
-        let (mut any, mut requests, mut resets) = (false, 0, 0);
+        let Some(first) = machine.poll_event() else {
+            return false;
+        };
+        with_scratch(|scratch| self.answer(scratch, machine, now, first));
+        true
+    }
+    fn answer(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, first: Event) {
+        let (mut requests, mut resets) = (0, 0);
         let exchanges = &mut self.exchanges;
-        while let Some(event) = machine.poll_event() {
-            any = true;
+        let mut next = Some(first);
+        while let Some(event) = next {
             match event {
                 Event::RequestReceived { stream, head, end } => {
                     requests += 1;
-                    exchanges.start(machine, now, stream, head, end);
+                    exchanges.start(scratch, machine, now, stream, head, end);
                 }
                 Event::BodyReceived { stream, data, end } => {
                     exchanges.receive(machine, now, stream, data, end);
@@ -85,12 +101,14 @@ impl<S: HttpService> Serving<S> {
                     exchanges.receive_trailers(stream, &trailers);
                     machine.recycle(trailers);
                 }
-                Event::SendReady { stream } => exchanges.resume_stream(machine, now, stream),
+                Event::SendReady { stream } => {
+                    exchanges.resume_stream(scratch, machine, now, stream)
+                }
                 Event::StreamReset { stream, reset } => {
                     resets += 1;
                     exchanges.cancel(machine, now, stream, reset);
                 }
-                Event::Upgraded { stream, rest } => self.left = Some((stream, rest)),
+                Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
                 Event::Closed(closed) => self.counters.closed(closed),
                 // A client's facts, or of no consequence here.
                 Event::InterimReceived { .. }
@@ -99,11 +117,9 @@ impl<S: HttpService> Serving<S> {
                 | Event::GoingAway { .. }
                 | Event::PongReceived => {}
             }
+            next = machine.poll_event();
         }
-        if any {
-            self.count(machine, requests, resets);
-        }
-        any
+        self.count(machine, requests, resets);
     }
     fn count(&self, machine: &Machine, requests: u64, resets: u64) {
         if requests > 0 {
@@ -124,6 +140,8 @@ impl<S: HttpService> Serving<S> {
         self.open.set(self.exchanges.len() as u64);
         if release {
             self.exchanges.release();
+            self.signals.release();
+            self.notes = None;
         }
     }
     /// Whether the owner may sleep: nobody left a note meanwhile.

@@ -1,7 +1,7 @@
 //! One worker: a thread with its own runtime, its own listener and its own connections. Nothing
 //! on the way of a request is shared with another worker.
 
-use super::accept::{Ground, serve_socket};
+use super::accept::{Ground, Served, start};
 use super::metrics::add;
 use super::quic::{QuicListener, Seat};
 use super::service::HttpService;
@@ -121,17 +121,13 @@ impl<S: HttpService> Worker<S> {
         let exchanges = Rc::new(Cell::new(0));
         let entry = OpenConnections::enter(&self.open, &signals, &exchanges);
         let ground = self.ground.clone();
-        let counters = Arc::clone(&ground.counters);
         let addresses = match ground.shown.is_nothing() {
             true => None,
             // A socket without an address is closed already.
             false => socket.local_addr().ok().map(|local| (peer, local)),
         };
-        tokio::task::spawn_local(async move {
-            let _entry = entry;
-            serve_socket(socket, addresses, ground, signals, exchanges).await;
-            add(&counters.connections_closed, 1);
-        });
+        let start = start(socket, addresses, ground, signals, exchanges);
+        tokio::task::spawn_local(Served::new(start, &self.ground.counters, entry));
     }
     /// Lets what is open finish until the deadline; counts the exchanges cut then.
     async fn drain(&self, deadline: Duration) -> u64 {

@@ -1,6 +1,10 @@
 //! Trunkline as measured: a tower handler that answers every request with 1 KiB, one worker.
 //! Arguments: address [certificate key].
 
+// The programs of ours that are measured have the same one.
+#[path = "../../../../cli/src/allocator.rs"]
+mod allocator;
+
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use http_body_util::Full;
@@ -11,7 +15,7 @@ use tower_service::Service;
 use trunkline::{Body, Server, ServerConfig, Tls};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Mimalloc = allocator::Mimalloc;
 
 const TEXT: &[u8] = &[b'x'; 1024];
 

@@ -1,0 +1,92 @@
+use super::*;
+use crate::http::Token;
+
+fn head(path: &str) -> RequestHead {
+    let mut fields = Fields::new();
+    fields.push(Token::METHOD, b"GET");
+    fields.push(Token::SCHEME, b"https");
+    fields.push(Token::AUTHORITY, b"example.com");
+    fields.push(Token::PATH, path.as_bytes());
+    fields.push(Token::USER_AGENT, b"a test");
+    RequestHead::from_fields(fields, Version::Http2).expect("a valid head")
+}
+
+fn path_of(last: &mut LastHead, bytes: &[u8], stamp: u64) -> Option<String> {
+    let (head, version) = last.recall(bytes, stamp, Fields::new()).ok()?;
+    assert_eq!(version, Version::Http2);
+    assert_eq!(head.get(Token::USER_AGENT), Some(&b"a test"[..]));
+    Some(String::from_utf8_lossy(head.path().unwrap_or_default()).into_owned())
+}
+
+#[test]
+fn the_same_bytes_under_the_same_stamp_are_the_same_head() {
+    let mut last = LastHead::default();
+    assert_eq!(path_of(&mut last, b"", 0), None, "nothing is known");
+    last.keep(b"one", 7, &head("/one"), Version::Http2);
+    assert_eq!(path_of(&mut last, b"one", 7).as_deref(), Some("/one"));
+    assert_eq!(path_of(&mut last, b"one", 8), None, "another stamp");
+    assert_eq!(path_of(&mut last, b"on", 7), None, "fewer bytes");
+    assert_eq!(path_of(&mut last, b"one!", 7), None, "more bytes");
+    last.release();
+    assert_eq!(path_of(&mut last, b"one", 7), None, "it was given back");
+    assert_eq!(last.len(), 0);
+}
+
+#[test]
+fn a_head_that_comes_again_stays_while_a_few_others_pass() {
+    let mut last = LastHead::default();
+    last.keep(b"one", 0, &head("/one"), Version::Http2);
+    assert!(path_of(&mut last, b"one", 0).is_some());
+    for _ in 0..STAYS {
+        last.keep(b"two", 0, &head("/two"), Version::Http2);
+        assert_eq!(path_of(&mut last, b"two", 0), None);
+    }
+    last.keep(b"two", 0, &head("/two"), Version::Http2);
+    assert_eq!(path_of(&mut last, b"two", 0).as_deref(), Some("/two"));
+    assert_eq!(path_of(&mut last, b"one", 0), None);
+}
+
+#[test]
+fn heads_that_never_come_again_are_kept_ever_more_seldom() {
+    let mut last = LastHead::default();
+    let mut kept = 0;
+    for n in 0..1_000_u32 {
+        let bytes = n.to_be_bytes();
+        let before = last.known.as_ref().map(|known| known.bytes.clone());
+        last.keep(&bytes, 0, &head("/"), Version::Http2);
+        let after = last.known.as_ref().map(|known| known.bytes.clone());
+        kept += u32::from(before != after);
+    }
+    assert!(kept < 30, "{kept} of 1,000 were kept");
+}
+
+#[test]
+fn a_long_head_is_not_kept() {
+    let mut last = LastHead::default();
+    last.keep(&[0; BYTES_MAX + 1], 0, &head("/"), Version::Http2);
+    assert_eq!(last.len(), 0);
+    // A few bytes that mean many.
+    let path = format!("/{}", "x".repeat(SECTION_BYTES_MAX));
+    last.keep(b"few", 0, &head(&path), Version::Http2);
+    assert_eq!(last.len(), 0);
+}
+
+#[test]
+fn no_two_heads_have_one_number() {
+    let mut last = LastHead::default();
+    let mut numbers = Vec::new();
+    for n in 0..200_u32 {
+        let bytes = n.to_be_bytes();
+        last.keep(&bytes, 0, &head("/"), Version::Http2);
+        if let Ok((head, _)) = last.recall(&bytes, 0, Fields::new()) {
+            numbers.push(head.number().expect("it came before"));
+        }
+        if n % 10 == 0 {
+            last.release();
+        }
+    }
+    let all = numbers.len();
+    numbers.dedup();
+    assert!(all > 2 && numbers.len() == all, "{numbers:?}");
+    assert_eq!(head("/").number(), None, "it came for the first time");
+}

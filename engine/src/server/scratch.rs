@@ -1,0 +1,25 @@
+//! What turns heads into requests and responses into heads: one per thread, lent for the length of
+//! a batch, so that idle connections own none and busy ones find it warm.
+
+use super::request::Requests;
+use super::respond::Responses;
+use std::cell::Cell;
+
+/// Memory that is used again from exchange to exchange.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub(super) requests: Requests,
+    pub(super) responses: Responses,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Lends this thread's scratch. A nested borrow gets a fresh one.
+pub(super) fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
+    let mut scratch = SCRATCH.take().unwrap_or_default();
+    let result = work(&mut scratch);
+    SCRATCH.set(Some(scratch));
+    result
+}
