@@ -51,11 +51,28 @@ fn a_server_drains_in_two_steps_a_round_trip_apart() {
     rig.acknowledge(0);
     assert_eq!(rig.closed, None);
     rig.acknowledge(4);
+    rig.waits(Duration::from_millis(80));
     assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
     assert!(matches!(
         rig.events().pop(),
         Some(Event::Closed(Closed::Drained))
     ));
+}
+
+#[test]
+fn a_drained_server_lets_its_last_goaway_arrive_before_it_closes() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.conn.handle_round_trip(Duration::from_millis(80));
+    rig.conn.shut_down(rig.now);
+    rig.waits(Duration::from_millis(80));
+    assert_eq!(goaways(&mut rig), [varint::MAX - 3, 0]);
+    assert_eq!(rig.closed, None, "closing would throw it away");
+    rig.says_all(0, &headers(GET));
+    assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_REJECTED));
+    rig.waits(Duration::from_millis(79));
+    assert_eq!(rig.closed, None);
+    rig.waits(Duration::from_millis(1));
+    assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
 }
 
 #[test]
@@ -65,7 +82,8 @@ fn a_drained_server_does_not_wait_for_ever_for_acknowledgements() {
     rig.events();
     rig.conn.shut_down(rig.now);
     rig.answer(0, "a");
-    rig.waits(Duration::from_secs(5));
+    // Both steps with a guessed round trip, and then the wait.
+    rig.waits(Duration::from_secs(6));
     assert_eq!(rig.closed, None);
     rig.waits(Duration::from_secs(1));
     assert!(rig.closed.is_some());

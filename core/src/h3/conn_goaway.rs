@@ -1,7 +1,7 @@
 //! GOAWAY (RFC 9114 section 5.2). A server drains in two steps, so that requests which cross the
 //! first are still served: GOAWAY with the highest id; a round trip later GOAWAY with the first
-//! request that is not taken. It closes when the answers are acknowledged, because closing a QUIC
-//! connection throws away what is on its way.
+//! request that is not taken. It closes another round trip later, and not before the answers are
+//! acknowledged, because closing a QUIC connection throws away what is on its way.
 
 use super::conn::{Conn, Timer};
 use super::frame::{kind, put_frame};
@@ -26,14 +26,15 @@ pub(super) enum Draining {
     No,
     /// Server: the first GOAWAY is out; requests that crossed it are served.
     Announced,
-    /// Streams from `first` on are rejected.
-    Final { first: StreamId },
+    /// Streams from `first` on are rejected. `told`: the peer has had time to hear it, and what it
+    /// began before has been rejected.
+    Final { first: StreamId, told: bool },
 }
 
 impl Draining {
     /// Whether a stream that the peer opens now is rejected.
     pub(super) fn ignores(self, id: StreamId) -> bool {
-        matches!(self, Self::Final { first } if id >= first)
+        matches!(self, Self::Final { first, .. } if id >= first)
     }
 }
 
@@ -46,7 +47,10 @@ impl Conn {
         match self.side {
             Side::Client => {
                 // RFC 9114 section 5.2: a client names a push; we take none.
-                self.draining = Draining::Final { first: StreamId(0) };
+                self.draining = Draining::Final {
+                    first: StreamId(0),
+                    told: true,
+                };
                 self.write_goaway(0);
                 self.note_capacity();
                 self.finish_drain(now);
@@ -54,22 +58,31 @@ impl Conn {
             Side::Server => {
                 self.draining = Draining::Announced;
                 self.write_goaway(STREAM_ID_MAX);
-                let wait = self.rtt.unwrap_or(ROUND_TRIP_GUESS);
-                self.timers.set(Timer::Drain as usize, now + wait);
+                self.wait_for_peer(now);
             }
         }
     }
 
-    /// The drain's timer: the second GOAWAY, or the end of the linger.
+    /// The drain's timer: the second GOAWAY, the time it took to arrive, or the end of the linger.
     pub(super) fn go_on_draining(&mut self, now: Instant) {
-        if self.draining == Draining::Announced {
-            let first = self.streams.next_id();
-            self.draining = Draining::Final { first };
-            self.write_goaway(first.0);
-        } else {
-            self.unacknowledged = 0;
+        match &mut self.draining {
+            Draining::No => {}
+            Draining::Announced => {
+                let first = self.streams.next_id();
+                self.draining = Draining::Final { first, told: false };
+                self.write_goaway(first.0);
+                self.wait_for_peer(now);
+            }
+            Draining::Final { told, .. } if !*told => *told = true,
+            Draining::Final { .. } => self.unacknowledged = 0,
         }
         self.finish_drain(now);
+    }
+
+    /// What the peer is told now has arrived when the drain goes on, and what it sent before too.
+    fn wait_for_peer(&mut self, now: Instant) {
+        let wait = self.rtt.unwrap_or(ROUND_TRIP_GUESS);
+        self.timers.set(Timer::Drain as usize, now + wait);
     }
 
     /// A drained connection with nothing open, and nothing on its way, is done.
@@ -78,6 +91,7 @@ impl Conn {
             return;
         }
         match (self.draining, self.side, self.peer_goaway) {
+            (Draining::Final { told: false, .. }, _, _) => {}
             (Draining::Final { .. }, Side::Server, _) if self.unacknowledged > 0 => {
                 self.timers.set(Timer::Drain as usize, now + LINGER);
             }
