@@ -427,11 +427,11 @@ for stream in sorted(sections):
     print(" ".join(name.hex() + ":" + value.hex() for name, value in sections[stream]))
 "#;
 
-/// `python3 -m venv target/pylsqpack && target/pylsqpack/bin/pip install pylsqpack` makes it run.
+/// `cargo run -p trunkline-interop` makes the decoder's environment; `make test` does it first.
 #[test]
 fn a_foreign_decoder_reads_what_our_encoder_writes() {
     let project = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let python = project.join("target/pylsqpack/bin/python");
+    let python = project.join("target/tools/python/bin/python");
     if !python.exists() {
         eprintln!("skipped, no pylsqpack: {}", python.display());
         return;

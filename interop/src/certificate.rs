@@ -1,5 +1,6 @@
 //! One self-signed certificate (ECDSA P-256) for every peer of a run.
 
+use rcgen::PublicKeyData;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ pub struct Certificate {
     pub key: PathBuf,
     /// The certificate as DER: what a client must trust.
     pub der: Vec<u8>,
+    /// Its public key as DER (SubjectPublicKeyInfo): by its hash a browser is told to trust it.
+    pub public_key: Vec<u8>,
 }
 
 impl Certificate {
@@ -27,6 +30,7 @@ impl Certificate {
             chain: folder.join("certificate.pem"),
             key: folder.join("key.pem"),
             der: signed.cert.der().to_vec(),
+            public_key: signed.signing_key.subject_public_key_info(),
         };
         let write = |path: &Path, text: String| {
             fs::write(path, text)

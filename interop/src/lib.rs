@@ -3,6 +3,7 @@
 //!
 //! A peer that is absent is an `Err` with one sentence; a test then says it and passes.
 
+mod bun;
 mod certificate;
 mod kept;
 mod peers;
@@ -11,6 +12,7 @@ mod python;
 mod quic;
 mod workplace;
 
+pub use bun::{bun, is_bun_installed};
 pub use certificate::Certificate;
 pub use peers::{Endpoints, Peer, go_program, h2o, nghttpd, nginx};
 pub use process::{Cores, Process, find_program, is_go_installed, is_installed, output_of};

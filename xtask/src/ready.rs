@@ -7,6 +7,7 @@ use std::process::Command;
 /// Every test of the workspace, foreign peers included where they are installed.
 pub(crate) fn test() -> Outcome {
     tools::ensure_or_say(tools::PEERS);
+    run(&mut cargo(&["run", "--quiet", "-p", "trunkline-interop"]))?;
     run(&mut cargo(&["test", "--workspace"]))
 }
 

@@ -20,6 +20,7 @@ class Server(QuicConnectionProtocol):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.http = None
+        self.is_leaving = False
         # By stream: path, body, field x-sent of the trailers.
         self.requests = {}
 
@@ -96,8 +97,10 @@ class Server(QuicConnectionProtocol):
             self.body(stream, b"new keys")
         elif path == "/last":
             # What comes after this stream is not served here (RFC 9114 section 5.2).
-            frame = encode_frame(FrameType.GOAWAY, encode_uint_var(stream + 4))
-            self._quic.send_stream_data(self.http._local_control_stream_id, frame)
+            if not self.is_leaving:
+                self.is_leaving = True
+                frame = encode_frame(FrameType.GOAWAY, encode_uint_var(stream + 4))
+                self._quic.send_stream_data(self.http._local_control_stream_id, frame)
             self.body(stream, b"last")
         elif path == "/version":
             self.body(stream, b"HTTP/3.0")

@@ -17,6 +17,7 @@ fn curl(stage: &Stage, way: Way, flags: &[&str], path: &str) -> Output {
         Way::H1 | Way::H1Tls => "--http1.1",
         Way::H2c => "--http2-prior-knowledge",
         Way::H2Tls => "--http2",
+        Way::H3 => "--http3-only",
     };
     Command::new("curl")
         .args([

@@ -4,11 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod client_hyper;
+mod clients_browser;
 mod clients_curl;
 mod clients_nghttp;
 mod clients_quic;
 mod ours;
+mod server_bun;
 mod server_go;
 mod server_hyper;
 mod servers_debian;
+mod servers_quic;
 mod way;

@@ -100,6 +100,11 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
         "/bytes/1024" => Response::new(Body::full(vec![b'x'; 1024])),
         "/version" => Response::new(Body::full(format!("{:?}", request.version()))),
         "/echo" => Response::new(request.into_body()),
+        "/page" => page(),
+        path if path.starts_with("/part/") => {
+            let image = Body::full("<svg xmlns='http://www.w3.org/2000/svg'/>");
+            typed("image/svg+xml", image)
+        }
         "/ten" => Response::new(Body::full(ten_mebibytes())),
         "/trailers" => trailers(request).await,
         // Half an answer; the rest when the test lets it go.
@@ -166,6 +171,32 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
         },
         _ => status(StatusCode::NOT_FOUND, "no such path"),
     }
+}
+
+/// What a page of [`page`] has beside itself.
+pub(crate) const PARTS: u64 = 200;
+
+/// A page of many parts; when all are there it says in itself how many came over which protocol.
+fn page() -> Response<Body> {
+    let parts: String = (0..PARTS)
+        .map(|part| format!("<img src='/part/{part}'>"))
+        .collect();
+    let report = "onload = () => {
+        const count = {};
+        for (const entry of performance.getEntriesByType('resource'))
+            count[entry.nextHopProtocol] = (count[entry.nextHopProtocol] ?? 0) + 1;
+        document.body.append('loaded ' + JSON.stringify(count));
+    }";
+    let head = "<!doctype html><link rel=icon href='data:,'>";
+    let html = format!("{head}<script>{report}</script>{parts}");
+    typed("text/html", Body::full(html))
+}
+
+fn typed(kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert("content-type", kind);
+    response
 }
 
 fn status(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {

@@ -1,4 +1,4 @@
-//! The four ways from a client to a server, our client on each, and what goes over them.
+//! The ways from a client to a server, our client on each, and what goes over them.
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -15,9 +15,11 @@ pub(crate) enum Way {
     H1Tls,
     H2c,
     H2Tls,
+    H3,
 }
 
 impl Way {
+    /// Those over TCP.
     pub(crate) const ALL: [Self; 4] = [Self::H1, Self::H1Tls, Self::H2c, Self::H2Tls];
     pub(crate) const H2: [Self; 2] = [Self::H2c, Self::H2Tls];
 
@@ -25,12 +27,13 @@ impl Way {
         matches!(self, Self::H2c | Self::H2Tls)
     }
     pub(crate) fn is_tls(self) -> bool {
-        matches!(self, Self::H1Tls | Self::H2Tls)
+        matches!(self, Self::H1Tls | Self::H2Tls | Self::H3)
     }
     pub(crate) fn version(self) -> http::Version {
-        match self.is_h2() {
-            true => http::Version::HTTP_2,
-            false => http::Version::HTTP_11,
+        match self {
+            Self::H1 | Self::H1Tls => http::Version::HTTP_11,
+            Self::H2c | Self::H2Tls => http::Version::HTTP_2,
+            Self::H3 => http::Version::HTTP_3,
         }
     }
     /// Where a peer serves `path` this way.
@@ -40,7 +43,7 @@ impl Way {
                 .h1
                 .expect("a peer without HTTP/1.1 is not asked for it"),
             Self::H2c => endpoints.h2c,
-            Self::H1Tls | Self::H2Tls => endpoints.tls,
+            Self::H1Tls | Self::H2Tls | Self::H3 => endpoints.tls,
         };
         self.url_at(port, path)
     }
@@ -52,10 +55,10 @@ impl Way {
     pub(crate) fn client(self, certificate: &Certificate) -> Client {
         let root = certificate.der.clone().into();
         Client::builder()
-            .protocols(if self.is_h2() {
-                Protocols::H2Only
-            } else {
-                Protocols::H1Only
+            .protocols(match self {
+                Self::H1 | Self::H1Tls => Protocols::H1Only,
+                Self::H2c | Self::H2Tls => Protocols::H2Only,
+                Self::H3 => Protocols::H3Only,
             })
             .tls(ClientTls::new().root(root).only_given_roots())
             .resolve("localhost", [([127, 0, 0, 1], 0).into()])
