@@ -22,6 +22,7 @@ mod connection;
 mod decide;
 mod gate;
 mod health;
+mod lifetime;
 mod origin;
 mod origin_state;
 mod queue;
@@ -32,6 +33,7 @@ mod slab;
 mod stats;
 mod turn;
 mod upkeep;
+mod warm;
 
 #[cfg(test)]
 #[path = "pool/decide_test.rs"]
@@ -42,6 +44,9 @@ mod gate_test;
 #[cfg(test)]
 #[path = "pool/health_test.rs"]
 mod health_test;
+#[cfg(test)]
+#[path = "pool/lifetime_test.rs"]
+mod lifetime_test;
 #[cfg(test)]
 #[path = "pool/pool_random_test.rs"]
 mod pool_random_test;
@@ -60,11 +65,15 @@ mod returns_test;
 #[cfg(test)]
 #[path = "pool/upkeep_test.rs"]
 mod upkeep_test;
+#[cfg(test)]
+#[path = "pool/warm_test.rs"]
+mod warm_test;
 
 pub use alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
 pub use capacity::{Capacity, Standing};
 pub use config::{
-    CONNECTIONS_MAX, CONNECTIONS_MULTIPLEXED_MAX, ORIGINS_MAX, PoolConfig, SOCKETS_MAX, WAITING_MAX,
+    CONNECTIONS_MAX, CONNECTIONS_MULTIPLEXED_MAX, ORIGINS_MAX, PoolConfig, SOCKETS_MAX,
+    WAITING_MAX, WARM_TIME,
 };
 pub use decide::{Decision, OriginView, WaitReason, decide};
 pub use gate::{Gate, UNSETTLED_EXCHANGES};
@@ -163,6 +172,9 @@ enum Due {
     Probe(Key),
     Request(Ticket),
     Return(Ticket),
+    /// A connection whose life should be over by now.
+    Spent(Key),
+    Warm(Key),
 }
 
 /// All origins of one client. `R` is a request on its way through.
@@ -327,7 +339,8 @@ impl<R> Pool<R> {
         state.attempts -= 1;
         state.connections += 1;
         state.learn(now, multiplexing);
-        let gate = Gate::new(capacity, state.limit_hint(now));
+        let mut gate = Gate::new(capacity, state.limit_hint(now));
+        gate.set_lifetime(state.lifetime.believed());
         let is_unwanted = state.is_pinned_h1(now) && multiplexing == Multiplexing::Yes;
         self.totals.connections += 1;
         let mut connection = Connection::new(origin, gate, multiplexing, now);
@@ -443,7 +456,10 @@ impl<R> Pool<R> {
             }
             self.deadlines.pop();
             match due {
-                Due::BackOff(origin) | Due::Probe(origin) => self.pump(now, origin),
+                Due::BackOff(origin) | Due::Probe(origin) | Due::Warm(origin) => {
+                    self.pump(now, origin);
+                }
+                Due::Spent(connection) => self.doubt_lifetime(now, connection),
                 Due::Request(ticket) => self.expire(now, ticket),
                 Due::Return(ticket) => self.resume(now, ticket),
             }
@@ -513,6 +529,7 @@ impl<R> Pool<R> {
                 connections: state.connections,
                 suspect: state.suspect,
                 draining: state.draining,
+                warm: state.warmth.count(now),
                 attempts: state.attempts,
                 active: own.map(|(_, connection)| connection.gate.active()).sum(),
                 limit: state.limit_hint(now),

@@ -141,6 +141,11 @@ impl Client {
     /// and waits for them. Returns how many it has, which may be fewer: the bounds on connections
     /// and sockets hold.
     ///
+    /// That many are kept for [`warm_time`](ClientBuilder::warm_time), ten minutes by default,
+    /// after this call or the origin's last request: they do not end for idleness, and one that
+    /// dies or gets too old is replaced at once, or after a pause that grows to a minute while no
+    /// request comes.
+    ///
     /// # Errors
     /// A URL that cannot be used, a count of 0, or why no connection could be opened.
     pub async fn warm_up(&self, url: impl AsRef<str>, count: u32) -> Result<u32, Error> {

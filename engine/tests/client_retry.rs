@@ -357,6 +357,33 @@ fn warming_up_opens_connections_before_anybody_asks() {
 }
 
 #[test]
+fn a_warm_connection_that_dies_is_opened_again_before_anybody_asks() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let peer = std::thread::spawn(move || {
+            let mut first = FramePeer::accept(&listener);
+            first.settings(&[]);
+            drop(first);
+            let mut second = FramePeer::accept(&listener);
+            second.settings(&[]);
+            tell.send(()).unwrap();
+            let stream = second.hears_request();
+            second.answers(stream);
+            while second.hears() != Heard::End {}
+        });
+        let client = h2().build().unwrap();
+        assert_eq!(client.warm_up(&url, 1).await.unwrap(), 1);
+        told.await.unwrap();
+        assert_eq!(client.totals().submitted, 0, "nobody has asked");
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        assert_eq!(client.totals().connections, 2);
+        drop(client);
+        finished(peer).await;
+    });
+}
+
+#[test]
 fn the_total_timeout_counts_the_wait_in_line_and_the_class_decides_who_is_next() {
     run(async {
         let gate = Arc::new(Semaphore::new(0));

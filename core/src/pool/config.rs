@@ -14,6 +14,10 @@ pub const WAITING_MAX: u32 = 100_000;
 /// Origins remembered; the idle ones beyond it are forgotten.
 pub const ORIGINS_MAX: usize = 4096;
 
+/// How long connections are kept warm after [`Pool::warm_up`](super::Pool::warm_up) or the last
+/// request: beyond the pauses of somebody at work, short of a night.
+pub const WARM_TIME: Duration = Duration::from_secs(600);
+
 /// What a user may set.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
@@ -31,6 +35,10 @@ pub struct PoolConfig {
     pub idle_timeout: Option<Duration>,
     /// Connections of an origin that stay open though they idle. Default 0.
     pub warm_min: u32,
+    /// How long the connections that [`Pool::warm_up`](super::Pool::warm_up) asked for stay open
+    /// and are opened again when they end, after that call or the origin's last request. Default:
+    /// [`WARM_TIME`].
+    pub warm_time: Duration,
     /// A connection this old gets nothing new, up to a tenth earlier. A name that points
     /// elsewhere meanwhile is followed then. Default: none.
     pub age_max: Option<Duration>,
@@ -61,6 +69,7 @@ impl Default for PoolConfig {
             waiting_max: WAITING_MAX,
             idle_timeout: Some(Duration::from_secs(60)),
             warm_min: 0,
+            warm_time: WARM_TIME,
             age_max: None,
             requests_max: None,
             reserve: [0; PriorityClass::ALL.len()],

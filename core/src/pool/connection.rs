@@ -29,6 +29,8 @@ pub(super) struct Connection {
     pub(super) requests: u64,
     /// Requests refused although the peer's limit was not reached.
     pub(super) refusals: u32,
+    /// Requests that its peer's GOAWAY gave back.
+    pub(super) returned: u64,
     /// By how many thousandths its time is shorter than what is set.
     pub(super) jitter_per_mille: u32,
 }
@@ -49,6 +51,7 @@ impl Connection {
             shut_since: None,
             requests: 0,
             refusals: 0,
+            returned: 0,
             jitter_per_mille: 0,
         }
     }

@@ -16,6 +16,10 @@ pub struct Gate {
     dispatched: u64,
     /// The limit remembered from earlier connections to the origin: the bound until `settled`.
     hint: Option<u32>,
+    /// Requests that it carries in its whole life, where its peer is known to count them.
+    lifetime: Option<u64>,
+    /// It gave a request back as it goes away; its next report says so.
+    is_shut: bool,
 }
 
 impl Gate {
@@ -25,6 +29,8 @@ impl Gate {
             report,
             dispatched: report.taken,
             hint,
+            lifetime: None,
+            is_shut: false,
         }
     }
 
@@ -32,11 +38,17 @@ impl Gate {
     pub fn handle_report(&mut self, report: Capacity) {
         debug_assert!(report.taken <= self.dispatched);
         self.report = report;
+        self.is_shut = false;
+    }
+
+    /// Lets nothing through before the next report.
+    pub(super) fn shut(&mut self) {
+        self.is_shut = true;
     }
 
     /// How many more requests may start now.
     pub fn room(&self) -> u32 {
-        if self.report.standing != Standing::Open {
+        if self.report.standing != Standing::Open || self.is_shut {
             return 0;
         }
         let free = if self.report.settled {
@@ -47,7 +59,12 @@ impl Gate {
                 .free
                 .min(bound.saturating_sub(self.report.active))
         };
+        let left = match self.lifetime {
+            Some(most) => most.saturating_sub(self.dispatched),
+            None => u64::MAX,
+        };
         free.saturating_sub(self.underway())
+            .min(left.try_into().unwrap_or(u32::MAX))
     }
 
     /// One request goes through. Only when there is [`room`](Self::room).
@@ -92,6 +109,26 @@ impl Gate {
             0 => 1000,
             limit => (active * 1000 / limit) as u32,
         }
+    }
+
+    /// Bounds the requests of its whole life; one that has had more already is not bounded.
+    pub(super) fn set_lifetime(&mut self, lifetime: Option<u64>) {
+        self.lifetime = lifetime.filter(|most| self.dispatched <= *most);
+    }
+
+    /// It has got all the requests that its peer is believed to take.
+    pub(super) fn is_spent(&self) -> bool {
+        self.lifetime.is_some_and(|most| self.dispatched >= most)
+    }
+
+    /// All that it was believed to take are answered, and it is still open.
+    pub(super) fn is_outlived(&self) -> bool {
+        self.is_spent() && self.report.standing == Standing::Open && self.active() == 0
+    }
+
+    /// How many requests its last report says that it has taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.report.taken
     }
 
     fn underway(&self) -> u32 {

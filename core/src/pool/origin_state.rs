@@ -4,10 +4,12 @@ use super::ConnectionId;
 use super::capacity::Standing;
 use super::connection::Connection;
 use super::decide::OriginView;
+use super::lifetime::Lifetime;
 use super::origin::{Multiplexing, Origin};
 use super::queue::Line;
 use super::retry::RetryBudget;
 use super::slab::{Key, Slab};
+use super::warm::Warmth;
 use std::time::{Duration, Instant};
 
 /// What an origin taught us, kept while the pool lives, so that later bursts do not ask again.
@@ -49,6 +51,8 @@ pub(super) struct OriginState {
     /// Requests that pause before they join the line.
     pub(super) parked: u32,
     pub(super) retries: RetryBudget,
+    pub(super) lifetime: Lifetime,
+    pub(super) warmth: Warmth,
     /// When the attempt began that asks for the version.
     pub(super) probe_began: Option<Instant>,
     pinned_h1_at: Option<Instant>,
@@ -76,6 +80,8 @@ impl OriginState {
             active: 0,
             parked: 0,
             retries: RetryBudget::default(),
+            lifetime: Lifetime::default(),
+            warmth: Warmth::default(),
             probe_began: None,
             pinned_h1_at: None,
             memory: None,
@@ -103,6 +109,7 @@ impl OriginState {
             Some(Multiplexing::Yes) => self.limit_hint(now),
             None => None,
         };
+        let per_connection = self.lifetime.bound(per_connection);
         // A suspect may be dead: it must not keep others from being opened.
         let open = self.connections - self.suspect;
         let connections_max = bounds.connections_max(multiplexing);

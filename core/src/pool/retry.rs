@@ -9,6 +9,9 @@
 //! a burst. What was never sent and what a GOAWAY handed back once costs nothing: no peer can make
 //! a loop of it, because it ends its connection.
 
+use crate::error::{Closed, H2Code};
+use crate::http::Reset;
+use crate::http::event::ResetBy;
 use std::time::Duration;
 
 /// Times a request is sent again: at once, and twice after a pause.
@@ -57,6 +60,25 @@ pub enum Cause {
     },
     /// Anything else.
     Failed,
+}
+
+impl Cause {
+    /// What a reset means for sending the request again. `reused`: the connection had answered
+    /// something before; `has_room`: it may open another exchange, now that this one is over.
+    pub fn of(reset: &Reset, reused: bool, has_room: bool) -> Self {
+        match reset.by {
+            ResetBy::Peer(H2Code::HTTP_1_1_REQUIRED)
+            | ResetBy::Connection(Closed::ByPeer(H2Code::HTTP_1_1_REQUIRED)) => Self::Http1Required,
+            ResetBy::Peer(H2Code::REFUSED_STREAM) if reset.unprocessed => Self::Refused {
+                below_limit: has_room,
+            },
+            _ if reset.unprocessed => Self::GoneAway,
+            ResetBy::Connection(Closed::Transport | Closed::ByPeer(H2Code::NO_ERROR)) => {
+                Self::Lost { reused }
+            }
+            _ => Self::Failed,
+        }
+    }
 }
 
 /// The class of a loss.

@@ -126,6 +126,16 @@ impl<R> Pool<R> {
                     }
                 }
             }
+            Cause::GoneAway => {
+                if let Some(connection) = self.connections.get_mut(from)
+                    && let Some(state) = self.origins.get_mut(connection.origin)
+                {
+                    connection.returned += 1;
+                    // It would only give them back again.
+                    connection.gate.shut();
+                    state.refile(from, connection);
+                }
+            }
             // It is for other origins than this one.
             Cause::Misdirected => self.retire(now, from),
             Cause::Http1Required => self.pin_h1(now, origin),

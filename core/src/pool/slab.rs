@@ -92,6 +92,19 @@ impl<T> Slab<T> {
         self.len
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut T)> {
+        self.slots
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(index, slot)| {
+                let key = Key {
+                    index: index as u32,
+                    generation: slot.generation,
+                };
+                slot.entry.as_mut().map(|entry| (key, entry))
+            })
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             let key = Key {

@@ -24,6 +24,8 @@ pub struct OriginStats {
     pub suspect: u32,
     /// Connections that only finish what they have.
     pub draining: u32,
+    /// Connections that are kept open and opened again when they end.
+    pub warm: u32,
     /// Connections being opened.
     pub attempts: u32,
     /// Exchanges on connections.

@@ -1,6 +1,7 @@
 //! What the pool does after each fact it is told: lines move, attempts start, requests fail.
 //! Decisions stand in `decide.rs`; here they are carried out.
 
+use super::lifetime::LIFETIME_DOUBT;
 use super::queue::{End, Entrance};
 use super::{
     Action, Attempt, AttemptId, Bounds, Capacity, ConnectionId, DEADLINES_STALE_MAX, Decision, Due,
@@ -55,7 +56,7 @@ impl<R> Pool<R> {
                 return;
             };
             let Some(ticket) = state.line.front() else {
-                return;
+                return self.refill(now, key);
             };
             let bounds = self.bounds_of(ticket);
             let view = state.view(now, &self.connections, &bounds);
@@ -85,6 +86,10 @@ impl<R> Pool<R> {
             return self.fail(request, Failure::AttemptFailed);
         };
         connection.gate.pass();
+        if connection.gate.is_spent() {
+            let doubt = Reverse((now + LIFETIME_DOUBT, Due::Spent(key)));
+            self.deadlines.push(doubt);
+        }
         connection.idle_since = None;
         connection.requests += 1;
         let is_worn = self
@@ -92,6 +97,7 @@ impl<R> Pool<R> {
             .requests_max
             .is_some_and(|n| connection.requests >= n);
         state.refile(key, connection);
+        state.warmth.note_request(now, self.config.warm_time);
         self.totals.dispatched += 1;
         self.actions.push_back(Action::Dispatch {
             request,
@@ -144,7 +150,9 @@ impl<R> Pool<R> {
             state.learn_limit(limit);
         }
         let draining = capacity.standing == Standing::Draining;
+        let mut cut = false;
         if draining && !connection.is_draining {
+            cut = connection.returned > 0;
             connection.is_draining = true;
             state.connections -= 1;
             state.draining += 1;
@@ -160,6 +168,12 @@ impl<R> Pool<R> {
         }
         state.refile(key, connection);
         let origin = connection.origin;
+        let outlived = connection.gate.is_outlived();
+        if cut {
+            self.learn_lifetime(origin, key);
+        } else if outlived {
+            self.forget_lifetime(origin);
+        }
         self.note_use(now, key, &capacity);
         if recovered {
             self.fit(now, origin, key);
@@ -298,7 +312,7 @@ impl<R> Pool<R> {
             let queue = &self.queue;
             self.deadlines.retain(|Reverse((_, due))| match due {
                 Due::Request(ticket) | Due::Return(ticket) => queue.get(*ticket).is_some(),
-                Due::BackOff(_) | Due::Probe(_) => true,
+                Due::BackOff(_) | Due::Probe(_) | Due::Spent(_) | Due::Warm(_) => true,
             });
         }
     }

@@ -1,32 +1,10 @@
-//! Connections that have had their time: idle, old, worn, or never of any use; and connections
-//! opened before anybody asks.
+//! Connections that have had their time: idle, old, worn, or never of any use.
 
 use super::connection::Connection;
-use super::{
-    Action, AttemptId, Capacity, ConnectionId, Failure, Key, OriginId, OriginState, Pool, Standing,
-};
+use super::{Action, Capacity, ConnectionId, Failure, Key, OriginState, Pool, Standing};
 use std::time::Instant;
 
 impl<R> Pool<R> {
-    /// Opens connections to an origin until it has `count`, those under way included, as far as
-    /// its bound and the client's allow. Returns the attempts that were begun.
-    pub fn warm_up(&mut self, now: Instant, id: OriginId, count: u32) -> Vec<AttemptId> {
-        let OriginId(key) = id;
-        let Some(state) = self.origins.get(key).filter(|_| !self.shut_down) else {
-            return Vec::new();
-        };
-        let there = state.connections + state.attempts;
-        let bounds = self.bounds(None, 0);
-        let most = bounds.connections_max(state.multiplexing(now));
-        let missing = count.min(most).saturating_sub(there);
-        self.open(now, key, missing.min(bounds.sockets_left))
-    }
-
-    /// Connections of an origin that may get requests.
-    pub fn connections(&self, id: OriginId) -> u32 {
-        self.origins.get(id.0).map_or(0, |state| state.connections)
-    }
-
     /// It gets nothing new from here on, and its owner closes it when it has nothing open.
     pub(super) fn retire(&mut self, now: Instant, key: Key) {
         let Some(connection) = self.connections.get(key).filter(|c| !c.is_draining) else {
@@ -73,7 +51,11 @@ impl<R> Pool<R> {
         }
         let config = &self.config;
         let after = |since: Option<Instant>, time, end| Some((since? + time?, end));
-        let idle = config.idle_timeout.map(|time| connection.shortened(time));
+        let is_judged = connection.shut_since.is_some() && config.no_exchange_timeout.is_some();
+        // Whether a peer that allows nothing has failed is asked of one connection, to the end: a
+        // new one would begin to wait anew, and so on for ever.
+        let idle = config.idle_timeout.filter(|_| !is_judged);
+        let idle = idle.map(|time| connection.shortened(time));
         let age = config.age_max.map(|time| connection.shortened(time));
         [
             after(connection.idle_since, idle, End::Idle),
@@ -114,7 +96,8 @@ impl<R> Pool<R> {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
-        if end == End::Idle && state.connections <= self.config.warm_min {
+        let kept = self.config.warm_min.max(state.warmth.count(now));
+        if end == End::Idle && state.connections <= kept {
             // It stays; the next look is one idle time later.
             connection.idle_since = Some(now);
             return;

@@ -97,6 +97,26 @@ fn a_fresh_connection_that_allows_nothing_fails_after_its_time() {
 }
 
 #[test]
+fn a_peer_that_allows_nothing_fails_though_idle_connections_end_sooner() {
+    let mut scene = Scene::new(PoolConfig {
+        no_exchange_timeout: Some(Duration::from_secs(300)),
+        idle_timeout: Some(Duration::from_secs(10)),
+        ..PoolConfig::default()
+    });
+    scene.burst(3);
+    scene.connect(Multiplexing::Yes, Capacity::fresh(0, true));
+    for _ in 0..30 {
+        scene.wait(10_000);
+    }
+    assert!(
+        scene.attempts.is_empty(),
+        "no other connection begins to wait anew"
+    );
+    assert_eq!(scene.failed.len(), 3);
+    assert_eq!(scene.failed[0].1, Failure::NoExchanges);
+}
+
+#[test]
 fn a_limit_that_was_lowered_to_nothing_is_waited_for() {
     let mut scene = Scene::new(PoolConfig {
         no_exchange_timeout: Some(Duration::from_secs(5)),
@@ -110,27 +130,6 @@ fn a_limit_that_was_lowered_to_nothing_is_waited_for() {
     scene.wait(60_000);
     assert!(scene.failed.is_empty());
     assert!(scene.closed.is_empty(), "it was of use before");
-}
-
-#[test]
-fn warming_up_opens_what_is_missing_within_the_bound() {
-    let mut scene = Scene::bounded(4);
-    let origin = scene.origin.clone();
-    let id = scene.pool.origin_id(&origin);
-    assert_eq!(scene.pool.warm_up(scene.now, id, 2).len(), 2);
-    assert_eq!(scene.pool.warm_up(scene.now, id, 3).len(), 1);
-    assert_eq!(scene.pool.warm_up(scene.now, id, 99).len(), 1, "the bound");
-    scene.carry_out();
-    for _ in 0..4 {
-        scene.connect_h2();
-    }
-    assert_eq!(scene.pool.connections(id), 4);
-    scene.burst(4);
-    assert_eq!(
-        scene.dispatched.len(),
-        4,
-        "no request waits for a handshake"
-    );
 }
 
 #[test]

@@ -129,11 +129,18 @@ impl ClientBuilder {
         self.pool.idle_timeout = idle;
         self
     }
-    /// Connections of an origin that stay open though they idle; at most `connections`.
-    /// Default 0.
+    /// Connections of an origin that stay open though they idle; at most `connections`. They are
+    /// not refilled when they end. Default 0.
     #[must_use]
     pub fn warm_connections(mut self, min: u32) -> Self {
         self.pool.warm_min = min;
+        self
+    }
+    /// How long what [`Client::warm_up`](super::Client::warm_up) opened stays open and is refilled
+    /// after that call or the origin's last request. Default 10 min; from 1 ms.
+    #[must_use]
+    pub fn warm_time(mut self, time: Duration) -> Self {
+        self.pool.warm_time = time;
         self
     }
     /// A connection this old gets no more requests, or up to a tenth earlier; at least 1 s. A
@@ -240,6 +247,7 @@ impl ClientBuilder {
         let times = [
             ("idle_timeout", pool.idle_timeout, least),
             ("connection_age", pool.age_max, Duration::from_secs(1)),
+            ("warm_time", Some(pool.warm_time), least),
             ("probe_patience", pool.probe_patience, least),
             ("timeouts.connect", timeouts.connect, least),
             ("timeouts.queue", timeouts.queue, least),

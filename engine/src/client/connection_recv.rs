@@ -6,7 +6,6 @@ use super::*;
 use crate::body::{Body, Inlet};
 use bytes::Bytes;
 use trunkline_core::error::Closed;
-use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::idempotence::is_idempotent;
 use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId, Token, Version};
 use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
@@ -17,23 +16,6 @@ const WHOLE_BYTES_MAX: usize = 16 * 1024;
 const CONTINUE: u16 = 100;
 /// RFC 9110 section 15.5.20.
 const MISDIRECTED: u16 = 421;
-
-/// What a reset means for sending the request again.
-fn cause_of(reset: Reset, reused: bool, machine: &Machine) -> Cause {
-    match reset.by {
-        ResetBy::Peer(H2Code::HTTP_1_1_REQUIRED)
-        | ResetBy::Connection(Closed::ByPeer(H2Code::HTTP_1_1_REQUIRED)) => Cause::Http1Required,
-        ResetBy::Peer(H2Code::REFUSED_STREAM) if reset.unprocessed => Cause::Refused {
-            // Its own slot is free again by now.
-            below_limit: machine.capacity() > 0,
-        },
-        _ if reset.unprocessed => Cause::GoneAway,
-        ResetBy::Connection(Closed::Transport | Closed::ByPeer(H2Code::NO_ERROR)) => {
-            Cause::Lost { reused }
-        }
-        _ => Cause::Failed,
-    }
-}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn take_events(&mut self, now: Instant) {
@@ -165,7 +147,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(entry) = self.slots.remove(slot) else {
             return;
         };
-        let loss = self.loss(&entry, cause_of(reset, self.answered, &self.link.machine));
+        // Its own slot is free again by now.
+        let cause = Cause::of(&reset, self.answered, self.link.machine.capacity() > 0);
+        let loss = self.loss(&entry, cause);
         self.give_back(now, entry, loss, Error::reset(reset));
     }
 

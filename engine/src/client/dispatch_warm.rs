@@ -53,7 +53,11 @@ impl Dispatch {
         let mut state = self.lock();
         let id = state.pool.origin_id(origin);
         match (state.pool.connections(id), error) {
-            (0, Some(error)) => Err(failure(Failure::AttemptFailed, Some(&error))),
+            (0, Some(error)) => {
+                // Whoever hears that it failed does not expect that it goes on.
+                state.pool.warm_up(Instant::now(), id, 0);
+                Err(failure(Failure::AttemptFailed, Some(&error)))
+            }
             (connections, _) => Ok(connections),
         }
     }

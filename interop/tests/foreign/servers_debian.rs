@@ -110,6 +110,35 @@ fn no_request_is_lost_when_nginx_ends_connections_in_the_middle() {
     });
 }
 
+/// Ten requests per connection, ninety in flight behind them: each comes back, and none runs out of
+/// tries. nginx says nothing of the number; two connections tell it.
+#[test]
+fn a_burst_is_answered_whole_by_an_nginx_that_ends_connections_every_ten_requests() {
+    let Some(stage) = with_nginx("keepalive_requests 10;") else {
+        return;
+    };
+    run(async {
+        for way in Way::ALL {
+            let client = way.client(&stage.certificate);
+            let url = way.url(stage.peer.endpoints, "/bytes/1024");
+            let requests: Vec<_> = (0..300)
+                .map(|_| tokio::spawn(client.get(&url).send()))
+                .collect();
+            for request in requests {
+                let response = request.await.unwrap().unwrap();
+                assert_eq!(response.status(), StatusCode::OK, "{way:?}");
+                assert_eq!(read(response.into_body()).await.0.len(), 1024, "{way:?}");
+            }
+            let totals = client.totals();
+            // The first two connections hand back at most 90 each, of the 100 that are allowed;
+            // what is opened before the second one is cut off may do so again.
+            assert!(totals.retries_unprocessed <= 3 * 90, "{way:?}: {totals:?}");
+            assert!(totals.connections <= 34, "{way:?}: {totals:?}");
+            assert_eq!(totals.retries_over_budget, 0, "{way:?}");
+        }
+    });
+}
+
 #[test]
 fn nghttpd_answers_get_and_head() {
     let Some(stage) = with_nghttpd(&[]) else {
