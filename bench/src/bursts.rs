@@ -5,14 +5,16 @@ use crate::figures::{Figures, Metric};
 use crate::server::write_files;
 use crate::subject::build;
 use crate::windows_real::{go_program, install_node, node_folder};
-use crate::{machine, report};
+use page::Report;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use trunkline_interop::{Certificate, Workplace, free_port};
+
+#[path = "bursts_page.rs"]
+mod page;
 
 /// Requests of a burst.
 const REQUESTS: u32 = 1_000;
@@ -53,6 +55,9 @@ pub(crate) struct Options {
     /// Scenarios whose name contains one of these words, by a comma; default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Write the tables into `docs/pool.md`, between their marks, and the plot beside it.
+    #[arg(long)]
+    docs: bool,
 }
 
 struct Ground {
@@ -86,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     };
     install_node()?;
     let mut figures = Figures::default();
-    let mut reasons: BTreeMap<(usize, &str), String> = BTreeMap::new();
+    let mut reasons: BTreeMap<(usize, &'static str), String> = BTreeMap::new();
     for (number, &(scenario, server, _)) in SCENARIOS.iter().enumerate() {
         if !options.only.is_empty() && !options.only.iter().any(|word| scenario.contains(word)) {
             continue;
@@ -106,12 +111,21 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             }
         }
     }
-    let tables = tables(&figures);
-    println!("{tables}");
+    let report = Report {
+        rounds: options.rounds,
+        figures,
+        reasons,
+    };
+    println!("{}", report.tables());
     write_files(&[
-        ("bursts.csv", figures.csv()),
-        ("bursts.md", page(options, &tables, &reasons)),
-    ])
+        ("bursts.csv", report.figures.csv()),
+        ("bursts.md", report.page()),
+        ("bursts.svg", report.plot()),
+    ])?;
+    match options.docs {
+        true => report.write_docs(),
+        false => Ok(()),
+    }
 }
 
 /// One client against a fresh server.
@@ -247,118 +261,6 @@ fn note(figures: &mut Figures, scenario: &str, client: &str, bursts: &[Burst]) {
         Metric::LastSettled,
         bursts.iter().map(|burst| burst.seconds),
     );
-}
-
-fn tables(figures: &Figures) -> String {
-    let mut text = String::new();
-    for &(scenario, _, sockets_max) in SCENARIOS {
-        let rows: Vec<Vec<String>> = report::subjects(figures, scenario)
-            .into_iter()
-            .map(|client| {
-                let cell = |metric: Metric| {
-                    let spread = figures.get(scenario, client, metric);
-                    report::spread(spread, metric.digits())
-                };
-                vec![
-                    client.to_owned(),
-                    cell(Metric::Sockets),
-                    cell(Metric::Handshakes),
-                    cell(Metric::Refused),
-                    cell(Metric::Twice),
-                    cell(Metric::Answered),
-                    cell(Metric::Failed),
-                    cell(Metric::LastSettled),
-                    verdict(figures, scenario, client, sockets_max),
-                ]
-            })
-            .collect();
-        let head = [
-            "client",
-            "sockets",
-            "handshakes",
-            "refused",
-            "twice",
-            "answered",
-            "failed",
-            "last, s",
-            "bounds",
-        ];
-        report::table(&mut text, scenario, &head, &rows);
-    }
-    text
-}
-
-/// Whether every round kept what we promise: the bound of sockets, nothing delivered twice, all
-/// answered where a server lives (what a killed connection had taken may fail), and all failed
-/// within one connect timeout where none does.
-fn verdict(figures: &Figures, scenario: &str, client: &str, sockets_max: Option<u32>) -> String {
-    let most = |metric| {
-        figures
-            .get(scenario, client, metric)
-            .map_or(0.0, |spread| spread.max)
-    };
-    let mut broken = Vec::new();
-    if let Some(bound) = sockets_max {
-        if most(Metric::Sockets) > f64::from(bound) {
-            broken.push(format!("over {bound} sockets"));
-        }
-        let settled = figures
-            .get(scenario, client, Metric::Answered)
-            .map_or(0.0, |spread| spread.min);
-        let taken = if scenario.starts_with("killed") {
-            100.0
-        } else {
-            0.0
-        };
-        if settled + taken < f64::from(REQUESTS) {
-            broken.push("not all answered".to_owned());
-        }
-    } else {
-        let failed = figures.get(scenario, client, Metric::Failed);
-        if failed.is_none_or(|spread| spread.min < f64::from(REQUESTS)) {
-            broken.push("not all failed".to_owned());
-        }
-        if most(Metric::LastSettled) > CONNECT_MAX * 1.25 {
-            broken.push("over one connect timeout".to_owned());
-        }
-    }
-    if most(Metric::Refused) > 0.0 && !scenario.contains("lowered") {
-        broken.push("streams refused".to_owned());
-    }
-    if most(Metric::Twice) > 0.0 {
-        broken.push("delivered twice".to_owned());
-    }
-    if broken.is_empty() {
-        "kept".to_owned()
-    } else {
-        broken.join(", ")
-    }
-}
-
-fn page(options: &Options, tables: &str, reasons: &BTreeMap<(usize, &str), String>) -> String {
-    let mut text = format!(
-        "# Bursts, counted at the server\n\n\
-         {REQUESTS} requests in one turn on a cold client; the server takes 20 ms for each. Every \
-         client has a connect timeout of {CONNECT_MAX} s and else its defaults. Sockets, completed \
-         TLS handshakes, streams refused (beyond the limit that the client had acknowledged) and \
-         requests processed twice are the server's counts. Median (smallest to largest) of {} \
-         rounds, each with a fresh server and a fresh client. What settles after {} s is neither \
-         answered nor failed.\n\n",
-        options.rounds,
-        SETTLED_MAX.as_secs(),
-    );
-    for line in machine::describe() {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "- {line}");
-    }
-    text.push('\n');
-    text.push_str(tables);
-    text.push_str("## First reasons of failures\n\n");
-    for ((number, client), reason) in reasons {
-        let scenario = SCENARIOS.get(*number).map_or("", |row| row.0);
-        let _ = writeln!(text, "- {scenario}, {client}: {reason}");
-    }
-    text
 }
 
 #[cfg(test)]

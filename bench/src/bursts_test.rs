@@ -1,4 +1,5 @@
-use super::{note, outcome, verdict};
+use super::page::verdict;
+use super::{note, outcome};
 use crate::figures::Figures;
 
 #[test]

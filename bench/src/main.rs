@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod bursts;
+#[cfg(target_os = "linux")]
+mod docs;
 mod figures;
 mod idle;
 mod idle_h2;

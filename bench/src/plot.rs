@@ -20,20 +20,19 @@ pub(crate) fn server_cpu(figures: &Figures) -> String {
         .iter()
         .map(|scenario| format!("{} {}", scenario.name(), Placement::SameCore.name()))
         .collect();
-    bars(
-        figures,
-        Metric::ServerCpu,
-        "server CPU per request, us",
-        &places,
-    )
+    let metric = (Metric::ServerCpu, "server CPU per request, us");
+    bars(figures, &[metric], &places)
 }
 
-/// One metric as bars, a group per scenario. A group's longest bar fills the width; whiskers run
-/// from the smallest to the largest round.
-pub(crate) fn bars(figures: &Figures, metric: Metric, label: &str, places: &[String]) -> String {
+/// Metrics as bars, a group per scenario and metric. A group's longest bar fills the width;
+/// whiskers run from the smallest to the largest round.
+pub(crate) fn bars(figures: &Figures, metrics: &[(Metric, &str)], places: &[String]) -> String {
     let mut body = String::new();
     let mut y = 10.0;
-    for place in places {
+    let groups = places
+        .iter()
+        .flat_map(|place| metrics.iter().map(move |metric| (place, metric)));
+    for (place, &(metric, label)) in groups {
         let bars: Vec<&Figure> = figures
             .all
             .iter()

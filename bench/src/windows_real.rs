@@ -132,7 +132,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         ("windows-real.md", page(options, &tables, &absent)),
         (
             "windows-real.svg",
-            plot::bars(&figures, Metric::Throughput, label, &again),
+            plot::bars(&figures, &[(Metric::Throughput, label)], &again),
         ),
     ])
 }
