@@ -176,6 +176,7 @@ async fn fetch(
         let request = asked.request(&uri);
         trace.request(&request);
         let response = client.request(request).await.map_err(failure)?;
+        trace.waits(client);
         trace.response(&response);
         let Some(next) = redirect(options, &uri, &response)? else {
             return deliver(options, &trace, response).await;

@@ -198,6 +198,10 @@ fn a_file_is_fetched_over_both_versions_with_and_without_tls() {
             let is_tls = said.contains("TLSv1.3, ALPN ");
             assert_eq!(is_tls, scheme == "https", "{said}");
             assert!(said.contains(" ms  5 bytes of body\n"), "{said}");
+            assert!(
+                said.contains("waited: a connection is being opened"),
+                "{said}"
+            );
         }
         assert_eq!(served.terminate(), Some(0));
     }

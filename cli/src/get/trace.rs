@@ -4,7 +4,7 @@ use http::{HeaderMap, Request, Response};
 use std::fmt::Write;
 use std::time::Instant;
 use trunkline::Body;
-use trunkline::client::ConnectionUse;
+use trunkline::client::{Client, ConnectionUse, WaitReason};
 
 /// Times count from here.
 pub(crate) struct Trace {
@@ -27,6 +27,19 @@ impl Trace {
         self.line(&format!("request to {}", request.uri()));
         eprintln!("> {} {}", request.method(), request.uri());
         fields('>', request.headers());
+    }
+
+    /// What the requests so far waited for before they were on a connection.
+    pub(crate) fn waits(&self, client: &Client) {
+        if !self.on {
+            return;
+        }
+        let waited_for = client.totals().waited_for;
+        for (reason, times) in WaitReason::ALL.into_iter().zip(waited_for) {
+            if times > 0 {
+                self.line(&format!("waited: {}", reason.text()));
+            }
+        }
     }
 
     pub(crate) fn response(&self, response: &Response<Body>) {
