@@ -7,7 +7,9 @@
 
 pub mod agenda;
 mod client;
+mod client_back;
 mod client_recv;
+mod client_turn;
 pub mod dice;
 pub mod download;
 pub mod ledger;
@@ -15,6 +17,7 @@ mod link;
 pub mod machine;
 pub mod path;
 pub mod plan;
+mod referee;
 pub mod seen;
 mod server;
 pub mod upload;
@@ -24,7 +27,7 @@ pub mod world;
 mod world_turn;
 
 pub use plan::Plan;
-pub use world::{Summary, World};
+pub use world::{Ended, Outcome, Summary, World};
 
 use dice::Dice;
 

@@ -1,17 +1,16 @@
 //! What the client's machines say of responses, and who reads them.
 
-use super::client::{PATIENCE, READ_EVERY, TRIES_MAX, is_lateness};
+use super::client::READ_EVERY;
 use super::link::Link;
 use super::world::{Happening, Outcome, World};
-use trunkline_core::error::H2Code;
-use trunkline_core::http::{Event, Reset, ResetBy, Side, StreamId};
+use trunkline_core::http::{Event, Side, StreamId};
 
 impl World {
     pub(super) fn take_client_events(&mut self, link: usize, own: &mut Link) {
         while let Some(event) = own.client.machine.poll_event() {
             match event {
                 Event::ResponseReceived { stream, head, end } => {
-                    own.settled = true;
+                    own.answered = true;
                     if let Some(open) = own.exchanges.get_mut(&stream.0) {
                         assert_eq!(head.status, 200, "an answer nobody gave");
                         open.head_seen = true;
@@ -26,7 +25,7 @@ impl World {
                 }
                 Event::StreamReset { stream, reset } => self.lose(own, stream.0, reset),
                 Event::SendReady { stream } => self.upload(own, stream.0),
-                Event::CapacityChanged => own.settled = true,
+                Event::CapacityChanged | Event::PongReceived => {}
                 Event::GoingAway { .. } => own.draining = true,
                 Event::Closed(closed) => {
                     own.draining = true;
@@ -113,56 +112,5 @@ impl World {
         if done {
             own.exchanges.remove(&stream);
         }
-    }
-
-    fn lose(&mut self, own: &mut Link, stream: u64, reset: Reset) {
-        let Some(open) = own.exchanges.remove(&stream) else {
-            return;
-        };
-        if let ResetBy::Us(violation) = reset.by {
-            assert!(
-                is_lateness(violation) && !self.calm,
-                "the client found fault with an honest server: {violation:?}"
-            );
-        }
-        if open.settled {
-            return;
-        }
-        assert!(
-            !self.calm || reset.unprocessed,
-            "a reset though nothing went wrong: {reset:?} of {open:?}"
-        );
-        let state = &self.requests[open.request as usize];
-        let plan = &self.plan.requests[open.request as usize];
-        let again = reset.unprocessed && !open.head_seen && (plan.replayable || open.sent == 0);
-        if again && state.tries < TRIES_MAX {
-            self.send_elsewhere(own, open.request);
-        } else {
-            self.settle(open.request, Outcome::Reset);
-        }
-    }
-
-    /// Gives an exchange up that has not moved for too long.
-    pub(super) fn check_progress(&mut self, link: usize, stream: u64) {
-        let now = self.now;
-        let Some(own) = &mut self.links[link] else {
-            return;
-        };
-        let Some(open) = own.exchanges.get(&stream) else {
-            return;
-        };
-        let due = open.progress_at + PATIENCE;
-        if due > now {
-            return self.agenda.enter(due, Happening::Overdue { link, stream });
-        }
-        let (request, settled) = (open.request, open.settled);
-        own.exchanges.remove(&stream);
-        own.client
-            .machine
-            .reset(now, StreamId(stream), H2Code::CANCEL);
-        if !settled {
-            self.settle(request, Outcome::Overdue);
-        }
-        self.turn(link, Side::Client);
     }
 }

@@ -7,10 +7,10 @@ use super::path::{Burst, Line, Pipe};
 use super::plan::Fault;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::h2::frame::{FRAME_HEADER_BYTES, FrameHeader, flag, kind};
 use trunkline_core::http::{Side, StreamId};
-use trunkline_core::pool::{Capacity, ConnectionId};
+use trunkline_core::pool::{Capacity, ConnectionId, Health};
 
 /// One end.
 #[derive(Debug)]
@@ -66,8 +66,13 @@ pub(super) struct Link {
     pub(super) ledger: Option<Ledger>,
     // The client's side, as the engine keeps it.
     pub(super) taken: u64,
-    pub(super) settled: bool,
     pub(super) draining: bool,
+    /// It has brought a response.
+    pub(super) answered: bool,
+    pub(super) health: Health,
+    pub(super) round_trip: Option<Duration>,
+    /// Its streams timed out, or the network changed: PINGs without a request.
+    pub(super) asked: u64,
     pub(super) reported: Capacity,
     pub(super) left: bool,
     pub(super) exchanges: BTreeMap<u64, Exchange>,
@@ -76,6 +81,8 @@ pub(super) struct Link {
     pub(super) fault: Option<Fault>,
     /// The server writes nothing before this.
     pub(super) mute_until: Option<Instant>,
+    /// Nothing arrives before this.
+    pub(super) stalled_until: Option<Instant>,
     /// The path swallows everything.
     pub(super) dead: bool,
     pub(super) streams_seen: u64,

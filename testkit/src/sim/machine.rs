@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use std::io::IoSlice;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Event, RequestHead, ResponseHead, StreamId, Version};
 use trunkline_core::wire::Outbox;
@@ -57,6 +57,21 @@ impl Machine {
         match self {
             Self::H1(_) => Version::Http11,
             Self::H2(_) => Version::Http2,
+        }
+    }
+    /// Whether the peer has said how many exchanges it allows.
+    pub fn is_settled(&self) -> bool {
+        self.h2().is_none_or(h2::Conn::is_settled)
+    }
+    /// The round trip, where it is measured.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.h2()?.round_trip()
+    }
+    /// Asks whether the peer lives. HTTP/1.1 cannot.
+    pub fn ping(&mut self, now: Instant) -> bool {
+        match self {
+            Self::H1(_) => false,
+            Self::H2(conn) => conn.ping(now),
         }
     }
     /// The HTTP/2 machine, if it is one.

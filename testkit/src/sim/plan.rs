@@ -4,7 +4,7 @@ use super::dice::Dice;
 use super::path::PathPlan;
 use std::time::Duration;
 use trunkline_core::limits::Config;
-use trunkline_core::pool::{PoolConfig, Protocols};
+use trunkline_core::pool::{HealthTimes, PoolConfig, PriorityClass, Protocols, Rank};
 
 /// A whole world.
 #[derive(Debug)]
@@ -17,6 +17,12 @@ pub struct Plan {
     pub pool: PoolConfig,
     /// The client's machines.
     pub config: Config,
+    /// How long a peer may be silent.
+    pub health: HealthTimes,
+    /// When the client warms so many connections to a server up, from the start.
+    pub warm_ups: Vec<(Duration, usize, u32)>,
+    /// When the client's network changes, from the start.
+    pub network_changes: Vec<Duration>,
 }
 
 /// One server and the way to it.
@@ -38,6 +44,8 @@ pub struct OriginPlan {
     pub handshake_failures_per_mille: u32,
     /// Connections that have a fault, in per mille.
     pub faulty_per_mille: u32,
+    /// Connections, from the first on, that may have one.
+    pub faulty_connections_max: u32,
     /// What may go wrong on a connection; one of them at a time.
     pub faults: Vec<Fault>,
 }
@@ -49,6 +57,9 @@ pub enum Fault {
     Drain(u64),
     /// GOAWAY with the id before the stream of this number, which is never looked at.
     Goaway(u64),
+    /// GOAWAY when the stream of this number comes, which is the last one looked at: a server that
+    /// counts.
+    Count(u64),
     /// REFUSED_STREAM for so many streams at first.
     Refuse(u64),
     /// SETTINGS that change the streams allowed, this long after the start.
@@ -61,6 +72,8 @@ pub enum Fault {
     Late(Duration),
     /// Nothing comes any more, and nobody says so.
     Silence(Duration),
+    /// Nothing arrives for the second time, this long after the start, and then everything.
+    Stall(Duration, Duration),
     /// The socket is closed, with what was not sent.
     Close(Duration),
     /// The server ends its side behind what it has sent, and reads on.
@@ -92,11 +105,75 @@ pub struct RequestPlan {
     pub reads: Option<u64>,
     /// How long it may stand in line.
     pub patience: Option<Duration>,
+    /// How long all of it may take.
+    pub total: Option<Duration>,
     /// When its user gives it up, from the start.
     pub abort_at: Option<Duration>,
+    /// Its place in line.
+    pub rank: Rank,
+}
+
+impl OriginPlan {
+    /// An HTTP/2 server with 100 streams and no faults, 20 ms away.
+    pub fn plain() -> Self {
+        Self {
+            path: PathPlan::clean(Duration::from_millis(20), 25_000_000),
+            protocols: Protocols::H2AndH1,
+            answers_h2: true,
+            streams_max: 100,
+            window: 65_535,
+            handshake_delay: Duration::ZERO,
+            handshake_failures_per_mille: 0,
+            faulty_per_mille: 0,
+            faulty_connections_max: u32::MAX,
+            faults: Vec::new(),
+        }
+    }
+
+    /// One whose connections all have this fault.
+    pub fn faulty(fault: Fault) -> Self {
+        Self {
+            faulty_per_mille: 1000,
+            faults: vec![fault],
+            ..Self::plain()
+        }
+    }
+}
+
+impl RequestPlan {
+    /// A GET of 100 bytes from the first server, answered at once.
+    pub fn get(at: Duration) -> Self {
+        Self {
+            origin: 0,
+            at,
+            upload: 0,
+            replayable: true,
+            thought: Duration::ZERO,
+            download: 100,
+            has_length: true,
+            reads: None,
+            patience: None,
+            total: None,
+            abort_at: None,
+            rank: Rank::default(),
+        }
+    }
 }
 
 impl Plan {
+    /// One server, a client with its defaults.
+    pub fn plain(origin: OriginPlan, requests: Vec<RequestPlan>) -> Self {
+        Self {
+            origins: vec![origin],
+            requests,
+            pool: PoolConfig::default(),
+            config: Config::default(),
+            health: HealthTimes::default(),
+            warm_ups: Vec::new(),
+            network_changes: Vec::new(),
+        }
+    }
+
     /// Servers without faults behind clean paths.
     pub fn calm(dice: &mut Dice) -> Self {
         let mut plan = Self::stormy(dice);
@@ -108,6 +185,7 @@ impl Plan {
         }
         for request in &mut plan.requests {
             request.patience = None;
+            request.total = None;
             request.abort_at = None;
         }
         plan.pool.waiting_max = 100_000;
@@ -118,9 +196,10 @@ impl Plan {
     pub fn stormy(dice: &mut Dice) -> Self {
         let origins: Vec<OriginPlan> = (0..dice.between(1, 3)).map(|_| origin(dice)).collect();
         let count = dice.pick(&[1, 10, 60, 200]);
-        let burst = dice.once_in(2);
+        // All at once, within a few seconds, or so rarely that connections rest in between.
+        let spread = Duration::from_secs(dice.pick(&[0, 0, 5, 5, 120]));
         let requests = (0..count)
-            .map(|_| request(dice, origins.len() as u64, burst))
+            .map(|_| request(dice, origins.len() as u64, spread))
             .collect();
         let pool = PoolConfig {
             connections_max: dice.pick(&[None, None, Some(1), Some(3)]),
@@ -129,6 +208,13 @@ impl Plan {
             waiting_max: dice.pick(&[100_000, 100_000, 20]),
             idle_timeout: Some(Duration::from_secs(dice.between(1, 60))),
             requests_max: dice.pick(&[None, None, Some(7)]),
+            age_max: dice
+                .once_in(4)
+                .then(|| Duration::from_millis(dice.between(500, 20_000))),
+            reserve: dice.pick(&[[0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 3, 0], [200, 0, 0]]),
+            retry_lost: dice.once_in(2),
+            warm_min: dice.pick(&[0, 0, 0, 2]),
+            warm_time: Duration::from_secs(dice.between(1, 200)),
             seed: dice.roll(u64::MAX),
             ..PoolConfig::default()
         };
@@ -138,11 +224,24 @@ impl Plan {
         config.windows.memory_budget = dice.pick(&[64 << 20, 1 << 20, 128 << 10]);
         config.windows.stream_initial = dice.pick(&[64 << 10, 64 << 10, 4 << 10, 1 << 20]);
         config.windows.connection = dice.pick(&[16 << 20, 16 << 20, 1 << 20]);
+        let warm_ups = (0..dice.pick(&[0, 0, 0, 1, 3])).map(|_| {
+            let at = Duration::from_millis(dice.between(0, 60_000));
+            (
+                at,
+                dice.roll(origins.len() as u64) as usize,
+                dice.between(0, 5) as u32,
+            )
+        });
         Self {
+            warm_ups: warm_ups.collect(),
+            network_changes: (0..dice.pick(&[0, 0, 0, 1]))
+                .map(|_| Duration::from_millis(dice.between(0, 10_000)))
+                .collect(),
             origins,
             requests,
             pool,
             config,
+            health: HealthTimes::default(),
         }
     }
 }
@@ -166,14 +265,15 @@ fn origin(dice: &mut Dice) -> OriginPlan {
         window: dice.pick(&[65_535, 65_535, 1 << 20, 2_000]),
         handshake_delay: Duration::from_millis(dice.pick(&[0, 0, 0, 2_000])),
         handshake_failures_per_mille: dice.pick(&[0, 0, 0, 300, 1000]),
-        faulty_per_mille: dice.pick(&[0, 300, 700]),
+        faulty_per_mille: dice.pick(&[0, 300, 700, 1000]),
+        faulty_connections_max: u32::MAX,
         faults: (0..dice.between(1, 2)).map(|_| fault(dice)).collect(),
     }
 }
 
 fn fault(dice: &mut Dice) -> Fault {
     let soon = Duration::from_millis(dice.between(0, 3_000));
-    match dice.roll(12) {
+    match dice.roll(14) {
         0 => Fault::Drain(dice.between(1, 40)),
         1 => Fault::Goaway(dice.between(1, 40)),
         2 => Fault::Refuse(dice.between(1, 20)),
@@ -185,15 +285,14 @@ fn fault(dice: &mut Dice) -> Fault {
         8 => Fault::Close(soon),
         9 => Fault::HalfClose(soon),
         10 => Fault::OneByte,
+        12 => Fault::Count(dice.pick(&[1, 3, 10, 40])),
+        11 => Fault::Stall(soon, Duration::from_millis(dice.between(0, 30_000))),
         _ => Fault::LateFrames,
     }
 }
 
-fn request(dice: &mut Dice, origins: u64, burst: bool) -> RequestPlan {
-    let at = match burst {
-        true => Duration::ZERO,
-        false => Duration::from_millis(dice.between(0, 5_000)),
-    };
+fn request(dice: &mut Dice, origins: u64, spread: Duration) -> RequestPlan {
+    let at = Duration::from_millis(dice.between(0, spread.as_millis() as u64));
     RequestPlan {
         origin: dice.roll(origins) as usize,
         at,
@@ -206,8 +305,15 @@ fn request(dice: &mut Dice, origins: u64, burst: bool) -> RequestPlan {
         patience: dice
             .once_in(5)
             .then(|| Duration::from_millis(dice.between(0, 5_000))),
+        total: dice
+            .once_in(12)
+            .then(|| Duration::from_millis(dice.between(0, 8_000))),
         abort_at: dice
             .once_in(12)
             .then(|| at + Duration::from_millis(dice.between(0, 3_000))),
+        rank: Rank {
+            class: dice.pick(&PriorityClass::ALL),
+            group: dice.roll(4),
+        },
     }
 }

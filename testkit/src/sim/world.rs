@@ -5,12 +5,14 @@ use super::dice::Dice;
 use super::link::Link;
 use super::path::Line;
 use super::plan::{OriginPlan, Plan};
+use super::referee::Referee;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trunkline_core::http::Side;
 use trunkline_core::pool::{
-    AttemptId, ConnectionId, Failure, Multiplexing, Origin, Pool, Protocols, Scheme, Ticket,
+    Action, AttemptId, Cause, ConnectionId, Failure, Multiplexing, NoRetry, Origin, Pool,
+    Protocols, Scheme, Ticket,
 };
 
 /// No world lasts longer.
@@ -27,10 +29,24 @@ pub struct Summary {
     pub failed: u64,
     /// Connections opened.
     pub connections: u64,
+    /// Attempts begun.
+    pub attempts: u64,
+    /// Requests put on a connection, the same ones more than once.
+    pub sent: u64,
     /// Requests sent once more.
     pub sent_again: u64,
+    /// Requests not sent again because the budget was used up.
+    pub over_budget: u64,
+    /// Connections asked whether their peer lives.
+    pub asked: u64,
+    /// Connections that fell under suspicion for their silence.
+    pub suspected: u64,
+    /// Connections given up for it.
+    pub buried: u64,
     /// REFUSED_STREAM by the machines of the servers.
     pub refused: u64,
+    /// When the last connection was gone.
+    pub open_until: Duration,
     /// Things that happened.
     pub steps: u64,
     /// How long the world lasted.
@@ -42,6 +58,9 @@ pub struct Summary {
 pub(super) enum Happening {
     Submit(u32),
     Abort(u32),
+    Total(u32),
+    WarmUp { origin: usize, count: u32 },
+    NetworkChange,
     Attempt { attempt: AttemptId, origin: usize },
     Pool,
     Arrive { link: usize, to: Side, bytes: Bytes },
@@ -57,12 +76,30 @@ pub(super) enum Happening {
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub enum Outcome {
+    /// Whole.
     Answered,
+    /// Its user gave it up.
     Aborted,
+    /// It was never sent.
     ByPool(Failure),
-    Reset,
+    /// On its connection, and not to be sent again.
+    Lost(Cause, NoRetry),
+    /// Nothing moved for too long.
     Overdue,
+    /// Its total time was over.
+    OutOfTime,
+}
+
+/// The end of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub how: Outcome,
+    /// When, from the start.
+    pub at: Duration,
+    /// How often it was put on a connection.
+    pub tries: u32,
 }
 
 #[derive(Debug, Default)]
@@ -70,8 +107,14 @@ pub(super) struct Request {
     pub(super) ticket: Option<Ticket>,
     pub(super) waits: bool,
     pub(super) settled: Option<Outcome>,
+    settled_at: Option<Instant>,
     pub(super) delivered: u32,
     pub(super) tries: u32,
+    /// How often it was sent again though it may have been processed: it does no harm twice.
+    pub(super) harmless: u32,
+    /// When it must have left the line, and when it must have ended.
+    pub(super) wait_until: Option<Instant>,
+    pub(super) total_until: Option<Instant>,
     /// Where it is, once taken.
     pub(super) at: Option<(usize, u64)>,
 }
@@ -81,6 +124,8 @@ pub(super) struct OriginState {
     pub(super) origin: Origin,
     pub(super) up: Line,
     pub(super) down: Line,
+    /// Connections so far.
+    pub(super) connections: u32,
 }
 
 /// A world and its time.
@@ -98,6 +143,9 @@ pub struct World {
     pub(super) links: Vec<Option<Box<Link>>>,
     /// What the pool has dispatched and the connection not yet taken, by link.
     pub(super) inboxes: Vec<Vec<u32>>,
+    /// What the pool has told to close, by link.
+    pub(super) stops: Vec<bool>,
+    pub(super) referee: Referee,
     pub(super) by_id: BTreeMap<ConnectionId, usize>,
     pub(super) requests: Vec<Request>,
     pub(super) unsettled: usize,
@@ -117,6 +165,7 @@ impl World {
                 origin: Origin::new(Scheme::Https, &host, 443, origin.protocols),
                 up: Line::new(origin.path, base),
                 down: Line::new(origin.path, base),
+                connections: 0,
             }
         });
         let mut agenda = Agenda::default();
@@ -125,6 +174,12 @@ impl World {
             if let Some(at) = request.abort_at {
                 agenda.enter(base + at, Happening::Abort(number as u32));
             }
+        }
+        for &(at, origin, count) in &plan.warm_ups {
+            agenda.enter(base + at, Happening::WarmUp { origin, count });
+        }
+        for &at in &plan.network_changes {
+            agenda.enter(base + at, Happening::NetworkChange);
         }
         Self {
             origins: origins.collect(),
@@ -137,6 +192,8 @@ impl World {
             agenda,
             links: Vec::new(),
             inboxes: Vec::new(),
+            stops: Vec::new(),
+            referee: Referee::new(plan.pool.clone(), !plan.warm_ups.is_empty()),
             by_id: BTreeMap::new(),
             pool_wake_at: None,
             pattern: pattern(),
@@ -147,7 +204,12 @@ impl World {
     }
 
     /// Lets everything happen, to the end.
-    pub fn run(mut self) -> Summary {
+    pub fn run(self) -> Summary {
+        self.tell().0
+    }
+
+    /// Lets everything happen, and tells how each request ended.
+    pub fn tell(mut self) -> (Summary, Vec<Ended>) {
         while let Some((at, happening)) = self.agenda.take() {
             self.now = at;
             self.summary.steps += 1;
@@ -160,6 +222,8 @@ impl World {
             );
             self.happen(happening);
             self.carry_out();
+            self.check_pool();
+            self.plan_pool_wake();
         }
         assert_eq!(
             self.unsettled,
@@ -175,8 +239,17 @@ impl World {
             }
         }
         self.summary.connections = self.pool.totals().connections;
+        self.summary.attempts = self.pool.totals().attempts;
         self.summary.lasted = self.now - self.base;
-        self.summary
+        let ended = self.requests.iter().filter_map(|request| {
+            let (how, at) = request.settled.zip(request.settled_at)?;
+            Some(Ended {
+                how,
+                at: at - self.base,
+                tries: request.tries,
+            })
+        });
+        (self.summary, ended.collect())
     }
 
     fn happen(&mut self, happening: Happening) {
@@ -187,7 +260,12 @@ impl World {
             Happening::Pool => {
                 self.pool_wake_at = None;
                 self.pool.handle_timeout(self.now);
+                self.carry_out();
+                self.referee.check_upkeep(self.now);
             }
+            Happening::Total(request) => self.end_of_time(request),
+            Happening::WarmUp { origin, count } => self.warm_up(origin, count),
+            Happening::NetworkChange => self.change_network(),
             Happening::Arrive { link, to, bytes } => {
                 if let Some(own) = self.live(link) {
                     own.end(to).inbox.push_back(bytes);
@@ -229,9 +307,9 @@ impl World {
         self.links[link].as_deref_mut().filter(|link| !link.dead)
     }
 
-    /// Carries out what the pool wants.
+    /// Carries out what the pool wants: after every call of it.
     pub(super) fn carry_out(&mut self) {
-        use trunkline_core::pool::Action;
+        let now = self.now;
         while let Some(action) = self.pool.poll_action() {
             match action {
                 Action::Dispatch {
@@ -239,28 +317,37 @@ impl World {
                     connection,
                 } => {
                     let link = self.by_id[&connection];
+                    let origin = self.plan.requests[request as usize].origin;
+                    let multiplexes = speaks_h2(&self.plan.origins[origin]);
+                    let multiplexing = match multiplexes {
+                        true => Multiplexing::Yes,
+                        false => Multiplexing::No,
+                    };
+                    self.referee.dispatched(now, request, link, multiplexing);
                     self.requests[request as usize].waits = false;
                     self.inboxes[link].push(request);
                     let side = Side::Client;
-                    self.agenda.enter(self.now, Happening::Wake { link, side });
+                    self.agenda.enter(now, Happening::Wake { link, side });
                 }
                 Action::Open { origin, attempt } => self.begin_attempt(origin, attempt),
                 Action::Fail { request, why } => {
+                    self.referee.failed(now, request, why);
                     self.requests[request as usize].waits = false;
                     self.settle(request, Outcome::ByPool(why));
                 }
                 Action::Close { connection } => {
                     let link = self.by_id[&connection];
-                    if let Some(own) = &mut self.links[link] {
-                        own.draining = true;
-                        own.client.machine.shut_down(self.now);
-                    }
+                    self.referee.told_to_close(link);
+                    self.stops[link] = true;
                     let side = Side::Client;
-                    self.agenda.enter(self.now, Happening::Wake { link, side });
+                    self.agenda.enter(now, Happening::Wake { link, side });
                 }
             }
         }
-        self.check_pool();
+    }
+
+    /// Sees to it that the pool is woken for its next deadline.
+    fn plan_pool_wake(&mut self) {
         if let Some(at) = self.pool.next_deadline().map(|at| at.max(self.now))
             && self.pool_wake_at.is_none_or(|set| at < set)
         {
@@ -283,7 +370,7 @@ impl World {
             let bound = config
                 .connections_max
                 .unwrap_or(if multiplexes { 16 } else { 100 });
-            let open = stats.connections + stats.attempts;
+            let open = stats.connections - stats.suspect + stats.attempts;
             assert!(
                 open <= bound,
                 "{open} connections to {:?}, {bound} allowed",
@@ -296,6 +383,11 @@ impl World {
                 stats.origin
             );
         }
+    }
+
+    /// How long it has lasted.
+    pub(super) fn age(&self) -> Duration {
+        self.now - self.base
     }
 
     /// What is still open, for the message of a failure.
@@ -325,9 +417,17 @@ impl World {
             "request {request} ended with {outcome:?} though nothing went wrong"
         );
         if outcome == Outcome::Answered {
-            assert_eq!(own.delivered, 1, "request {request} was answered by nobody");
+            assert!(
+                own.delivered > 0,
+                "request {request} was answered by nobody"
+            );
         }
+        assert!(
+            own.total_until.is_none_or(|at| self.now <= at),
+            "request {request} outlived its total time"
+        );
         own.settled = Some(outcome);
+        own.settled_at = Some(self.now);
         self.unsettled -= 1;
     }
 

@@ -43,6 +43,9 @@ impl World {
                 break;
             };
             end.machine.handle_bytes(now, &bytes);
+            if side == Side::Client {
+                own.health.handle_bytes(now);
+            }
             take(self, link, own);
         }
         let end = own.end(side);
@@ -97,6 +100,7 @@ impl World {
             Side::Server => &mut self.origins[origin].down,
         };
         let delay = line.plan().round_trip / 2;
+        let stalled = own.stalled_until.unwrap_or(now);
         let end = own.end(side);
         for burst in end.transmit(now, line, &mut self.dice) {
             if dead {
@@ -104,7 +108,7 @@ impl World {
             }
             let bytes = burst.bytes.len() as u64;
             self.agenda.enter(
-                burst.acknowledged_at,
+                burst.acknowledged_at.max(stalled),
                 Happening::Acknowledge {
                     link,
                     from: side,
@@ -112,7 +116,7 @@ impl World {
                 },
             );
             self.agenda.enter(
-                burst.arrives_at,
+                burst.arrives_at.max(stalled),
                 Happening::Arrive {
                     link,
                     to,
@@ -122,16 +126,19 @@ impl World {
         }
         if end.closing && !end.closed && end.out.is_flushed() {
             end.closed = true;
-            let at = end.out.last_arrival().max(now + delay);
+            let at = end.out.last_arrival().max(now + delay).max(stalled);
             self.agenda.enter(at, Happening::Eof { link, to });
         }
     }
 
     /// Sees to it that a machine is woken for its next deadline.
     fn arm(&mut self, link: usize, own: &mut Link, side: Side) {
-        let mute = match side {
+        let other = match side {
             Side::Server => own.mute_until.filter(|&until| until > self.now),
-            Side::Client => None,
+            Side::Client => {
+                let round_trip = own.client.machine.round_trip();
+                own.health.next_deadline(&self.plan.health, round_trip)
+            }
         };
         let end = own.end(side);
         if end.machine.is_closed() {
@@ -139,7 +146,7 @@ impl World {
             self.flush(link, own, side);
             return;
         }
-        let at = end.machine.next_deadline().into_iter().chain(mute).min();
+        let at = end.machine.next_deadline().into_iter().chain(other).min();
         if let Some(at) = at.map(|at| at.max(self.now))
             && end.wake_at.is_none_or(|set| at < set)
         {

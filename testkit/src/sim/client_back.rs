@@ -1,0 +1,187 @@
+//! What a connection gives back, and what the client thinks of its peer.
+
+use super::client::{PATIENCE, is_lateness};
+use super::link::Link;
+use super::world::{Happening, Outcome, World};
+use trunkline_core::error::H2Code;
+use trunkline_core::http::{Reset, ResetBy, Side, StreamId};
+use trunkline_core::pool::{Cause, Checkup, Loss, NoRetry, RetryClass, Return, classify};
+
+impl World {
+    // Requests that come back.
+
+    pub(super) fn lose(&mut self, own: &mut Link, stream: u64, reset: Reset) {
+        let Some(open) = own.exchanges.remove(&stream) else {
+            return;
+        };
+        if let ResetBy::Us(violation) = reset.by {
+            assert!(
+                is_lateness(violation) && !self.calm,
+                "the client found fault with an honest server: {violation:?}"
+            );
+        }
+        if open.settled {
+            return;
+        }
+        assert!(
+            !self.calm || reset.unprocessed,
+            "a reset though nothing went wrong: {reset:?} of {open:?}"
+        );
+        let plan = &self.plan.requests[open.request as usize];
+        let replayable = !open.head_seen && (plan.replayable || open.sent == 0);
+        let has_room = own.client.machine.capacity() > 0;
+        let cause = Cause::of(&reset, own.answered, has_room);
+        if let Err(why) = self.give_back(own, open.request, cause, replayable) {
+            self.settle(open.request, Outcome::Lost(cause, why));
+        }
+    }
+
+    /// A request of which nothing was sent goes back to the pool.
+    pub(super) fn send_elsewhere(&mut self, own: &Link, request: u32) {
+        let again = self.give_back(own, request, Cause::NeverSent, true);
+        assert_eq!(again, Ok(()), "{request} was never sent");
+    }
+
+    fn give_back(
+        &mut self,
+        own: &Link,
+        request: u32,
+        cause: Cause,
+        replayable: bool,
+    ) -> Result<(), NoRetry> {
+        let (now, entering) = (self.now, self.entering(request));
+        let random = self.dice.roll(1 << 32) as u32;
+        let state = &mut self.requests[request as usize];
+        if state.settled.is_some() {
+            return Ok(());
+        }
+        let loss = Loss {
+            cause,
+            tries: state.tries,
+            replayable,
+            idempotent: self.plan.requests[request as usize].upload == 0,
+        };
+        let back = Return {
+            from: own.id,
+            loss,
+            rank: entering.rank,
+            deadline: entering.deadline,
+            random,
+        };
+        let origin = &self.origins[entering.origin].origin;
+        let given = self.pool.give_back(now, origin, request, back);
+        match given {
+            Err((back, why)) => {
+                assert_eq!(back, request);
+                self.summary.over_budget += u64::from(why == NoRetry::Budget);
+                self.carry_out();
+                Err(why)
+            }
+            Ok(ticket) => {
+                state.ticket = ticket;
+                state.waits = true;
+                state.at = None;
+                let class = classify(&loss, self.plan.pool.retry_lost);
+                state.harmless += u32::from(class == RetryClass::Harmless);
+                self.summary.sent_again += u64::from(cause != Cause::NeverSent);
+                self.referee.given_back(now, entering, cause, loss.tries);
+                self.carry_out();
+                Ok(())
+            }
+        }
+    }
+
+    // Health.
+
+    /// A request is about to start.
+    pub(super) fn check_up(&mut self, own: &mut Link) {
+        if own.client.machine.h2().is_some() {
+            let checkup = own.health.handle_start(self.now, &self.plan.health);
+            self.ask(own, checkup);
+        }
+    }
+
+    /// The time for an answer may have passed.
+    pub(super) fn judge_silence(&mut self, link: usize, own: &mut Link) {
+        let (now, round_trip) = (self.now, own.client.machine.round_trip());
+        let due = own.health.next_deadline(&self.plan.health, round_trip);
+        if due.is_some_and(|at| at <= now) {
+            let was_suspect = own.health.is_suspect();
+            let checkup = own
+                .health
+                .handle_timeout(now, &self.plan.health, round_trip);
+            self.summary.suspected += u64::from(own.health.is_suspect() && !was_suspect);
+            self.heed(link, own, checkup);
+        }
+    }
+
+    /// The network changed: HTTP/2 asks, HTTP/1.1 ends what idles.
+    pub(super) fn change_network(&mut self) {
+        let now = self.now;
+        for link in 0..self.links.len() {
+            let Some(mut own) = self.links[link].take() else {
+                continue;
+            };
+            if own.client.machine.h2().is_some() {
+                let checkup = own.health.handle_network_change(now);
+                self.heed(link, &mut own, checkup);
+            } else if own.exchanges.is_empty() {
+                self.stops[link] = true;
+            }
+            self.links[link] = Some(own);
+            self.turn(link, Side::Client);
+        }
+        self.pool.handle_network_change(now);
+        self.carry_out();
+    }
+
+    fn heed(&mut self, link: usize, own: &mut Link, checkup: Checkup) {
+        self.ask(own, checkup);
+        if checkup == Checkup::Bury && !own.client.machine.is_closed() {
+            self.summary.buried += 1;
+            own.client.machine.handle_close(self.now);
+            self.take_client_events(link, own);
+        }
+    }
+
+    fn ask(&mut self, own: &mut Link, checkup: Checkup) {
+        if checkup == Checkup::Ask && own.client.machine.ping(self.now) {
+            own.asked += 1;
+            self.summary.asked += 1;
+        }
+    }
+
+    // Time.
+
+    /// Gives an exchange up that has not moved for too long.
+    pub(super) fn check_progress(&mut self, link: usize, stream: u64) {
+        let now = self.now;
+        let Some(own) = &mut self.links[link] else {
+            return;
+        };
+        let Some(open) = own.exchanges.get(&stream) else {
+            return;
+        };
+        let due = open.progress_at + PATIENCE;
+        if due > now {
+            return self.agenda.enter(due, Happening::Overdue { link, stream });
+        }
+        let (request, settled) = (open.request, open.settled);
+        own.exchanges.remove(&stream);
+        own.client
+            .machine
+            .reset(now, StreamId(stream), H2Code::CANCEL);
+        if !settled {
+            self.settle(request, Outcome::Overdue);
+        }
+        if let Some(mut own) = self.links[link].take() {
+            let is_h2 = own.client.machine.h2().is_some();
+            if is_h2 {
+                let checkup = own.health.handle_stream_timeout(now);
+                self.heed(link, &mut own, checkup);
+            }
+            self.links[link] = Some(own);
+        }
+        self.turn(link, Side::Client);
+    }
+}

@@ -1,0 +1,193 @@
+//! A turn of the client's end: it reads, tells the pool, starts what the pool dispatched, writes.
+
+use super::client::PATIENCE;
+use super::link::{Exchange, Link};
+use super::world::{Happening, World};
+use trunkline_core::error::Misuse;
+use trunkline_core::http::{Fields, RequestHead, Side, StreamId, Token, Version};
+use trunkline_core::pool::{Capacity, Standing};
+
+/// The largest piece of an upload.
+const PIECE_BYTES: u64 = 20_000;
+/// What an outbox holds at most beside its bound: one write of `poll_write`, and a frame.
+const OUTBOX_SLACK_BYTES: usize = 96 * 1024;
+
+impl World {
+    pub(super) fn client_turn(&mut self, link: usize, own: &mut Link) {
+        self.read_end(link, own, Side::Client, Self::take_client_events);
+        self.judge_silence(link, own);
+        self.report(link, own);
+        if !self.inboxes[link].is_empty() {
+            // The ledger learns which limits are acknowledged.
+            self.write_end(link, own, Side::Client);
+        }
+        for request in std::mem::take(&mut self.inboxes[link]) {
+            own.taken += 1;
+            self.start(link, own, request);
+        }
+        // Behind what was dispatched before.
+        if std::mem::take(&mut self.stops[link]) {
+            own.draining = true;
+            own.client.machine.shut_down(self.now);
+        }
+        self.write_end(link, own, Side::Client);
+        self.take_client_events(link, own);
+        self.check_client(own);
+        if own.client.machine.is_closed() && !std::mem::replace(&mut own.left, true) {
+            self.pool.handle_closed(self.now, own.id);
+            self.summary.open_until = self.age();
+            self.referee.closed(link);
+            self.carry_out();
+            for request in std::mem::take(&mut self.inboxes[link]) {
+                self.send_elsewhere(own, request);
+            }
+            let streams: Vec<u64> = own.exchanges.keys().copied().collect();
+            for stream in streams {
+                assert!(
+                    own.exchanges[&stream].ended,
+                    "a closed connection keeps requests"
+                );
+                self.finish_if_read(own, stream);
+            }
+        } else {
+            self.report(link, own);
+        }
+    }
+
+    /// Tells the pool what is new.
+    fn report(&mut self, link: usize, own: &mut Link) {
+        if own.left {
+            return;
+        }
+        let now = self.now;
+        let round_trip = own.client.machine.round_trip();
+        if round_trip != own.round_trip {
+            own.round_trip = round_trip;
+            if let Some(time) = round_trip {
+                self.pool.handle_round_trip(own.id, time);
+            }
+        }
+        let report = Capacity {
+            free: own.client.machine.capacity(),
+            active: own.client.machine.active(),
+            taken: own.taken,
+            settled: own.client.machine.is_settled(),
+            standing: match own.draining {
+                true => Standing::Draining,
+                false if own.health.is_suspect() => Standing::Suspect,
+                false => Standing::Open,
+            },
+        };
+        if report == own.reported {
+            return;
+        }
+        own.reported = report;
+        self.referee.reported(now, link, report);
+        self.pool.handle_capacity(now, own.id, report);
+        self.carry_out();
+    }
+
+    fn start(&mut self, link: usize, own: &mut Link, request: u32) {
+        if self.requests[request as usize].settled.is_some() {
+            return;
+        }
+        self.check_up(own);
+        let active = own.client.machine.active();
+        let is_written = own.client.machine.poll_write(self.now).is_empty();
+        let plan = &self.plan.requests[request as usize];
+        let head = request_head(request, plan.upload);
+        let end = plan.upload == 0;
+        let stream = match own.client.machine.open(self.now, &head, end) {
+            Ok(stream) => stream.0,
+            Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => {
+                return self.send_elsewhere(own, request);
+            }
+            Err(misuse) => panic!("request {request} cannot be opened: {misuse:?}"),
+        };
+        if let Some(limit) = own.limit_known() {
+            assert!(
+                active < limit || !is_written,
+                "a stream beside {active} where {limit} are allowed"
+            );
+        }
+        let state = &mut self.requests[request as usize];
+        state.tries += 1;
+        self.summary.sent += 1;
+        state.at = Some((link, stream));
+        own.exchanges.insert(
+            stream,
+            Exchange {
+                request,
+                sent: 0,
+                upload_done: end,
+                head_seen: false,
+                received: 0,
+                unread: 0,
+                ended: false,
+                settled: false,
+                progress_at: self.now,
+            },
+        );
+        self.agenda
+            .enter(self.now + PATIENCE, Happening::Overdue { link, stream });
+        self.upload(own, stream);
+    }
+
+    pub(super) fn upload(&mut self, own: &mut Link, stream: u64) {
+        let Some(open) = own.exchanges.get_mut(&stream) else {
+            return;
+        };
+        let whole = self.plan.requests[open.request as usize].upload;
+        while !open.upload_done {
+            let room = own.client.machine.send_room(StreamId(stream)) as u64;
+            let piece = room.min(PIECE_BYTES).min(whole - open.sent);
+            if piece == 0 {
+                return;
+            }
+            let data = self.body(open.request, open.sent, piece);
+            open.sent += data.len() as u64;
+            open.upload_done = open.sent == whole;
+            open.progress_at = self.now;
+            let (id, end) = (StreamId(stream), open.upload_done);
+            let sent = own.client.machine.send_body(self.now, id, data, end);
+            if sent.is_err() {
+                // It was reset in between; the event says so.
+                return;
+            }
+        }
+    }
+
+    /// The client's own bounds hold after every turn.
+    fn check_client(&mut self, own: &mut Link) {
+        let limits = &self.plan.config.limits;
+        let waiting = own.client.machine.poll_write(self.now).len();
+        assert!(
+            waiting
+                <= limits.outbox_bytes_max.max(limits.send_buffer_bytes_max) + OUTBOX_SLACK_BYTES,
+            "{waiting} bytes in an outbox"
+        );
+        let windows = &self.plan.config.windows;
+        if let Some(machine) = own.client.machine.h2() {
+            let unread = machine.connection_window().unread;
+            let streams =
+                u64::from(machine.active()) * u64::from(windows.stream_initial.max(65_535));
+            assert!(
+                unread <= windows.memory_budget + streams,
+                "{unread} bytes unread"
+            );
+        }
+    }
+}
+
+fn request_head(request: u32, upload: u64) -> RequestHead {
+    let mut fields = Fields::new();
+    let method: &[u8] = if upload == 0 { b"GET" } else { b"POST" };
+    fields.push(Token::METHOD, method);
+    fields.push(Token::SCHEME, b"https");
+    fields.push(Token::AUTHORITY, b"origin.example");
+    fields.push(Token::PATH, format!("/{request}").as_bytes());
+    if upload > 0 {
+        fields.push_named(b"content-length", upload.to_string().as_bytes());
+    }
+    RequestHead::from_fields(fields, Version::Http2).expect("the head is valid")
+}
