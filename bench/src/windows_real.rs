@@ -7,7 +7,7 @@
 use crate::figures::{Figures, Metric};
 use crate::server::write_files;
 use crate::subject::{build, root};
-use crate::{machine, plot, report};
+use crate::{docs, machine, plot, report};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,7 @@ const TRANSFER_MAX: Duration = Duration::from_secs(6);
 const SEGMENT_BYTES: f64 = 1448.0;
 const PACKET_BYTES: f64 = 1500.0;
 const PORT: u16 = 8443;
+const TITLE: &str = "# Clients on long paths\n\n";
 
 /// Flags of `windows-real`.
 #[derive(clap::Args)]
@@ -45,6 +46,9 @@ pub(crate) struct Options {
     /// Clients whose name contains one of these words, by a comma; default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Write the tables into `docs/windows.md`, between their marks, and the plot beside it.
+    #[arg(long)]
+    docs: bool,
 }
 
 /// Name, program and arguments before the URL.
@@ -127,13 +131,20 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         .iter()
         .map(|place| format!("{place}, again"))
         .collect();
+    let (page, plot) = (
+        page(options, &tables, &absent),
+        plot::bars(&figures, &[(Metric::Throughput, label)], &again),
+    );
+    if options.docs {
+        // The page there has a title of its own, and headings above these.
+        let section = page.trim_start_matches(TITLE).replace("## ", "### ");
+        docs::put("windows.md", "make windows-real", &section)?;
+        docs::write("windows-real.svg", &plot)?;
+    }
     write_files(&[
         ("windows-real.csv", figures.csv()),
-        ("windows-real.md", page(options, &tables, &absent)),
-        (
-            "windows-real.svg",
-            plot::bars(&figures, &[(Metric::Throughput, label)], &again),
-        ),
+        ("windows-real.md", page),
+        ("windows-real.svg", plot),
     ])
 }
 
@@ -351,8 +362,7 @@ fn tables(figures: &Figures, places: &[String]) -> String {
 
 fn page(options: &Options, tables: &str, absent: &BTreeSet<String>) -> String {
     let mut text = format!(
-        "# Clients on long paths\n\n\
-         64 MiB in one stream over TLS, default settings unless said, two transfers after a \
+        "{TITLE}64 MiB in one stream over TLS, default settings unless said, two transfers after a \
          request of 1 KiB on the same connection. The path is netlab's: {} Mbit/s, no loss, \
          MTU 1,500. Rates are bytes of the body per second of the whole exchange, median \
          (smallest to largest) of {} rounds, cut after {} s. The bound is a model: slow start from \
