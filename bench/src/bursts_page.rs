@@ -110,7 +110,10 @@ impl Report {
     pub(super) fn write_docs(&self) -> Result<(), String> {
         // The page has its own headings above these.
         let tables = self.tables().replace("## ", "### ");
-        let text = format!("{}{tables}", self.method());
+        let text = format!(
+            "{}![Sockets and times](bursts.svg)\n\n{tables}",
+            self.method()
+        );
         docs::put("pool.md", "make bursts", &text)?;
         docs::write("bursts.svg", &self.plot())
     }

@@ -38,13 +38,27 @@ impl<R> Pool<R> {
     ) -> Result<Option<Ticket>, (R, NoRetry)> {
         let OriginId(key) = self.origin_id(origin);
         self.heed_loss(now, key, &back);
+        let given = self.send_again(now, key, request, back);
+        // The loss may have ended a connection, and whoever waits can have its successor.
+        self.pump(now, key);
+        given
+    }
+
+    fn send_again(
+        &mut self,
+        now: Instant,
+        key: Key,
+        request: R,
+        back: Return,
+    ) -> Result<Option<Ticket>, (R, NoRetry)> {
         let lost_too = self.config.retry_lost;
-        if back.loss.cause == Cause::Http1Required && origin.protocols == Protocols::H2Only {
-            return Err((request, NoRetry::Class));
-        }
         let Some(state) = self.origins.get_mut(key) else {
             return Err((request, NoRetry::Class));
         };
+        let is_h2_only = state.origin.protocols == Protocols::H2Only;
+        if back.loss.cause == Cause::Http1Required && is_h2_only {
+            return Err((request, NoRetry::Class));
+        }
         let pause = match state.retries.decide(&back.loss, lost_too, back.random) {
             Retry::After(pause) => pause,
             Retry::No(why) => {

@@ -213,3 +213,23 @@ fn an_origin_that_refuses_everything_is_not_stormed() {
     assert!(sent_again <= RETRY_BURST + 200, "{sent_again}");
     assert!(scene.pool.totals().retries_over_budget >= 1500);
 }
+
+#[test]
+fn a_connection_retired_for_its_refusals_makes_room_for_whoever_waits_at_once() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(3);
+    let id = scene.connect(Multiplexing::Yes, Capacity::fresh(1, true));
+    let lost = Loss {
+        replayable: false,
+        ..refused(1)
+    };
+    for request in 0..2 {
+        scene.report(id, 0, 1, u64::from(request) + 1);
+        assert!(scene.give_back(request, id, lost).is_err());
+        if request == 0 {
+            scene.report(id, 1, 0, 1);
+        }
+    }
+    assert_eq!(scene.closed, [id]);
+    assert_eq!(scene.attempts.len(), 1, "for the third");
+}

@@ -27,6 +27,10 @@ impl<R> Pool<R> {
             && let Some(connection) = state.roomiest(&self.connections, entrance.avoid)
         {
             self.dispatch(now, key, connection.0, entrance.request);
+            if waiting > 0 {
+                // It may have been the last that its connection takes.
+                self.pump(now, key);
+            }
             return None;
         }
         if waiting >= self.config.waiting_max {

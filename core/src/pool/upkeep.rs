@@ -1,7 +1,8 @@
 //! Connections that have had their time: idle, old, worn, or never of any use.
 
 use super::connection::Connection;
-use super::{Action, Capacity, ConnectionId, Failure, Key, OriginState, Pool, Standing};
+use super::{Action, Capacity, ConnectionId, Due, Failure, Key, OriginState, Pool, Standing};
+use std::cmp::Reverse;
 use std::time::Instant;
 
 impl<R> Pool<R> {
@@ -104,7 +105,9 @@ impl<R> Pool<R> {
         }
         if end == End::Useless {
             let born = connection.born;
-            state.back_off(now, born);
+            if let Some(at) = state.back_off(now, born) {
+                self.deadlines.push(Reverse((at, Due::BackOff(origin))));
+            }
         }
         self.retire(now, key);
         let alone = |state: &OriginState| state.connections + state.attempts == 0;

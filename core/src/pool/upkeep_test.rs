@@ -146,3 +146,28 @@ fn a_new_network_forgives_the_failures_of_the_old_one() {
     scene.carry_out();
     assert_eq!(scene.attempts.len(), 1);
 }
+
+#[test]
+fn the_last_request_of_a_worn_connection_leaves_nobody_behind_in_line() {
+    let mut scene = Scene::new(PoolConfig {
+        connections_max: Some(1),
+        requests_max: Some(2),
+        reserve: [1, 0, 0],
+        ..PoolConfig::default()
+    });
+    scene.burst(2);
+    let id = scene.connect(Multiplexing::Yes, Capacity::fresh(2, true));
+    assert_eq!(scene.on(id), 1, "the other slot is reserved");
+    let urgent = Rank {
+        class: PriorityClass::Urgent,
+        group: 0,
+    };
+    let origin = scene.origin.clone();
+    let ticket = scene
+        .pool
+        .submit_ranked(scene.now, &origin, 7, None, urgent);
+    assert!(ticket.is_none());
+    scene.carry_out();
+    assert_eq!(scene.closed, [id]);
+    assert_eq!(scene.attempts.len(), 1, "for the one in line");
+}

@@ -189,6 +189,8 @@ impl Plan {
             request.abort_at = None;
         }
         plan.pool.waiting_max = 100_000;
+        // Uploads in a row on a slow line: the last may not move for minutes.
+        plan.config.timeouts.stream_stall = None;
         plan
     }
 

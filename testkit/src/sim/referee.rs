@@ -358,7 +358,12 @@ impl Referee {
                 "{watched:?} is too old"
             );
             if !self.warmed && self.config.warm_min == 0 {
-                let idle = over(watched.idle_since, self.config.idle_timeout);
+                let is_judged = watched.dispatched == 0 && watched.report.free == 0;
+                let time = match is_judged {
+                    true => self.config.no_exchange_timeout,
+                    false => self.config.idle_timeout,
+                };
+                let idle = over(watched.idle_since, time);
                 assert!(!idle, "{watched:?} idles for too long");
             }
         }

@@ -159,8 +159,10 @@ impl World {
         match own.fault {
             Some(Fault::Drain(at)) if seen == at => own.server.machine.shut_down(self.now),
             Some(Fault::Goaway(at) | Fault::Count(at)) if seen == at && is_h2 => {
-                let is_last = matches!(own.fault, Some(Fault::Count(_)));
-                let last = stream.0 - if is_last { 0 } else { 2.min(stream.0) };
+                let last = match own.fault {
+                    Some(Fault::Count(_)) => stream.0,
+                    _ => stream.0.saturating_sub(2),
+                };
                 own.goaway_last = Some(last);
                 let goaway = Goaway {
                     last_stream: last as u32,
