@@ -11,6 +11,14 @@ impl World {
     // Requests that come back.
 
     pub(super) fn lose(&mut self, own: &mut Link, stream: u64, reset: Reset) {
+        if let Some(open) = own.exchanges.get_mut(&stream)
+            && open.ended
+        {
+            // All of the response is there; the rest of the upload was not wanted (RFC 9113
+            // section 8.1).
+            open.upload_done = true;
+            return self.finish_if_read(own, stream);
+        }
         let Some(open) = own.exchanges.remove(&stream) else {
             return;
         };
