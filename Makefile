@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-server windows-real bursts fuzz docs sim windows
+.PHONY: demo test ready tidy conform bench bench-server windows-real bursts node node-test fuzz docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -11,6 +11,8 @@ bench: ; @$(XTASK) bench
 bench-server: ; @$(XTASK) bench server
 windows-real: ; @$(XTASK) bench windows-real
 bursts: ; @$(XTASK) bench bursts
+node: ; @$(XTASK) node
+node-test: ; @$(XTASK) node-test
 fuzz: ; @$(XTASK) fuzz
 docs: ; @$(XTASK) docs
 sim: ; @cargo run -q -p trunkline-testkit --bin sim

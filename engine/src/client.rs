@@ -24,6 +24,7 @@ mod deadlines;
 mod direct;
 mod dispatch;
 mod exchange;
+mod listener;
 mod proxy;
 mod quic;
 mod race;
@@ -37,6 +38,7 @@ pub use builder::{ClientBuilder, ClientTimeouts};
 pub use connection_use::ConnectionUse;
 pub use direct::{Direct, Next, Turn};
 pub use exchange::ResponseFuture;
+pub use listener::{Arrival, Listener, Listening, Submission};
 pub use request::RequestBuilder;
 pub use resolve::{Resolver, Resolving};
 pub use trunkline_core::pool::{

@@ -5,6 +5,7 @@ mod bench;
 mod conform;
 mod demo;
 mod fuzz;
+mod node;
 mod ready;
 mod tidy;
 mod tools;
@@ -20,6 +21,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy           the rules of structure
   conform        h2spec, httpwg and the cases of conformance/h3 against our server
   bench [NAME]   measure (server)
+  node           build the npm package and its addon
+  node-test      the tests of the npm package
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   docs           the rustdoc of the workspace";
 
@@ -39,6 +42,8 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root()),
         "conform" => conform::conform(rest),
         "bench" => bench::bench(rest),
+        "node" => node::build("release"),
+        "node-test" => node::test(),
         "fuzz" => fuzz::fuzz(rest),
         "docs" => ready::docs(),
         "" | "help" | "--help" | "-h" => {

@@ -1,14 +1,15 @@
 //! `test`, `docs`, and `ready`: everything that CI runs, in the order in which failures are cheap.
 
 use crate::tools::{self, cargo, run};
-use crate::{Outcome, conform, root, tidy};
+use crate::{Outcome, conform, node, root, tidy};
 use std::process::Command;
 
 /// Every test of the workspace, foreign peers included where they are installed.
 pub(crate) fn test() -> Outcome {
     tools::ensure_or_say(tools::PEERS);
     run(&mut cargo(&["run", "--quiet", "-p", "trunkline-interop"]))?;
-    run(&mut cargo(&["test", "--workspace"]))
+    run(&mut cargo(&["test", "--workspace"]))?;
+    node::test()
 }
 
 /// The tests that are too long for every run.

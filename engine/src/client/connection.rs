@@ -20,8 +20,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::http::Token;
+use trunkline_core::http::{StreamId, Token};
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Standing};
+use tunnel::Tunnel;
 
 #[path = "connection_entry.rs"]
 mod entry;
@@ -31,6 +32,8 @@ mod health;
 mod recv;
 #[path = "connection_send.rs"]
 mod send;
+#[path = "connection_tunnel.rs"]
+mod tunnel;
 
 /// Reads of one turn: a fast peer must not keep the task from writing.
 const READS_MAX: usize = 8;
@@ -70,6 +73,8 @@ pub(super) struct Connection<S> {
     reported: Capacity,
     /// The pool knows that it is gone.
     left: bool,
+    /// It speaks HTTP no longer.
+    tunnel: Option<Tunnel>,
 }
 
 impl<S> Connection<S> {
@@ -104,6 +109,7 @@ impl<S> Connection<S> {
             path_need: 0,
             reported,
             left: false,
+            tunnel: None,
         }
     }
 
@@ -136,7 +142,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Connection<S> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         for _ in 0..TURNS_MAX {
+            if this.tunnel.is_some() {
+                return this.poll_tunnel(cx);
+            }
             let more = this.turn(cx);
+            if this.tunnel.is_some() {
+                continue;
+            }
             if this.link.is_done(Instant::now()) {
                 this.leave();
                 return this.link.poll_shutdown(cx);
@@ -205,6 +217,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         for &(stream, bytes) in &notes.taken {
             self.link.machine.consume(now, stream, bytes);
+            self.note_taken(stream, bytes);
         }
         for ask in notes.windows.drain(..) {
             ask.carry_out(&mut self.link.machine, now);
@@ -244,7 +257,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
-        if entry.is_unanswered() && entry.request.exchange.is_abandoned() {
+        let can_be_dropped = entry.is_unanswered() || entry.has_listener;
+        if can_be_dropped && entry.request.exchange.is_abandoned() {
             self.cancel(now, slot);
         } else {
             self.pump(now, slot);
@@ -276,7 +290,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         }
         self.check_up(now);
-        let (mut upload, mut at_once) = Upload::of(&request.body);
+        let (mut upload, mut at_once) = match request.leaves_http {
+            // Its body is what is written behind the answer.
+            true => (Upload::Done, None),
+            false => Upload::of(&request.body),
+        };
         let end = matches!(upload, Upload::Done) && at_once.is_none();
         if !end
             && let Some(wait) = self.settings.timeouts.expect
@@ -294,8 +312,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         request.tries += 1;
         request.wanted.announce(&mut self.link.machine, now, stream);
+        let has_listener = request.listener.is_some();
+        if has_listener {
+            request.exchange.open_as(stream);
+        }
         let entry = Entry {
             request,
+            has_listener,
             stream,
             serial: self.taken,
             upload,
@@ -304,7 +327,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             incoming: Incoming::Awaited,
             progress_at: now,
         };
-        let due = entry.due(&self.settings.timeouts);
+        let due = entry.due();
         let serial = self.slots.insert(slot, entry);
         if let Some(due) = due {
             self.deadlines.push(due, slot, serial);
@@ -382,7 +405,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 continue;
             };
             entry.note_slow_reader(now);
-            let Some(due) = entry.due(&self.settings.timeouts) else {
+            let Some(due) = entry.due() else {
                 continue;
             };
             if due > now {

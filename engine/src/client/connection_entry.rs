@@ -1,8 +1,8 @@
 //! The exchanges on a connection, by slot and by stream.
 
-use super::super::builder::ClientTimeouts;
 use super::super::exchange::Outgoing;
-use crate::body::{Body, Inlet};
+use super::super::listener::Receiver;
+use crate::body::Body;
 use crate::error::Error;
 use bytes::Bytes;
 use http_body::Body as _;
@@ -15,6 +15,8 @@ use trunkline_core::pool::ConnectionId;
 /// One exchange on the connection.
 pub(super) struct Entry {
     pub(super) request: Box<Outgoing>,
+    /// It goes to a listener, not to a future.
+    pub(super) has_listener: bool,
     pub(super) stream: StreamId,
     /// Tells this entry from earlier ones in its slot.
     pub(super) serial: u64,
@@ -50,7 +52,7 @@ pub(super) enum Incoming {
     /// The head came in this turn; perhaps all of the body does too.
     Head(ResponseHead),
     /// The user has the response; its body comes.
-    Streaming(Inlet),
+    Streaming(Receiver),
     /// All of it came.
     Ended,
 }
@@ -91,17 +93,22 @@ impl Entry {
         let error = self.request.tell(error);
         match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => {
-                self.request.exchange.settle(Err(error));
+                self.request.settle_failed(error);
             }
-            Incoming::Streaming(inlet) => inlet.fail(error),
+            Incoming::Streaming(receiver) => {
+                if !self.request.exchange.is_abandoned() {
+                    receiver.fail(error);
+                }
+            }
             Incoming::Ended => {}
         }
     }
     /// When it has taken too long, unless something moves before.
-    pub(super) fn due(&self, timeouts: &ClientTimeouts) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
+        let patience = &self.request.patience;
         let phase = match self.incoming {
-            Incoming::Awaited | Incoming::Head(_) => timeouts.headers,
-            Incoming::Streaming(_) => timeouts.body,
+            Incoming::Awaited | Incoming::Head(_) => patience.headers,
+            Incoming::Streaming(_) => patience.body,
             Incoming::Ended => None,
         };
         let phase = phase.map(|patience| self.progress_at + patience);
@@ -114,8 +121,8 @@ impl Entry {
     }
     /// Bytes that lie unread are the reader's delay, not the peer's.
     pub(super) fn note_slow_reader(&mut self, now: Instant) {
-        if let Incoming::Streaming(inlet) = &self.incoming
-            && inlet.has_unread()
+        if let Incoming::Streaming(receiver) = &self.incoming
+            && receiver.has_unread()
         {
             self.progress_at = now;
         }

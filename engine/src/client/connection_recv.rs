@@ -1,13 +1,14 @@
 //! What the machine says about responses, handed to whoever waits for them.
 
 use super::super::compose;
+use super::super::listener::{Arrival, Receiver};
 use super::entry::{Entry, Incoming, Upload};
 use super::*;
-use crate::body::{Body, Inlet};
+use crate::body::Body;
 use bytes::Bytes;
 use trunkline_core::error::Closed;
 use trunkline_core::http::idempotence::is_idempotent;
-use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId, Token, Version};
+use trunkline_core::http::{Event, Fields, Reset, ResponseHead, Token, Version};
 use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
 
 /// A body up to this size that came whole with its head is handed over whole: no pipe, no notes.
@@ -39,8 +40,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 Event::GoingAway { .. } => self.draining = true,
                 Event::Closed(closed) => self.fail_all(closed),
-                // A client opens no tunnels yet, and requests are the other side's.
-                Event::Upgraded { .. } => self.link.machine.abort(now, H2Code::CANCEL),
+                Event::Upgraded { stream, rest } => return self.take_upgrade(now, stream, rest),
                 // The turn's report tells the pool.
                 Event::CapacityChanged => {}
                 // Any byte of the peer's tells that it lives.
@@ -64,7 +64,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         entry.progress_at = now;
         if end {
             entry.incoming = Incoming::Ended;
-            self.settle(slot, head, Body::empty());
+            self.settle(slot, head, Bytes::new());
             self.finish_if_over(now, slot);
         } else {
             entry.incoming = Incoming::Head(head);
@@ -84,7 +84,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if end && bytes <= WHOLE_BYTES_MAX && matches!(entry.incoming, Incoming::Head(_)) {
             let incoming = std::mem::replace(&mut entry.incoming, Incoming::Ended);
             if let Incoming::Head(head) = incoming {
-                self.settle(slot, head, Body::full(data));
+                self.settle(slot, head, data);
             }
             self.link.machine.consume(now, stream, bytes);
             return self.finish_if_over(now, slot);
@@ -93,10 +93,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
-        let Incoming::Streaming(inlet) = &entry.incoming else {
+        let Incoming::Streaming(receiver) = &mut entry.incoming else {
             return self.link.machine.consume(now, stream, bytes);
         };
-        let is_read = inlet.push(data, end);
+        let is_read = receiver.push(data, end);
         if end {
             entry.incoming = Incoming::Ended;
         }
@@ -114,8 +114,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.hand_over_head(slot);
             if let Some(entry) = self.slots.get_mut(slot) {
                 let incoming = std::mem::replace(&mut entry.incoming, Incoming::Ended);
-                if let Incoming::Streaming(inlet) = incoming {
-                    inlet.end(Some(compose::trailers(&trailers)));
+                if let Incoming::Streaming(receiver) = incoming {
+                    receiver.end(&trailers);
                 }
             }
             self.finish_if_over(now, slot);
@@ -129,15 +129,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.send_held(now, slot);
         }
         let version = self.link.machine.version();
-        let (response, fields) = compose::response(head, version, ());
         if let Some(entry) = slot.and_then(|slot| self.slots.get_mut(slot)) {
             entry.progress_at = now;
             entry.interim_seen = true;
-            if let Some(call) = &entry.request.on_interim {
+            if let Some(listener) = &mut entry.request.listener {
+                listener.interim(&head);
+            } else if let Some(call) = &entry.request.on_interim {
+                let (response, fields) = compose::response(head, version, ());
                 call(response);
+                return self.link.machine.recycle(fields);
             }
         }
-        self.link.machine.recycle(fields);
+        self.link.machine.recycle(head.into_fields());
     }
 
     fn take_reset(&mut self, now: Instant, stream: StreamId, reset: Reset) {
@@ -220,7 +223,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    fn hand_over_head(&mut self, slot: u32) {
+    pub(super) fn hand_over_head(&mut self, slot: u32) {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
@@ -230,27 +233,51 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Incoming::Head(head) = std::mem::replace(&mut entry.incoming, Incoming::Awaited) else {
             return;
         };
+        if let Some(mut listener) = entry.request.listener.take() {
+            let version = self.link.machine.version();
+            listener.response(&head, version, Arrival::Streaming);
+            self.start_streaming(slot, Receiver::listener(listener));
+            return self.recycle_answered(slot, head);
+        }
         let length = head.content_length();
         let (inlet, body) = Body::incoming(&self.door.signals, entry.stream, length);
-        self.start_streaming(slot, inlet);
-        self.settle(slot, head, body);
+        self.start_streaming(slot, Receiver::Pipe(inlet));
+        self.settle_future(slot, head, body);
     }
 
-    fn start_streaming(&mut self, slot: u32, inlet: Inlet) {
+    fn start_streaming(&mut self, slot: u32, receiver: Receiver) {
         if let Some(entry) = self.slots.get_mut(slot) {
-            entry.incoming = Incoming::Streaming(inlet);
+            entry.incoming = Incoming::Streaming(receiver);
             // The phase changed, and with it the deadline.
-            let due = entry.due(&self.settings.timeouts);
+            let due = entry.due();
             let serial = entry.serial;
+            let patience = entry.request.patience;
             if let Some(due) = due
-                && self.settings.timeouts.body < self.settings.timeouts.headers
+                && patience.body < patience.headers
             {
                 self.deadlines.push(due, slot, serial);
             }
         }
     }
 
-    fn settle(&mut self, slot: u32, head: ResponseHead, body: Body) {
+    /// A response that came whole.
+    fn settle(&mut self, slot: u32, head: ResponseHead, body: Bytes) {
+        let listener = self.slots.get_mut(slot);
+        let listener = listener.and_then(|entry| entry.request.listener.take());
+        if let Some(mut listener) = listener {
+            let version = self.link.machine.version();
+            listener.response(&head, version, Arrival::Whole(body));
+            return self.recycle_answered(slot, head);
+        }
+        self.settle_future(slot, head, Body::full(body));
+    }
+
+    fn recycle_answered(&mut self, slot: u32, head: ResponseHead) {
+        self.heed_alternative(slot, &head);
+        self.link.machine.recycle(head.into_fields());
+    }
+
+    fn settle_future(&mut self, slot: u32, head: ResponseHead, body: Body) {
         self.heed_alternative(slot, &head);
         let version = self.link.machine.version();
         let (mut response, fields) = compose::response(head, version, body);
@@ -262,6 +289,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             entry.request.exchange.settle(Ok(response));
         }
         self.link.machine.recycle(fields);
+    }
+
+    /// What lay unread with a listener is less now.
+    pub(super) fn note_taken(&mut self, stream: StreamId, bytes: usize) {
+        let slot = self.slots.of_stream(stream);
+        if let Some(entry) = slot.and_then(|slot| self.slots.get_mut(slot))
+            && let Incoming::Streaming(Receiver::Listener { unread, .. }) = &mut entry.incoming
+        {
+            *unread = unread.saturating_sub(bytes);
+        }
     }
 
     /// An origin that says for the first time that it serves HTTP/3 gets no new requests here: the

@@ -2,6 +2,7 @@
 //! the outcome there, the user's future takes it; either may go first, and either may vanish.
 
 use super::dispatch::Dispatch;
+use super::listener::Listener;
 use crate::body::Body;
 use crate::driver::signals::Signals;
 use crate::error::{Attempted, Error, ErrorKind};
@@ -12,8 +13,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
-use trunkline_core::http::RequestHead;
+use std::time::{Duration, Instant};
+use trunkline_core::http::{RequestHead, StreamId};
 use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
 
 /// A callback for 1xx responses.
@@ -26,6 +27,8 @@ pub(super) struct Outgoing {
     pub(super) head: RequestHead,
     pub(super) body: Body,
     pub(super) on_interim: Option<OnInterim>,
+    /// Who hears the outcome, where no future waits for it. Gone once it has the response.
+    pub(super) listener: Option<Box<dyn Listener>>,
     /// Its place in line.
     pub(super) rank: Rank,
     pub(super) wanted: Wanted,
@@ -35,6 +38,9 @@ pub(super) struct Outgoing {
     pub(super) attempts: Vec<Attempted>,
     /// A peer may have processed it: it was lost with a connection and is sent again (class B).
     pub(super) perhaps_processed: bool,
+    pub(super) patience: Patience,
+    /// It asks for the connection itself: an upgrade, or CONNECT.
+    pub(super) leaves_http: bool,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,
 }
@@ -47,7 +53,15 @@ impl Outgoing {
     /// Tells the user that it failed.
     pub(super) fn fail(mut self: Box<Self>, error: Error) {
         let error = self.tell(error);
-        self.exchange.settle(Err(error));
+        self.settle_failed(error);
+    }
+    /// The user, wherever they wait for the response, hears `error` in its place.
+    pub(super) fn settle_failed(&mut self, error: Error) {
+        match self.listener.take() {
+            None => self.exchange.settle(Err(error)),
+            Some(mut listener) if !self.exchange.is_abandoned() => listener.fail(error),
+            Some(_) => {}
+        }
     }
     /// Adds to `error` what happened to the request before.
     pub(super) fn tell(&mut self, error: Error) -> Error {
@@ -72,7 +86,11 @@ impl Outgoing {
 impl Drop for Outgoing {
     fn drop(&mut self) {
         // Only the first outcome counts: after a response this does nothing.
-        self.exchange.settle_lost();
+        if self.listener.is_some() {
+            self.settle_failed(lost());
+        } else {
+            self.exchange.settle_lost();
+        }
     }
 }
 
@@ -83,6 +101,20 @@ impl fmt::Debug for Outgoing {
             .field("tries", &self.tries)
             .finish_non_exhaustive()
     }
+}
+
+/// How long an exchange may stand still on its connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Until the response's head.
+    pub(super) headers: Option<Duration>,
+    /// Between two pieces of its body.
+    pub(super) body: Option<Duration>,
+}
+
+/// What becomes of a request whose task is dropped.
+fn lost() -> Error {
+    Error::cancelled("the request was given up: its task or its runtime is gone")
 }
 
 /// Where a response arrives.
@@ -101,6 +133,8 @@ struct State {
     ticket: Option<Ticket>,
     /// The connection it is on, with its slot there.
     on: Option<(Arc<Signals>, u32)>,
+    /// Its stream there.
+    stream: Option<StreamId>,
 }
 
 impl Exchange {
@@ -119,6 +153,36 @@ impl Exchange {
         state.ticket = None;
         state.on = Some((Arc::clone(signals), slot));
         true
+    }
+    /// It has this stream of the connection; only a listener's exchange is told.
+    pub(super) fn open_as(&self, stream: StreamId) {
+        self.lock().stream = Some(stream);
+    }
+    /// Bytes of the response's body were taken.
+    pub(super) fn take(&self, bytes: usize) {
+        let state = self.lock();
+        if let (Some((signals, _)), Some(stream)) = (&state.on, state.stream) {
+            signals.taken(stream, bytes);
+        }
+    }
+    /// Nobody waits for the outcome any more: out of the line, or off the connection.
+    pub(super) fn abandon(&self, dispatch: &Arc<Dispatch>) {
+        let mut state = self.lock();
+        state.abandoned = true;
+        let (ticket, on) = (state.ticket.take(), state.on.take());
+        let unread = state.outcome.take();
+        drop(state);
+        drop(unread);
+        match (on, ticket) {
+            (Some((signals, slot)), _) => signals.ready(slot),
+            (None, Some(ticket)) => drop(dispatch.cancel(ticket)),
+            (None, None) => {}
+        }
+    }
+    /// What the request waits for now; `None`: it is on a connection, or has ended.
+    pub(super) fn wait_reason(&self, dispatch: &Dispatch) -> Option<WaitReason> {
+        let ticket = self.lock().ticket?;
+        dispatch.wait_reason(ticket)
     }
     /// It came off a connection unanswered. False: nobody waits for it any more.
     pub(super) fn unboard(&self) -> bool {
@@ -154,9 +218,7 @@ impl Exchange {
     }
     fn settle_lost(&self) {
         if !self.lock().settled {
-            self.settle(Err(Error::cancelled(
-                "the request was given up: its task or its runtime is gone",
-            )));
+            self.settle(Err(lost()));
         }
     }
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -193,8 +255,7 @@ impl ResponseFuture {
 impl ResponseFuture {
     /// What the request waits for now; `None`: it is on a connection, or has ended.
     pub fn wait_reason(&self) -> Option<WaitReason> {
-        let ticket = self.exchange.lock().ticket?;
-        self.dispatch.wait_reason(ticket)
+        self.exchange.wait_reason(&self.dispatch)
     }
 }
 
@@ -221,16 +282,6 @@ impl Drop for ResponseFuture {
         if self.done {
             return;
         }
-        let mut state = self.exchange.lock();
-        state.abandoned = true;
-        let (ticket, on) = (state.ticket.take(), state.on.take());
-        let unread = state.outcome.take();
-        drop(state);
-        drop(unread);
-        match (on, ticket) {
-            (Some((signals, slot)), _) => signals.ready(slot),
-            (None, Some(ticket)) => drop(self.dispatch.cancel(ticket)),
-            (None, None) => {}
-        }
+        self.exchange.abandon(&self.dispatch);
     }
 }

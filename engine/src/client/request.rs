@@ -3,7 +3,7 @@
 
 use super::compose;
 use super::dispatch::{Dispatch, Settings};
-use super::exchange::{Exchange, OnInterim, Outgoing, ResponseFuture};
+use super::exchange::{Exchange, OnInterim, Outgoing, Patience, ResponseFuture};
 use crate::body::Body;
 use crate::error::Error;
 use crate::window::Wanted;
@@ -214,6 +214,12 @@ pub(super) fn send(
         head,
         body,
         on_interim: extra.on_interim,
+        listener: None,
+        leaves_http: false,
+        patience: Patience {
+            headers: timeouts.headers,
+            body: timeouts.body,
+        },
         rank: extra.rank,
         wanted: extra.wanted,
         tries: 0,

@@ -299,6 +299,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         }
         std::mem::take(&mut self.released)
     }
+    /// The byte stream, for an owner that moves its bytes itself from now on; QUIC has none.
+    pub(crate) fn transport(&mut self) -> Option<&mut Transport<S>> {
+        match &mut self.carrier {
+            Carrier::Bytes(transport) => Some(transport),
+            Carrier::Quic(_) => None,
+        }
+    }
     /// Takes the byte stream out, for an upgrade; QUIC has none.
     pub(crate) fn into_transport(self) -> Option<Transport<S>> {
         match self.carrier {

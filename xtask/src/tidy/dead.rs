@@ -42,6 +42,8 @@ fn is_root(path: &str) -> bool {
     matches!(
         parts.as_slice(),
         [.., "src", "lib.rs" | "main.rs"]
+            // The addon: TypeScript has `src`.
+            | ["node", "native", "lib.rs"]
             | [.., "build.rs"]
             | [
                 ..,

@@ -85,6 +85,11 @@ const CRATES: &[CrateRule] = &[
         foreign: None,
     },
     CrateRule {
+        manifest: "node/Cargo.toml",
+        ours: &["trunkline"],
+        foreign: None,
+    },
+    CrateRule {
         manifest: "testkit/Cargo.toml",
         ours: &["trunkline", "trunkline-core"],
         foreign: None,
@@ -112,6 +117,7 @@ const OURS: &[&str] = &[
     "trunkline-cli",
     "trunkline-core",
     "trunkline-interop",
+    "trunkline-node",
     "trunkline-testkit",
     "xtask",
 ];

@@ -1,0 +1,176 @@
+//! A connection that left HTTP (RFC 9110 section 7.8, section 9.3.6): its bytes go to the
+//! exchange's listener, and the request's body goes out as it is.
+
+use super::entry::{Entry, Incoming};
+use super::*;
+use crate::client::listener::Receiver;
+use crate::driver::read_buffer::with_read_buffer;
+use crate::driver::transport::Transport;
+use bytes::Bytes;
+use http_body::Body as _;
+use trunkline_core::wire::Outbox;
+
+/// Bytes that lie unread with the listener before the socket is read no further.
+const UNREAD_BYTES_MAX: usize = 256 * 1024;
+/// Bytes that wait for the socket before no more are asked for.
+const OUTBOX_BYTES_MAX: usize = 256 * 1024;
+
+/// The exchange that has the connection to itself.
+pub(super) struct Tunnel {
+    entry: Entry,
+    outbox: Outbox,
+    read_ended: bool,
+    write_ended: bool,
+    shut: bool,
+}
+
+impl Tunnel {
+    /// `None`: nobody is there to take the connection.
+    pub(super) fn new(mut entry: Entry, rest: Bytes) -> Option<Self> {
+        let Incoming::Streaming(receiver) = &mut entry.incoming else {
+            return None;
+        };
+        let is_taken = matches!(receiver, Receiver::Listener { .. });
+        // A listener takes all that it gets.
+        let _ = is_taken && receiver.push(rest, false);
+        is_taken.then(|| Self {
+            entry,
+            outbox: Outbox::new(),
+            read_ended: false,
+            write_ended: false,
+            shut: false,
+        })
+    }
+
+    /// Moves bytes both ways; `taken` are those that the listener has taken since the last turn. Ready
+    /// when the connection is to be closed.
+    pub(super) fn poll<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: &mut Transport<S>,
+        taken: usize,
+    ) -> Poll<()> {
+        if let Incoming::Streaming(Receiver::Listener { unread, .. }) = &mut self.entry.incoming {
+            *unread = unread.saturating_sub(taken);
+        }
+        if self.entry.request.exchange.is_abandoned() {
+            return Poll::Ready(());
+        }
+        let moved = self
+            .poll_up(cx, transport)
+            .and_then(|()| self.poll_down(cx, transport));
+        if moved.is_err() {
+            if let Incoming::Streaming(receiver) = self.end_reading() {
+                let lost = Error::new(ErrorKind::TransportClosed, Fault::Network, Retry::Never);
+                receiver.fail(lost.with_was_sent(true));
+            }
+            return Poll::Ready(());
+        }
+        match self.read_ended && self.shut {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    /// What the user writes.
+    fn poll_up<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: &mut Transport<S>,
+    ) -> std::io::Result<()> {
+        while !self.write_ended && self.outbox.len() < OUTBOX_BYTES_MAX {
+            let body = &mut self.entry.request.body;
+            let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else {
+                break;
+            };
+            match frame {
+                None => self.write_ended = true,
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.outbox.buffer().extend_from_slice(&data);
+                    }
+                }
+                Some(Err(_)) => return Err(std::io::ErrorKind::ConnectionAborted.into()),
+            }
+        }
+        if let Poll::Ready(written) = transport.poll_write(cx, &mut self.outbox, Instant::now()) {
+            written?;
+        }
+        let is_written = self.outbox.is_empty() && transport.is_flushed();
+        if self.write_ended && is_written && !self.shut {
+            self.shut = transport.poll_shutdown(cx)?.is_ready();
+        }
+        Ok(())
+    }
+
+    /// What the peer writes.
+    fn poll_down<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: &mut Transport<S>,
+    ) -> std::io::Result<()> {
+        while let Incoming::Streaming(Receiver::Listener { listener, unread }) =
+            &mut self.entry.incoming
+        {
+            if *unread >= UNREAD_BYTES_MAX {
+                return Ok(());
+            }
+            let read = with_read_buffer(|scratch| {
+                transport.poll_read(cx, scratch, &mut |bytes| {
+                    *unread += bytes.len();
+                    listener.data(Bytes::copy_from_slice(bytes));
+                })
+            });
+            let Poll::Ready(more) = read else {
+                return Ok(());
+            };
+            if !more? {
+                let ended = self.end_reading();
+                if let Incoming::Streaming(Receiver::Listener { mut listener, .. }) = ended {
+                    listener.end(None);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end_reading(&mut self) -> Incoming {
+        self.read_ended = true;
+        std::mem::replace(&mut self.entry.incoming, Incoming::Ended)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// The machine handed the connection over.
+    pub(super) fn take_upgrade(&mut self, now: Instant, stream: StreamId, rest: Bytes) {
+        let slot = self.slots.of_stream(stream);
+        if let Some(slot) = slot {
+            self.hand_over_head(slot);
+        }
+        let entry = slot.and_then(|slot| self.slots.remove(slot));
+        self.tunnel = entry.and_then(|entry| Tunnel::new(entry, rest));
+        match self.tunnel {
+            Some(_) => self.leave(),
+            None => self.link.machine.abort(now, H2Code::CANCEL),
+        }
+    }
+
+    /// One turn of a connection that left HTTP.
+    pub(super) fn poll_tunnel(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (Some(tunnel), Some(transport)) = (&mut self.tunnel, self.link.transport()) else {
+            return Poll::Ready(());
+        };
+        loop {
+            self.door.signals.begin_turn(&mut self.notes);
+            let mut taken = 0;
+            if let Some(notes) = &mut self.notes {
+                taken = notes.taken.iter().map(|&(_, bytes)| bytes).sum();
+                notes.clear();
+            }
+            let turn = tunnel.poll(cx, transport, taken);
+            if turn.is_ready() || self.door.signals.end_turn(cx.waker()) {
+                return turn;
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Exchanges without a future: whoever drives many of them from one place hears what becomes of
+//! each on its connection's task, in the heads' own form. Nothing is woken and no map is made.
+
+use super::Client;
+use super::dispatch::Dispatch;
+use super::exchange::{Exchange, Outgoing, Patience};
+use super::request;
+use crate::body::{Body, Inlet};
+use crate::client::compose;
+use crate::error::Error;
+use crate::window::Wanted;
+use bytes::Bytes;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trunkline_core::http::{Fields, RequestHead, ResponseHead, Version};
+use trunkline_core::pool::{Origin, Protocols, Rank, WaitReason};
+
+/// Hears what becomes of one exchange: any number of `interim`, then `response` and what follows
+/// it, or `fail`. Called on the connection's task: it must not block. It is dropped after the last
+/// call, and without one when the exchange was cancelled.
+pub trait Listener: Send + 'static {
+    /// A 1xx response.
+    fn interim(&mut self, head: &ResponseHead);
+    /// The final response. After [`Arrival::Streaming`] come `data` and then `end` or `fail`.
+    fn response(&mut self, head: &ResponseHead, version: Version, body: Arrival);
+    /// Bytes of the body. They count as unread until [`Listening::take`] says otherwise, and
+    /// unread bytes hold the peer back.
+    fn data(&mut self, data: Bytes);
+    /// The end, perhaps with trailers.
+    fn end(&mut self, trailers: Option<&Fields>);
+    /// The exchange failed, before its response or in the middle of it.
+    fn fail(&mut self, error: Error);
+}
+
+/// How a response's body comes.
+#[derive(Clone, Debug)]
+pub enum Arrival {
+    /// All of it is here: nothing follows.
+    Whole(Bytes),
+    /// In pieces.
+    Streaming,
+}
+
+/// A request whose head is made already.
+#[derive(Debug)]
+pub struct Submission {
+    /// Where to; from [`Client::origin`].
+    pub origin: Arc<Origin>,
+    /// Its head, valid on every version that the origin may speak.
+    pub head: RequestHead,
+    /// Its body, whose length the head says where it is known.
+    pub body: Body,
+    /// It asks for the connection itself: an upgrade, or CONNECT, on an HTTP/1.1 origin. After a
+    /// 101 or a 2xx the listener gets the connection's bytes, and the body is what goes out on it.
+    pub leaves_http: bool,
+    /// Until the response's head, as `ClientTimeouts::headers`.
+    pub headers_timeout: Option<Duration>,
+    /// Between two pieces of the body, as `ClientTimeouts::body`.
+    pub body_timeout: Option<Duration>,
+    /// In line, in place of the client's setting.
+    pub queue_timeout: Option<Duration>,
+}
+
+impl Client {
+    /// The origin that a URL names. `server_name` is the name that its certificate must have,
+    /// when it is not the URL's host; `protocols` stands in for the client's setting.
+    ///
+    /// # Errors
+    /// A URL that cannot be used.
+    pub fn origin(
+        &self,
+        url: &str,
+        server_name: Option<&str>,
+        protocols: Option<Protocols>,
+    ) -> Result<Arc<Origin>, Error> {
+        let mut origin = request::origin_of_url(&self.dispatch, url)?;
+        origin.server_name = server_name
+            .filter(|name| !name.eq_ignore_ascii_case(&origin.host))
+            .map(Into::into);
+        origin.protocols = protocols.unwrap_or(origin.protocols);
+        Ok(Arc::new(origin))
+    }
+    /// Sends a request; `listener` hears what becomes of it, perhaps before this returns.
+    pub fn submit(&self, submission: Submission, listener: Box<dyn Listener>) -> Listening {
+        let exchange = Arc::new(Exchange::default());
+        let now = Instant::now();
+        let timeouts = &self.dispatch.settings.timeouts;
+        let queue = submission.queue_timeout.or(timeouts.queue);
+        let request = Outgoing {
+            exchange: Arc::clone(&exchange),
+            origin: submission.origin,
+            head: submission.head,
+            body: submission.body,
+            on_interim: None,
+            listener: Some(listener),
+            leaves_http: submission.leaves_http,
+            rank: Rank::default(),
+            wanted: Wanted::default(),
+            tries: 0,
+            attempts: Vec::new(),
+            perhaps_processed: false,
+            patience: Patience {
+                headers: submission.headers_timeout,
+                body: submission.body_timeout,
+            },
+            wait_until: queue.map(|queue| now + queue),
+            total_until: timeouts.total.map(|total| now + total),
+        };
+        self.dispatch.submit(now, Box::new(request));
+        Listening {
+            dispatch: Arc::clone(&self.dispatch),
+            exchange,
+        }
+    }
+}
+
+/// What the owner of a submitted request can still do. Dropping it changes nothing.
+#[derive(Clone, Debug)]
+pub struct Listening {
+    dispatch: Arc<Dispatch>,
+    exchange: Arc<Exchange>,
+}
+
+impl Listening {
+    /// Bytes of the response's body were taken: the peer may send as many more. Nothing is to be
+    /// taken of a body that came whole.
+    pub fn take(&self, bytes: usize) {
+        self.exchange.take(bytes);
+    }
+    /// Takes the request out of its line, or resets the exchange. Its listener is dropped unheard.
+    pub fn cancel(&self) {
+        self.exchange.abandon(&self.dispatch);
+    }
+    /// What the request waits for now; `None`: it is on a connection, or has ended.
+    pub fn wait_reason(&self) -> Option<WaitReason> {
+        self.exchange.wait_reason(&self.dispatch)
+    }
+}
+
+/// Where the body of a response goes.
+pub(super) enum Receiver {
+    /// To the reader of a [`Body`].
+    Pipe(Inlet),
+    /// To a listener.
+    Listener {
+        listener: Box<dyn Listener>,
+        /// Bytes that it has not taken.
+        unread: usize,
+    },
+}
+
+impl Receiver {
+    pub(super) fn listener(listener: Box<dyn Listener>) -> Self {
+        Self::Listener {
+            listener,
+            unread: 0,
+        }
+    }
+    /// Bytes came. False: nobody reads any more, so they are to be consumed at once.
+    #[must_use]
+    pub(super) fn push(&mut self, data: Bytes, end: bool) -> bool {
+        match self {
+            Self::Pipe(inlet) => inlet.push(data, end),
+            Self::Listener { listener, unread } => {
+                if !data.is_empty() {
+                    *unread += data.len();
+                    listener.data(data);
+                }
+                if end {
+                    listener.end(None);
+                }
+                true
+            }
+        }
+    }
+    /// The trailers came: the end.
+    pub(super) fn end(self, trailers: &Fields) {
+        match self {
+            Self::Pipe(inlet) => inlet.end(Some(compose::trailers(trailers))),
+            Self::Listener { mut listener, .. } => listener.end(Some(trailers)),
+        }
+    }
+    /// The exchange ended early.
+    pub(super) fn fail(self, error: Error) {
+        match self {
+            Self::Pipe(inlet) => inlet.fail(error),
+            Self::Listener { mut listener, .. } => listener.fail(error),
+        }
+    }
+    /// Whether bytes lie there that the reader has not taken.
+    pub(super) fn has_unread(&self) -> bool {
+        match self {
+            Self::Pipe(inlet) => inlet.has_unread(),
+            Self::Listener { unread, .. } => *unread > 0,
+        }
+    }
+}
+
+impl fmt::Debug for dyn Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}

@@ -1,0 +1,2 @@
+export * from './dist/index.js'
+export { default } from './dist/index.js'

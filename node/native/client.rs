@@ -1,0 +1,157 @@
+//! The cold calls: clients made, origins named, statistics read. One native function takes a verb
+//! and a JSON text and answers with a JSON text; nothing of it runs per request.
+
+use crate::failure;
+use crate::settings::{Settings, protocols};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use trunkline::client::{Client, OriginStats};
+use trunkline::core::pool::Origin;
+
+/// The clients of one environment and the origins that requests name by number.
+#[derive(Default)]
+pub(crate) struct Clients {
+    next: u32,
+    clients: HashMap<u32, Client>,
+    /// Never given a second time, so that a late request cannot reach another's origin.
+    origins: HashMap<u32, Target>,
+}
+
+/// Where a request goes.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) client: Client,
+    pub(crate) origin: Arc<Origin>,
+    owner: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OriginAsk {
+    client: u32,
+    url: String,
+    server_name: Option<String>,
+    protocols: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ClientAsk {
+    client: u32,
+    pipelining: Option<u32>,
+}
+
+impl Clients {
+    pub(crate) fn target(&self, origin: u32) -> Option<&Target> {
+        self.origins.get(&origin)
+    }
+    pub(crate) fn client(&self, number: u32) -> Result<&Client, Value> {
+        let gone = || failure::refusal("config", "the client is closed");
+        self.clients.get(&number).ok_or_else(gone)
+    }
+    /// Carries out one cold call.
+    pub(crate) fn ask(&mut self, verb: &str, text: &str) -> Result<Value, Value> {
+        match verb {
+            "client" => self.open(read(text)?),
+            "origin" => self.name(&read(text)?),
+            "pipelining" => {
+                let ask: ClientAsk = read(text)?;
+                let client = self.client(ask.client)?;
+                if let Some(pipelining) = ask.pipelining {
+                    client.set_pipelining(pipelining);
+                }
+                Ok(json!(client.pipelining()))
+            }
+            "stats" => {
+                let ask: ClientAsk = read(text)?;
+                Ok(stats(self.client(ask.client)?))
+            }
+            "networkChanged" => {
+                let ask: ClientAsk = read(text)?;
+                self.client(ask.client)?.network_changed();
+                Ok(Value::Null)
+            }
+            "shutDown" => {
+                let ask: ClientAsk = read(text)?;
+                if let Some(client) = self.clients.remove(&ask.client) {
+                    client.shut_down();
+                }
+                self.origins.retain(|_, target| target.owner != ask.client);
+                Ok(Value::Null)
+            }
+            other => Err(failure::refusal(
+                "config",
+                &format!("no verb is called {other:?}"),
+            )),
+        }
+    }
+
+    fn open(&mut self, settings: Settings) -> Result<Value, Value> {
+        let client = settings
+            .build()
+            .map_err(|why| failure::refusal("config", &why))?;
+        self.next += 1;
+        self.clients.insert(self.next, client);
+        Ok(json!(self.next))
+    }
+
+    fn name(&mut self, ask: &OriginAsk) -> Result<Value, Value> {
+        let client = self.client(ask.client)?.clone();
+        let versions = ask.protocols.as_deref().map(protocols).transpose();
+        let versions = versions.map_err(|why| failure::refusal("config", &why))?;
+        let origin = client
+            .origin(&ask.url, ask.server_name.as_deref(), versions)
+            .map_err(|error| failure::describe(&error))?;
+        self.next += 1;
+        let target = Target {
+            client,
+            origin,
+            owner: ask.client,
+        };
+        self.origins.insert(self.next, target);
+        Ok(json!(self.next))
+    }
+}
+
+/// What a cold call was given.
+pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Value> {
+    serde_json::from_str(text).map_err(|why| failure::refusal("config", &why.to_string()))
+}
+
+fn stats(client: &Client) -> Value {
+    let origins: Vec<Value> = client.stats().iter().map(of_origin).collect();
+    let totals = client.totals();
+    json!({
+        "origins": origins,
+        "totals": {
+            "submitted": totals.submitted,
+            "dispatched": totals.dispatched,
+            "waited": totals.waited,
+            "failed": totals.failed,
+            "attempts": totals.attempts,
+            "connections": totals.connections,
+            "retriesUnprocessed": totals.retries_unprocessed,
+            "retriesLost": totals.retries_lost,
+        },
+    })
+}
+
+fn of_origin(stats: &OriginStats) -> Value {
+    let origin = &stats.origin;
+    json!({
+        "origin": format!("{}://{}:{}", origin.scheme.as_str(), origin.host, origin.port),
+        "serverName": origin.server_name,
+        "waiting": stats.waiting,
+        "paused": stats.paused,
+        "waitReason": stats.wait_reason.map(|reason| reason.text()),
+        "connections": stats.connections,
+        "suspect": stats.suspect,
+        "draining": stats.draining,
+        "attempts": stats.attempts,
+        "active": stats.active,
+        "limit": stats.limit,
+        "roundTripMs": stats.round_trip.map(|time| time.as_secs_f64() * 1e3),
+    })
+}

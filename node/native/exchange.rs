@@ -1,0 +1,232 @@
+//! One exchange between the rings and the engine: what the engine says of it becomes completions,
+//! and its request body comes from submissions.
+
+use crate::environment::Shared;
+use crate::failure;
+use crate::ring::{BY_REFERENCE_BYTES_MIN, Entry};
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use std::collections::VecDeque;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use trunkline::client::{Arrival, Listener};
+use trunkline::core::http::{Field, Fields, ResponseHead, Version};
+
+/// What happened to an exchange: the first word of its completion, with flags above it.
+/// `node/src/ring.ts` has the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    /// The final head; words 2 the status, 5 the length of a body behind it, 6 the version.
+    Response = 1,
+    /// A 1xx head.
+    Interim = 2,
+    /// A piece of the body.
+    Data = 3,
+    /// The end, with trailers if there are bytes.
+    End = 4,
+    /// It failed: a JSON text.
+    Failed = 5,
+    /// It was cancelled; nothing more comes for its number.
+    Gone = 6,
+    /// Word 2: bytes of the request's body that the connection took.
+    Room = 7,
+    /// An answer to a cold call that takes time: a JSON text.
+    Answer = 8,
+}
+
+/// The exchange's number is free again: the last completion of its exchange.
+pub(crate) const LAST: u32 = 1 << 8;
+/// The bytes did not come through the arena: word 5 is where they lie ([`Shared::put`]).
+pub(crate) const BY_REFERENCE: u32 = 1 << 9;
+
+/// The ears of one exchange.
+pub(crate) struct Ears {
+    shared: Arc<Shared>,
+    number: u32,
+    is_over: bool,
+}
+
+impl Ears {
+    pub(crate) fn new(shared: &Arc<Shared>, number: u32) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            number,
+            is_over: false,
+        }
+    }
+    /// It ends before it began.
+    pub(crate) fn refuse(&mut self, why: &serde_json::Value) {
+        self.finish(Kind::Failed, why.to_string().as_bytes());
+    }
+    fn entry(&self, kind: Kind, flags: u32) -> Entry {
+        [kind as u32 | flags, self.number, 0, 0, 0, 0, 0, 0]
+    }
+    fn finish(&mut self, kind: Kind, bytes: &[u8]) {
+        self.is_over = true;
+        self.shared.complete(self.entry(kind, LAST), bytes, &[]);
+    }
+}
+
+impl Listener for Ears {
+    fn interim(&mut self, head: &ResponseHead) {
+        let mut entry = self.entry(Kind::Interim, 0);
+        entry[2] = u32::from(head.status);
+        with_text(head.fields(), |text| self.shared.complete(entry, text, &[]));
+    }
+    fn response(&mut self, head: &ResponseHead, version: Version, body: Arrival) {
+        let mut entry = self.entry(Kind::Response, 0);
+        entry[2] = u32::from(head.status);
+        entry[6] = match version {
+            Version::Http10 => 10,
+            Version::Http11 => 11,
+            Version::Http2 => 20,
+            Version::Http3 => 30,
+        };
+        let mut behind = Bytes::new();
+        if let Arrival::Whole(body) = body {
+            self.is_over = true;
+            entry[0] |= LAST;
+            entry[5] = body.len() as u32;
+            if body.len() >= BY_REFERENCE_BYTES_MIN {
+                entry[0] |= BY_REFERENCE;
+                entry[5] = self.shared.put(body);
+            } else {
+                behind = body;
+            }
+        }
+        with_text(head.fields(), |text| {
+            self.shared.complete(entry, text, &behind);
+        });
+    }
+    fn data(&mut self, data: Bytes) {
+        let mut entry = self.entry(Kind::Data, 0);
+        if data.len() >= BY_REFERENCE_BYTES_MIN {
+            entry[0] |= BY_REFERENCE;
+            entry[5] = self.shared.put(data);
+            self.shared.complete(entry, &[], &[]);
+        } else {
+            self.shared.complete(entry, &data, &[]);
+        }
+    }
+    fn end(&mut self, trailers: Option<&Fields>) {
+        match trailers {
+            None => self.finish(Kind::End, &[]),
+            Some(trailers) => with_text(trailers.iter(), |text| self.finish(Kind::End, text)),
+        }
+    }
+    fn fail(&mut self, error: trunkline::Error) {
+        let text = failure::describe(&error).to_string();
+        self.finish(Kind::Failed, text.as_bytes());
+    }
+}
+
+impl Drop for Ears {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.finish(Kind::Gone, &[]);
+        }
+    }
+}
+
+/// Fields as JavaScript splits them: names and values by turns, a zero between two. No valid field
+/// holds a zero.
+fn with_text<'a, R>(fields: impl Iterator<Item = Field<'a>>, give: impl FnOnce(&[u8]) -> R) -> R {
+    let mut text = Vec::with_capacity(512);
+    for field in fields {
+        if !text.is_empty() {
+            text.push(0);
+        }
+        text.extend_from_slice(field.name);
+        text.push(0);
+        text.extend_from_slice(field.value);
+    }
+    give(&text)
+}
+
+/// A request body that JavaScript sends piece by piece.
+#[derive(Default)]
+pub(crate) struct Upload {
+    state: Mutex<UploadState>,
+}
+
+#[derive(Default)]
+struct UploadState {
+    pieces: VecDeque<Bytes>,
+    ended: bool,
+    failed: bool,
+    waker: Option<Waker>,
+}
+
+impl Upload {
+    pub(crate) fn push(&self, piece: Bytes) {
+        self.change(|state| state.pieces.push_back(piece));
+    }
+    pub(crate) fn end(&self) {
+        self.change(|state| state.ended = true);
+    }
+    pub(crate) fn fail(&self) {
+        self.change(|state| state.failed = true);
+    }
+    fn change(&self, change: impl FnOnce(&mut UploadState)) {
+        let mut state = self.lock();
+        change(&mut state);
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+    fn lock(&self) -> MutexGuard<'_, UploadState> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The engine's end of an [`Upload`].
+pub(crate) struct UploadBody {
+    pub(crate) upload: Arc<Upload>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) number: u32,
+}
+
+impl Body for UploadBody {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let mut state = self.upload.lock();
+        if let Some(piece) = state.pieces.pop_front() {
+            drop(state);
+            let entry = [
+                Kind::Room as u32,
+                self.number,
+                piece.len() as u32,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ];
+            self.shared.complete(entry, &[], &[]);
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
+        if mem::take(&mut state.failed) {
+            return Poll::Ready(Some(Err("the request's body failed")));
+        }
+        if state.ended {
+            return Poll::Ready(None);
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+    fn is_end_stream(&self) -> bool {
+        let state = self.upload.lock();
+        state.ended && state.pieces.is_empty() && !state.failed
+    }
+}

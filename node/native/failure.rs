@@ -1,0 +1,133 @@
+//! An engine's error as JavaScript gets it: a JSON text, from which `node/src/errors.ts` makes the
+//! class and the code that undici's users know.
+
+use serde_json::{Value, json};
+use std::error::Error as _;
+use std::io;
+use trunkline::{Error, ErrorKind};
+
+/// All that an error says.
+pub(crate) fn describe(error: &Error) -> Value {
+    let ended: Vec<Value> = error
+        .attempts()
+        .iter()
+        .map(|attempt| json!({ "connection": attempt.connection, "ended": word(attempt.ended) }))
+        .collect();
+    json!({
+        "kind": word(error.kind()),
+        "message": error.to_string(),
+        "causes": causes(error),
+        "system": system_code(error),
+        "tls": certificate_code(error),
+        "detail": detail(error.kind()),
+        "attempts": ended,
+        "wasSent": error.was_sent(),
+        "waitReason": error.wait_reason().map(|reason| reason.text()),
+        "retry": format!("{:?}", error.retry()),
+    })
+}
+
+/// A refusal that never was an engine's error.
+pub(crate) fn refusal(kind: &str, message: &str) -> Value {
+    json!({ "kind": kind, "message": message })
+}
+
+fn word(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Config => "config",
+        ErrorKind::Resolve => "resolve",
+        ErrorKind::Connect => "connect",
+        ErrorKind::Proxy => "proxy",
+        ErrorKind::Tls => "tls",
+        ErrorKind::Message(_) => "message",
+        ErrorKind::Violation(_) => "violation",
+        ErrorKind::StreamReset(_) => "reset",
+        ErrorKind::ConnectionClosed(_) => "closed",
+        ErrorKind::TransportClosed => "transport",
+        ErrorKind::Timeout => "timeout",
+        ErrorKind::Refused => "refused",
+        ErrorKind::Cancelled => "cancelled",
+        ErrorKind::Body => "body",
+        _ => "other",
+    }
+}
+
+/// The broken rule's name, or the peer's code.
+fn detail(kind: ErrorKind) -> Option<String> {
+    match kind {
+        ErrorKind::Message(misuse) => Some(format!("{misuse:?}")),
+        ErrorKind::Violation(violation) => Some(format!("{violation:?}")),
+        ErrorKind::StreamReset(code) | ErrorKind::ConnectionClosed(code) => {
+            Some(code.0.to_string())
+        }
+        _ => None,
+    }
+}
+
+fn causes(error: &Error) -> Vec<String> {
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause.to_string());
+        next = cause.source();
+    }
+    causes
+}
+
+/// The name that Node.js gives the system's error, where one is at the bottom.
+fn system_code(error: &Error) -> Option<&'static str> {
+    let mut next = error.source();
+    let mut code = None;
+    while let Some(cause) = next {
+        if let Some(cause) = cause.downcast_ref::<io::Error>() {
+            code = code_of(cause.kind()).or(code);
+        }
+        next = cause.source();
+    }
+    code
+}
+
+fn code_of(kind: io::ErrorKind) -> Option<&'static str> {
+    use io::ErrorKind as Kind;
+    Some(match kind {
+        Kind::ConnectionRefused => "ECONNREFUSED",
+        Kind::ConnectionReset => "ECONNRESET",
+        Kind::ConnectionAborted => "ECONNABORTED",
+        Kind::BrokenPipe => "EPIPE",
+        Kind::HostUnreachable => "EHOSTUNREACH",
+        Kind::NetworkUnreachable => "ENETUNREACH",
+        Kind::NetworkDown => "ENETDOWN",
+        Kind::AddrNotAvailable => "EADDRNOTAVAIL",
+        Kind::TimedOut => "ETIMEDOUT",
+        Kind::PermissionDenied => "EACCES",
+        Kind::NotFound => "ENOENT",
+        _ => return None,
+    })
+}
+
+/// The code that Node.js gives a certificate that is not believed.
+fn certificate_code(error: &Error) -> Option<&'static str> {
+    use rustls::CertificateError as Why;
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let of_io = cause.downcast_ref::<io::Error>();
+        let tls = of_io
+            .and_then(|cause| cause.get_ref())
+            .and_then(|cause| cause.downcast_ref::<rustls::Error>())
+            .or_else(|| cause.downcast_ref::<rustls::Error>());
+        if let Some(rustls::Error::InvalidCertificate(why)) = tls {
+            return Some(match why {
+                Why::Expired | Why::ExpiredContext { .. } => "CERT_HAS_EXPIRED",
+                Why::NotValidYet | Why::NotValidYetContext { .. } => "CERT_NOT_YET_VALID",
+                Why::NotValidForName | Why::NotValidForNameContext { .. } => {
+                    "ERR_TLS_CERT_ALTNAME_INVALID"
+                }
+                Why::Revoked => "CERT_REVOKED",
+                Why::UnknownIssuer => "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+                _ => "CERT_UNTRUSTED",
+            });
+        }
+        next = cause.source();
+    }
+    None
+}

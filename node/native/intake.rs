@@ -1,0 +1,228 @@
+//! Submissions, read on the engine's thread and carried out.
+
+use crate::client::Clients;
+use crate::environment::Shared;
+use crate::exchange::{Ears, Upload, UploadBody};
+use crate::failure;
+use crate::ring::{Entry, Submissions};
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline::Body;
+use trunkline::client::{Listening, Submission};
+use trunkline::core::http::{Fields, RequestHead, Token, Version};
+
+/// What JavaScript submits: the first byte of an entry's first word. `node/src/ring.ts` has the
+/// same numbers. Word 1 is always the exchange's number.
+const REQUEST: u32 = 1;
+/// A piece of the request's body: words 3 and 4 its place, or word 5 where it lies.
+const PIECE: u32 = 2;
+/// The request's body is complete.
+const END: u32 = 3;
+/// The request's body failed.
+const FAIL: u32 = 4;
+/// Nobody wants the exchange any more.
+const CANCEL: u32 = 5;
+/// Word 2: bytes of the response's body that were taken.
+const TAKE: u32 = 6;
+
+/// How a request's body comes: the second byte of the first word.
+const BODY_NONE: u32 = 0;
+/// Behind the head, word 5 its length.
+const BODY_INLINE: u32 = 1;
+/// Word 5: where it lies.
+const BODY_PUT: u32 = 2;
+/// In pieces.
+const BODY_STREAMING: u32 = 3;
+
+/// The request asks for the connection itself.
+const LEAVES_HTTP: u32 = 1 << 16;
+
+/// One exchange by its number.
+struct Open {
+    listening: Listening,
+    upload: Option<Arc<Upload>>,
+}
+
+/// Reads submissions.
+pub(crate) struct Intake {
+    shared: Arc<Shared>,
+    submissions: Submissions,
+    open: Vec<Option<Open>>,
+}
+
+impl Intake {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let submissions = Submissions::new(Arc::clone(&shared.memory));
+        Self {
+            shared,
+            submissions,
+            open: Vec::new(),
+        }
+    }
+
+    /// Carries out everything that is there.
+    pub(crate) fn run(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        shared.spill();
+        let clients = shared.clients();
+        let Self {
+            shared,
+            submissions,
+            open,
+        } = self;
+        while submissions.next(range, |entry, bytes| {
+            carry_out(shared, &clients, open, &entry, bytes);
+        }) {}
+    }
+}
+
+/// The bytes of the arena that belong to an entry.
+fn range(entry: &Entry) -> Option<(u32, u32)> {
+    match (entry[0] & 0xff, entry[0] >> 8 & 0xff) {
+        (REQUEST, BODY_INLINE) => Some((entry[3], entry[4].saturating_add(entry[5]))),
+        (REQUEST, _) => Some((entry[3], entry[4])),
+        (PIECE, BODY_INLINE) => Some((entry[3], entry[4])),
+        _ => None,
+    }
+}
+
+fn carry_out(
+    shared: &Arc<Shared>,
+    clients: &Clients,
+    open: &mut Vec<Option<Open>>,
+    entry: &Entry,
+    bytes: &[u8],
+) {
+    let number = entry[1] as usize;
+    let verb = entry[0] & 0xff;
+    if verb == REQUEST {
+        let begun = begin(shared, clients, entry, bytes);
+        if open.len() <= number {
+            open.resize_with(number + 1, || None);
+        }
+        open[number] = begun;
+        return;
+    }
+    let Some(place) = open.get_mut(number) else {
+        return;
+    };
+    let Some(exchange) = place.as_ref() else {
+        return;
+    };
+    match (verb, &exchange.upload) {
+        (PIECE, Some(upload)) => upload.push(match entry[0] >> 8 & 0xff {
+            BODY_PUT => shared.take_put(entry[5]),
+            _ => Bytes::copy_from_slice(bytes),
+        }),
+        (END, Some(upload)) => upload.end(),
+        (FAIL, Some(upload)) => upload.fail(),
+        (TAKE, _) => exchange.listening.take(entry[2] as usize),
+        (CANCEL, _) => {
+            exchange.listening.cancel();
+            *place = None;
+        }
+        _ => {}
+    }
+}
+
+fn begin(shared: &Arc<Shared>, clients: &Clients, entry: &Entry, bytes: &[u8]) -> Option<Open> {
+    let number = entry[1];
+    let mut ears = Box::new(Ears::new(shared, number));
+    let head_length = (entry[4] as usize).min(bytes.len());
+    let (head, inline) = bytes.split_at(head_length);
+    let Some(target) = clients.target(entry[2]) else {
+        refuse(&mut ears, "the client is closed");
+        return None;
+    };
+    let scheme = target.origin.scheme.as_str();
+    let leaves_http = entry[0] & LEAVES_HTTP != 0;
+    let made = match leaves_http {
+        false => request_head(scheme.as_bytes(), head),
+        true => leaving_head(head),
+    };
+    let head = match made {
+        Ok(head) => head,
+        Err(why) => {
+            refuse(&mut ears, &why);
+            return None;
+        }
+    };
+    let mut upload = None;
+    let body = match entry[0] >> 8 & 0xff {
+        BODY_INLINE => Body::full(Bytes::copy_from_slice(inline)),
+        BODY_PUT => Body::full(shared.take_put(entry[5])),
+        BODY_STREAMING => {
+            let pieces = Arc::<Upload>::default();
+            upload = Some(Arc::clone(&pieces));
+            Body::wrap(UploadBody {
+                upload: pieces,
+                shared: Arc::clone(shared),
+                number,
+            })
+        }
+        _ => {
+            debug_assert_eq!(entry[0] >> 8 & 0xff, BODY_NONE);
+            Body::empty()
+        }
+    };
+    let time = |ms: u32| (ms > 0).then(|| Duration::from_millis(u64::from(ms)));
+    let submission = Submission {
+        origin: Arc::clone(&target.origin),
+        head,
+        body,
+        leaves_http,
+        headers_timeout: time(entry[6]),
+        body_timeout: time(entry[7]),
+        queue_timeout: None,
+    };
+    let listening = target.client.submit(submission, ears);
+    Some(Open { listening, upload })
+}
+
+fn refuse(ears: &mut Ears, why: &str) {
+    ears.refuse(&failure::refusal("config", why));
+}
+
+/// The head in `text` of a request that leaves HTTP: as HTTP/1.1 has it, because no other version
+/// has these fields. A CONNECT names its authority in the place of the path.
+fn leaving_head(text: &[u8]) -> Result<RequestHead, String> {
+    let mut pieces = text.split(|&byte| byte == 0);
+    let mut next = || pieces.next().unwrap_or_default();
+    let (method, path, authority) = (next(), next(), next());
+    let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
+    fields.push(Token::METHOD, method);
+    if method == b"CONNECT" {
+        fields.push(Token::AUTHORITY, path);
+    } else {
+        fields.push(Token::PATH, path);
+    }
+    fields.push(Token::HOST, authority);
+    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
+        fields.push_named(name, value);
+    }
+    RequestHead::from_fields(fields, Version::Http11).map_err(|violation| violation.to_string())
+}
+
+/// The head in `text`: method, path and authority, then names and values by turns, a zero between
+/// two.
+fn request_head(scheme: &[u8], text: &[u8]) -> Result<RequestHead, String> {
+    let mut pieces = text.split(|&byte| byte == 0);
+    let mut next = || pieces.next().unwrap_or_default();
+    let (method, path, authority) = (next(), next(), next());
+    let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
+    fields.push(Token::METHOD, method);
+    fields.push(Token::SCHEME, scheme);
+    fields.push(Token::AUTHORITY, authority);
+    fields.push(Token::PATH, path);
+    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
+        fields.push_named(name, value);
+    }
+    for token in [Token::AUTHORIZATION, Token::PROXY_AUTHORIZATION] {
+        fields.mark_sensitive(token);
+    }
+    RequestHead::from_fields(fields, Version::Http2).map_err(|violation| violation.to_string())
+}
+
+/// Fields of an ordinary request, pseudo-fields included.
+const FIELDS_USUAL: usize = 16;

@@ -1,0 +1,40 @@
+//! The addon behind the npm package `trunkline`: it carries requests and what becomes of them
+//! between JavaScript and the engine, and decides nothing.
+//!
+//! Everything hangs on an [`environment`](environment::Environment), one per Node.js environment
+//! (the main thread and each worker): there is no state of the process.
+
+mod client;
+mod environment;
+mod exchange;
+mod failure;
+mod intake;
+mod napi;
+mod ring;
+mod settings;
+mod uv;
+
+use napi::{Env, Value};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What Node.js calls once per environment that loads the addon.
+///
+/// # Safety
+/// Called by Node.js with a live environment and its exports.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn napi_register_module_v1(
+    env: napi_sys::napi_env,
+    exports: napi_sys::napi_value,
+) -> napi_sys::napi_value {
+    let env = Env(env);
+    // A failure leaves the exports without `open`, which the loader reports.
+    let _ = env.set_function(
+        Value(exports),
+        c"open",
+        environment::open,
+        std::ptr::null_mut(),
+    );
+    exports
+}

@@ -1,0 +1,259 @@
+//! Two rings in memory that JavaScript sees as `ArrayBuffer`s and Rust owns: submissions come from
+//! JavaScript, completions go to it. `node/src/ring.ts` is the other end; the numbers below stand
+//! there too.
+//!
+//! Each ring has entries of eight words and an arena for the bytes that belong to them. Positions
+//! only grow (modulo 2^32); an entry's place is its position modulo the ring's length. The reader
+//! gives entries and arena back by storing how far it has read. Whoever sleeps has said so in a
+//! flag of its own, and only then is it woken. A full ring is back-pressure: what has no room waits
+//! at the writer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Words of an entry.
+pub(crate) const ENTRY_WORDS: usize = 8;
+/// Entries of each ring, a power of two.
+pub(crate) const ENTRIES: u32 = 4096;
+/// Bytes of each arena, a power of two: 64 bodies of the largest size that goes through it.
+pub(crate) const ARENA_BYTES: u32 = 1 << 20;
+/// Bytes from which a piece of a body crosses by reference.
+pub(crate) const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
+
+/// Words of control, each on a cache line of its own.
+pub(crate) const CONTROL_WORDS: usize = 16 * 9;
+/// How far entries are written and read; how far their arena is read; who sleeps.
+const SUBMITTED: usize = 0;
+const INTAKEN: usize = 16;
+const INTAKEN_ARENA: usize = 32;
+const ENGINE_SLEEPS: usize = 48;
+const COMPLETED: usize = 64;
+const DRAINED: usize = 80;
+const DRAINED_ARENA: usize = 96;
+const SCRIPT_SLEEPS: usize = 112;
+/// Completions wait outside of the ring: whoever drains it is to ring for more.
+const OVERFLOWS: usize = 128;
+
+/// An entry as it lies in a ring.
+pub(crate) type Entry = [u32; ENTRY_WORDS];
+
+/// The memory of both rings. Written by two threads, each word by one of them at a time; the
+/// positions say whose turn it is.
+pub(crate) struct Memory {
+    pub(crate) control: Box<[AtomicU32; CONTROL_WORDS]>,
+    pub(crate) submissions: Area,
+    pub(crate) submission_arena: Area,
+    pub(crate) completions: Area,
+    pub(crate) completion_arena: Area,
+}
+
+/// Bytes that both sides reach by address.
+pub(crate) struct Area {
+    start: *mut u8,
+    words: usize,
+}
+
+// SAFETY: which bytes are whose is settled by the rings' positions, stored with release and read
+// with acquire order.
+unsafe impl Send for Area {}
+// SAFETY: as above.
+unsafe impl Sync for Area {}
+
+impl Area {
+    fn new(bytes: usize) -> Self {
+        let words = bytes / size_of::<u64>();
+        let start = Box::into_raw(vec![0_u64; words].into_boxed_slice()).cast();
+        Self { start, words }
+    }
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+    pub(crate) fn len(&self) -> usize {
+        self.words * size_of::<u64>()
+    }
+    /// # Safety
+    /// The range lies inside and is the caller's turn.
+    unsafe fn bytes(&self, at: usize, length: usize) -> &[u8] {
+        debug_assert!(at + length <= self.len());
+        // SAFETY: by the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.start.add(at), length) }
+    }
+    /// # Safety
+    /// The range lies inside and is the caller's turn.
+    unsafe fn write(&self, at: usize, bytes: &[u8]) {
+        debug_assert!(at + bytes.len() <= self.len());
+        // SAFETY: by the caller's promise; a slice of ours never overlaps it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.add(at), bytes.len()) };
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        let words = std::ptr::slice_from_raw_parts_mut(self.start.cast::<u64>(), self.words);
+        // SAFETY: made by `new` with this length.
+        drop(unsafe { Box::from_raw(words) });
+    }
+}
+
+impl Memory {
+    pub(crate) fn new() -> Arc<Self> {
+        let entries = ENTRIES as usize * size_of::<Entry>();
+        let control = Box::new([const { AtomicU32::new(0) }; CONTROL_WORDS]);
+        control[SCRIPT_SLEEPS].store(1, Ordering::SeqCst);
+        Arc::new(Self {
+            control,
+            submissions: Area::new(entries),
+            submission_arena: Area::new(ARENA_BYTES as usize),
+            completions: Area::new(entries),
+            completion_arena: Area::new(ARENA_BYTES as usize),
+        })
+    }
+    /// Whether submissions wait that `Submissions` has not read.
+    pub(crate) fn has_submissions(&self) -> bool {
+        let written = self.control[SUBMITTED].load(Ordering::SeqCst);
+        written != self.control[INTAKEN].load(Ordering::Relaxed)
+    }
+    /// The engine says whether it sleeps.
+    pub(crate) fn set_engine_sleeps(&self, sleeps: bool) {
+        self.control[ENGINE_SLEEPS].store(u32::from(sleeps), Ordering::SeqCst);
+    }
+    /// True once if JavaScript sleeps: the caller wakes it.
+    fn rouse_script(&self) -> bool {
+        self.control[SCRIPT_SLEEPS].swap(0, Ordering::SeqCst) == 1
+    }
+}
+
+/// The engine's end of the submissions.
+pub(crate) struct Submissions {
+    memory: Arc<Memory>,
+    read: u32,
+}
+
+impl Submissions {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Self { memory, read: 0 }
+    }
+    /// The next entry and the `length` bytes of the arena at the position that `range` finds in
+    /// it, handed to `take`. False: there is none.
+    pub(crate) fn next(
+        &mut self,
+        range: impl FnOnce(&Entry) -> Option<(u32, u32)>,
+        take: impl FnOnce(Entry, &[u8]),
+    ) -> bool {
+        let control = &self.memory.control;
+        if control[SUBMITTED].load(Ordering::Acquire) == self.read {
+            return false;
+        }
+        let at = (self.read % ENTRIES) as usize * size_of::<Entry>();
+        let mut entry = [0; ENTRY_WORDS];
+        // SAFETY: the entry is written (acquired above) and not given back yet.
+        let bytes = unsafe { self.memory.submissions.bytes(at, size_of::<Entry>()) };
+        for (word, bytes) in entry.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_ne_bytes(*bytes);
+        }
+        match range(&entry) {
+            None => take(entry, &[]),
+            Some((position, length)) => {
+                let at = (position % ARENA_BYTES) as usize;
+                let length = (length as usize).min(ARENA_BYTES as usize - at);
+                // SAFETY: written with its entry, cut to lie inside, not given back yet.
+                take(entry, unsafe {
+                    self.memory.submission_arena.bytes(at, length)
+                });
+                control[INTAKEN_ARENA]
+                    .store(position.wrapping_add(length as u32), Ordering::Release);
+            }
+        }
+        self.read = self.read.wrapping_add(1);
+        control[INTAKEN].store(self.read, Ordering::Release);
+        true
+    }
+}
+
+/// The engine's end of the completions.
+pub(crate) struct Completions {
+    memory: Arc<Memory>,
+    written: u32,
+    arena_written: u32,
+    announced: u32,
+}
+
+/// Completions that may wait for the end of the engine's turn before JavaScript is woken.
+const UNANNOUNCED_MAX: u32 = 64;
+
+impl Completions {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Self {
+            memory,
+            written: 0,
+            arena_written: 0,
+            announced: 0,
+        }
+    }
+    /// Writes an entry whose words 3 and 4 become the arena position of `first` and its length;
+    /// `second` lies right behind it. False: there is no room, nothing was written.
+    pub(crate) fn push(&mut self, mut entry: Entry, first: &[u8], second: &[u8]) -> bool {
+        let control = &self.memory.control;
+        let drained = control[DRAINED].load(Ordering::Acquire);
+        if self.written.wrapping_sub(drained) >= ENTRIES {
+            return false;
+        }
+        let length = first.len() + second.len();
+        if length > 0 {
+            let Some(position) = self.room(length) else {
+                return false;
+            };
+            let at = (position % ARENA_BYTES) as usize;
+            // SAFETY: `room` says that these bytes are read and lie inside.
+            unsafe {
+                self.memory.completion_arena.write(at, first);
+                self.memory.completion_arena.write(at + first.len(), second);
+            }
+            entry[3] = position;
+            entry[4] = first.len() as u32;
+            self.arena_written = position.wrapping_add(length as u32);
+        }
+        let at = (self.written % ENTRIES) as usize * size_of::<Entry>();
+        let mut bytes = [0; size_of::<Entry>()];
+        for (place, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(entry) {
+            *place = word.to_ne_bytes();
+        }
+        // SAFETY: fewer than `ENTRIES` are unread, so the reader is done with this one.
+        unsafe { self.memory.completions.write(at, &bytes) };
+        self.written = self.written.wrapping_add(1);
+        control[COMPLETED].store(self.written, Ordering::SeqCst);
+        true
+    }
+    /// Where `length` bytes have room in one piece.
+    fn room(&self, length: usize) -> Option<u32> {
+        let length = u32::try_from(length).ok().filter(|&l| l <= ARENA_BYTES)?;
+        let drained = self.memory.control[DRAINED_ARENA].load(Ordering::Acquire);
+        let left = ARENA_BYTES - self.arena_written % ARENA_BYTES;
+        let skipped = if length > left { left } else { 0 };
+        let used = self.arena_written.wrapping_sub(drained);
+        // Nothing is unread when all entries are: a piece as long as the arena fits then.
+        let is_empty = self.memory.control[DRAINED].load(Ordering::Acquire) == self.written;
+        let fits = is_empty || used + skipped + length <= ARENA_BYTES;
+        fits.then(|| self.arena_written.wrapping_add(skipped))
+    }
+    /// Whether so many completions are unannounced that JavaScript should hear of them now.
+    pub(crate) fn is_pressing(&self) -> bool {
+        self.written.wrapping_sub(self.announced) >= UNANNOUNCED_MAX
+    }
+    /// True: there are new completions and JavaScript sleeps; the caller wakes it.
+    pub(crate) fn announce(&mut self) -> bool {
+        if self.announced == self.written {
+            return false;
+        }
+        self.announced = self.written;
+        self.memory.rouse_script()
+    }
+    /// Says whether completions wait outside of the ring.
+    pub(crate) fn set_overflows(&self, overflows: bool) {
+        self.memory.control[OVERFLOWS].store(u32::from(overflows), Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+#[path = "ring_test.rs"]
+mod ring_test;

@@ -1,0 +1,165 @@
+use super::*;
+
+/// JavaScript's end of the completions.
+struct Reader {
+    memory: Arc<Memory>,
+    read: u32,
+}
+
+impl Reader {
+    fn next(&mut self) -> Option<(Entry, Vec<u8>)> {
+        let control = &self.memory.control;
+        if control[COMPLETED].load(Ordering::SeqCst) == self.read {
+            return None;
+        }
+        let at = (self.read % ENTRIES) as usize * size_of::<Entry>();
+        let mut entry = [0; ENTRY_WORDS];
+        // SAFETY: written, as COMPLETED says.
+        let bytes = unsafe { self.memory.completions.bytes(at, size_of::<Entry>()) };
+        for (word, bytes) in entry.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_ne_bytes(*bytes);
+        }
+        let at = (entry[3] % ARENA_BYTES) as usize;
+        // SAFETY: as above.
+        let text = unsafe { self.memory.completion_arena.bytes(at, entry[4] as usize) }.to_vec();
+        if entry[4] > 0 {
+            control[DRAINED_ARENA].store(entry[3].wrapping_add(entry[4]), Ordering::SeqCst);
+        }
+        self.read = self.read.wrapping_add(1);
+        control[DRAINED].store(self.read, Ordering::SeqCst);
+        Some((entry, text))
+    }
+}
+
+fn pair() -> (Completions, Reader) {
+    let memory = Memory::new();
+    let reader = Reader {
+        memory: Arc::clone(&memory),
+        read: 0,
+    };
+    (Completions::new(memory), reader)
+}
+
+/// JavaScript's end of the submissions: one entry with `text` at `position` of the arena.
+fn submit(memory: &Memory, count: u32, entry: Entry, position: u32, text: &[u8]) {
+    let at = (count % ENTRIES) as usize * size_of::<Entry>();
+    for (index, word) in entry.iter().enumerate() {
+        // SAFETY: the test is the only writer.
+        unsafe {
+            memory
+                .submissions
+                .write(at + index * 4, &word.to_ne_bytes())
+        };
+    }
+    // SAFETY: as above.
+    unsafe {
+        memory
+            .submission_arena
+            .write((position % ARENA_BYTES) as usize, text);
+    }
+    memory.control[SUBMITTED].store(count.wrapping_add(1), Ordering::SeqCst);
+}
+
+#[test]
+fn what_is_completed_comes_out_in_order_with_its_bytes() {
+    let (mut completions, mut reader) = pair();
+    assert!(completions.push([1, 7, 200, 0, 0, 4, 0, 0], b"head", b"body"));
+    assert!(completions.push([4, 7, 0, 0, 0, 0, 0, 0], b"", b""));
+    let (entry, text) = reader.next().unwrap();
+    assert_eq!(
+        (entry[1], entry[2], text.as_slice()),
+        (7, 200, &b"head"[..])
+    );
+    assert_eq!(reader.next().unwrap().0[0], 4);
+    assert!(reader.next().is_none());
+}
+
+#[test]
+fn a_full_ring_refuses_and_takes_more_when_it_is_read() {
+    let (mut completions, mut reader) = pair();
+    for number in 0..ENTRIES {
+        assert!(completions.push([3, number, 0, 0, 0, 0, 0, 0], b"", b""));
+    }
+    assert!(!completions.push([3, 9, 0, 0, 0, 0, 0, 0], b"", b""));
+    assert_eq!(reader.next().unwrap().0[1], 0);
+    assert!(completions.push([3, ENTRIES, 0, 0, 0, 0, 0, 0], b"", b""));
+    let rest: Vec<u32> = std::iter::from_fn(|| reader.next())
+        .map(|(entry, _)| entry[1])
+        .collect();
+    assert_eq!(rest, (1..=ENTRIES).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_full_arena_refuses_and_bytes_lie_in_one_piece_past_its_end() {
+    let (mut completions, mut reader) = pair();
+    let piece = vec![b'x'; 300_000];
+    let entry = [3, 1, 0, 0, 0, 0, 0, 0];
+    for _ in 0..3 {
+        assert!(completions.push(entry, &piece, b""));
+    }
+    assert!(!completions.push(entry, &piece, b""));
+    for round in 0..100_u32 {
+        let (_, text) = reader.next().unwrap();
+        assert!(text.iter().all(|byte| *byte == text[0]) && text.len() == 300_000);
+        // What does not fit behind the others begins at the start: for that two must be read.
+        if !completions.push(entry, &vec![round as u8; 300_000], b"") {
+            reader.next().unwrap();
+            assert!(completions.push(entry, &vec![round as u8; 300_000], b""));
+        }
+    }
+}
+
+#[test]
+fn a_piece_as_long_as_the_arena_fits_when_nothing_is_unread() {
+    let (mut completions, mut reader) = pair();
+    assert!(completions.push([3, 1, 0, 0, 0, 0, 0, 0], b"one", b""));
+    let whole = vec![b'y'; ARENA_BYTES as usize];
+    assert!(!completions.push([3, 1, 0, 0, 0, 0, 0, 0], &whole, b""));
+    reader.next().unwrap();
+    assert!(completions.push([3, 1, 0, 0, 0, 0, 0, 0], &whole, b""));
+    assert_eq!(reader.next().unwrap().1, whole);
+}
+
+#[test]
+fn javascript_is_woken_once_and_only_if_it_sleeps() {
+    let (mut completions, reader) = pair();
+    assert!(!completions.announce(), "there is nothing to tell");
+    completions.push([4, 1, 0, 0, 0, 0, 0, 0], b"", b"");
+    assert!(completions.announce());
+    completions.push([4, 2, 0, 0, 0, 0, 0, 0], b"", b"");
+    assert!(!completions.announce(), "it has not said that it sleeps");
+    reader.memory.control[SCRIPT_SLEEPS].store(1, Ordering::SeqCst);
+    completions.push([4, 3, 0, 0, 0, 0, 0, 0], b"", b"");
+    assert!(completions.announce());
+}
+
+#[test]
+fn submissions_come_out_with_their_bytes_and_positions_may_wrap() {
+    let memory = Memory::new();
+    let mut submissions = Submissions::new(Arc::clone(&memory));
+    submissions.read = u32::MAX;
+    for at in [SUBMITTED, INTAKEN] {
+        memory.control[at].store(u32::MAX, Ordering::SeqCst);
+    }
+    let range = |entry: &Entry| (entry[4] > 0).then_some((entry[3], entry[4]));
+    assert!(!submissions.next(range, |_, _| panic!("there is none")));
+    let position = u32::MAX - 9;
+    submit(
+        &memory,
+        u32::MAX,
+        [1, 5, 0, position, 3, 0, 0, 0],
+        position,
+        b"GET",
+    );
+    assert!(memory.has_submissions());
+    let mut seen = None;
+    assert!(submissions.next(range, |entry, bytes| seen =
+        Some((entry[1], bytes.to_vec()))));
+    assert_eq!(seen, Some((5, b"GET".to_vec())));
+    assert_eq!(memory.control[INTAKEN].load(Ordering::SeqCst), 0);
+    assert_eq!(
+        memory.control[INTAKEN_ARENA].load(Ordering::SeqCst),
+        position.wrapping_add(3)
+    );
+    assert!(!memory.has_submissions());
+}

@@ -1,0 +1,208 @@
+//! A client's settings as JavaScript gives them, checked there for their kinds and here by the
+//! engine for their ranges.
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::Deserialize;
+use std::net::IpAddr;
+use std::time::Duration;
+use trunkline::client::{Client, ClientBuilder, ClientTimeouts, ClientTls, Protocols};
+use trunkline::{Limits, Windows};
+
+/// What a client is made with; what is absent keeps the engine's default. Times in ms, 0: never.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Settings {
+    connections: Option<u32>,
+    sockets: Option<u32>,
+    pipelining: Option<u32>,
+    max_concurrent_streams: Option<u32>,
+    /// `h1`, `h2`, `h2-or-h1`, `h3`, `all`.
+    protocols: Option<String>,
+    connect_timeout: Option<u64>,
+    queue_timeout: Option<u64>,
+    keep_alive_timeout: Option<u64>,
+    connection_age: Option<u64>,
+    requests_per_connection: Option<u64>,
+    warm_connections: Option<u32>,
+    retry_lost: Option<bool>,
+    attempt_delay: Option<u64>,
+    socket_path: Option<String>,
+    local_address: Option<IpAddr>,
+    keep_alive_probe: Option<u64>,
+    proxy: Option<String>,
+    proxy_from_env: bool,
+    no_proxy: Option<String>,
+    proxy_authorization: Option<String>,
+    proxy_always_tunnels: bool,
+    proxy_tls: Option<Tls>,
+    tls: Tls,
+    resolve: Vec<(String, Vec<std::net::SocketAddr>)>,
+    header_bytes: Option<usize>,
+    stream_window: Option<u32>,
+    connection_window: Option<u32>,
+    window_threshold: Option<u32>,
+    memory_budget: Option<u64>,
+}
+
+/// Whom to believe and who we are, in PEM.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Tls {
+    ca: Vec<String>,
+    /// Believed beside the platform's roots.
+    extra_ca: Vec<String>,
+    cert: Option<String>,
+    key: Option<String>,
+    insecure: bool,
+}
+
+fn time(ms: u64) -> Option<Duration> {
+    (ms > 0).then(|| Duration::from_millis(ms))
+}
+
+impl Settings {
+    /// The client, or why there is none.
+    pub(crate) fn build(self) -> Result<Client, String> {
+        let mut timeouts = ClientTimeouts {
+            headers: None,
+            body: None,
+            ..ClientTimeouts::default()
+        };
+        if let Some(ms) = self.connect_timeout {
+            timeouts.connect = time(ms);
+        }
+        if let Some(ms) = self.queue_timeout {
+            timeouts.queue = time(ms);
+        }
+        let mut builder = Client::builder().timeouts(timeouts).tls(self.tls.build()?);
+        /// Says to the builder what is there.
+        macro_rules! say {
+            ($($setting:ident => $verb:ident),*) => {
+                $(if let Some(value) = self.$setting.clone() { builder = builder.$verb(value); })*
+            };
+        }
+        say!(connections => connections, sockets => sockets, pipelining => pipelining,
+             max_concurrent_streams => max_concurrent_streams, retry_lost => retry_lost,
+             warm_connections => warm_connections, socket_path => unix_socket,
+             local_address => local_address);
+        if let Some(name) = &self.protocols {
+            builder = builder.protocols(protocols(name)?);
+        }
+        if let Some(ms) = self.keep_alive_timeout {
+            builder = builder.idle_timeout(time(ms));
+        }
+        if let Some(ms) = self.connection_age {
+            builder = builder.connection_age(time(ms));
+        }
+        if let Some(count) = self.requests_per_connection {
+            builder = builder.requests_per_connection((count > 0).then_some(count));
+        }
+        if let Some(ms) = self.attempt_delay {
+            builder = builder.attempt_delay(Duration::from_millis(ms));
+        }
+        if let Some(ms) = self.keep_alive_probe {
+            builder = builder.tcp_keepalive(time(ms));
+        }
+        for (host, addresses) in &self.resolve {
+            builder = builder.resolve(host, addresses.clone());
+        }
+        builder = builder.limits(self.limits()).windows(self.windows());
+        self.proxies(builder)?
+            .build()
+            .map_err(|error| error.to_string())
+    }
+
+    fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        if let Some(bytes) = self.header_bytes {
+            limits.field_section_bytes_max = bytes;
+        }
+        limits
+    }
+
+    fn windows(&self) -> Windows {
+        let mut windows = Windows::default();
+        if let Some(bytes) = self.stream_window {
+            windows.stream_initial = bytes;
+            windows.stream_max = windows.stream_max.max(bytes);
+        }
+        if let Some(bytes) = self.connection_window {
+            windows.connection = bytes;
+        }
+        windows.threshold = self.window_threshold.or(windows.threshold);
+        if let Some(bytes) = self.memory_budget {
+            windows.memory_budget = bytes;
+        }
+        windows
+    }
+
+    fn proxies(self, mut builder: ClientBuilder) -> Result<ClientBuilder, String> {
+        if self.proxy_from_env {
+            builder = builder.proxy_from_env();
+        }
+        if let Some(url) = &self.proxy {
+            builder = builder.proxy(url);
+        }
+        if let Some(list) = &self.no_proxy {
+            builder = builder.no_proxy(list);
+        }
+        if let Some(value) = &self.proxy_authorization {
+            builder = builder.proxy_authorization(value);
+        }
+        if let Some(tls) = self.proxy_tls {
+            builder = builder.proxy_tls(tls.build()?);
+        }
+        Ok(builder.proxy_always_tunnels(self.proxy_always_tunnels))
+    }
+}
+
+impl Tls {
+    fn build(&self) -> Result<ClientTls, String> {
+        let mut tls = ClientTls::new();
+        if self.insecure {
+            tls = tls.insecure();
+        }
+        for pem in self.ca.iter().chain(&self.extra_ca) {
+            for root in certificates("ca", pem)? {
+                tls = tls.root(root);
+            }
+        }
+        // As in Node.js: roots that are given stand alone.
+        if !self.ca.is_empty() {
+            tls = tls.only_given_roots();
+        }
+        match (&self.cert, &self.key) {
+            (None, None) => {}
+            (Some(cert), Some(key)) => {
+                let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|why| {
+                    format!("connect.key is not a private key in PEM without a passphrase: {why}")
+                })?;
+                tls = tls.identity(certificates("cert", cert)?, key);
+            }
+            _ => return Err("connect.cert and connect.key must be given together".into()),
+        }
+        Ok(tls)
+    }
+}
+
+fn certificates(option: &str, pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err(format!("connect.{option} has no certificate in PEM")),
+        Err(why) => Err(format!("connect.{option} cannot be read as PEM: {why}")),
+    }
+}
+
+/// The versions by the name that `node/src/options.ts` gives them.
+pub(crate) fn protocols(name: &str) -> Result<Protocols, String> {
+    Ok(match name {
+        "h1" => Protocols::H1Only,
+        "h2" => Protocols::H2Only,
+        "h2-or-h1" => Protocols::H2AndH1,
+        "h3" => Protocols::H3Only,
+        "all" => Protocols::All,
+        other => return Err(format!("no protocols are called {other:?}")),
+    })
+}

@@ -1,0 +1,99 @@
+//! libuv's way to wake a loop from another thread, by the symbols that Node.js exports.
+
+use std::ffi::{c_int, c_void};
+
+/// A handle of a kind and size that libuv knows.
+pub(crate) type Handle = c_void;
+
+/// `UV_ASYNC` of libuv's `uv_handle_type`.
+const UV_ASYNC: c_int = 1;
+
+unsafe extern "C" {
+    fn uv_handle_size(kind: c_int) -> usize;
+    fn uv_async_init(
+        uv_loop: *mut c_void,
+        handle: *mut Handle,
+        callback: unsafe extern "C" fn(*mut Handle),
+    ) -> c_int;
+    fn uv_async_send(handle: *mut Handle) -> c_int;
+    fn uv_handle_set_data(handle: *mut Handle, data: *mut c_void);
+    fn uv_handle_get_data(handle: *const Handle) -> *mut c_void;
+    fn uv_close(handle: *mut Handle, closed: Option<unsafe extern "C" fn(*mut Handle)>);
+    fn uv_ref(handle: *mut Handle);
+    fn uv_unref(handle: *mut Handle);
+}
+
+/// Wakes a loop. It lies still in memory from `new` until libuv has closed it.
+pub(crate) struct Bell {
+    handle: *mut Handle,
+    words: usize,
+}
+
+// SAFETY: `uv_async_send`, the only call from other threads, is allowed from any thread.
+unsafe impl Send for Bell {}
+// SAFETY: as above; everything else is called on the loop's thread.
+unsafe impl Sync for Bell {}
+
+impl Bell {
+    /// A bell of `uv_loop` that keeps nobody alive; `rung` runs on the loop's thread.
+    ///
+    /// # Safety
+    /// On the thread of `uv_loop`; `data` stays valid until `close` calls back.
+    pub(crate) unsafe fn new(
+        uv_loop: *mut c_void,
+        rung: unsafe extern "C" fn(*mut Handle),
+        data: *mut c_void,
+    ) -> Option<Self> {
+        // SAFETY: libuv says how large its handle is; `u128` is aligned for everything in it.
+        unsafe {
+            let words = uv_handle_size(UV_ASYNC).div_ceil(size_of::<u128>());
+            let handle = Box::into_raw(vec![0_u128; words].into_boxed_slice()).cast::<Handle>();
+            let bell = Self { handle, words };
+            if uv_async_init(uv_loop, handle, rung) != 0 {
+                bell.free();
+                return None;
+            }
+            uv_handle_set_data(handle, data);
+            uv_unref(handle);
+            Some(bell)
+        }
+    }
+    /// Rings, from any thread.
+    pub(crate) fn ring(&self) {
+        // SAFETY: the handle is open: it is closed after the last thread that rings was joined.
+        unsafe { uv_async_send(self.handle) };
+    }
+    /// Whether it keeps the loop alive. On the loop's thread.
+    pub(crate) fn hold(&self, holds: bool) {
+        // SAFETY: the handle is open and this is its loop's thread.
+        unsafe {
+            match holds {
+                true => uv_ref(self.handle),
+                false => uv_unref(self.handle),
+            }
+        }
+    }
+    /// Closes it; `closed` gets the handle when libuv is done with it. On the loop's thread.
+    pub(crate) fn close(&self, closed: unsafe extern "C" fn(*mut Handle)) {
+        // SAFETY: the handle is open and this is its loop's thread.
+        unsafe { uv_close(self.handle, Some(closed)) };
+    }
+    /// Gives its memory back.
+    ///
+    /// # Safety
+    /// libuv has closed it, or never opened it; nobody rings any more.
+    pub(crate) unsafe fn free(&self) {
+        let words = std::ptr::slice_from_raw_parts_mut(self.handle.cast::<u128>(), self.words);
+        // SAFETY: made by `new` with this length; freed once, by the caller's promise.
+        drop(unsafe { Box::from_raw(words) });
+    }
+}
+
+/// What was given to [`Bell::new`] as `data`.
+///
+/// # Safety
+/// `handle` is a bell's.
+pub(crate) unsafe fn data(handle: *const Handle) -> *mut c_void {
+    // SAFETY: by the caller's promise.
+    unsafe { uv_handle_get_data(handle) }
+}

@@ -1,0 +1,186 @@
+// Request bodies of every kind: bytes that are there go whole, everything else piece by piece, as
+// fast as the connection takes them.
+
+import { Readable } from 'node:stream'
+import { isAnyArrayBuffer } from 'node:util/types'
+import { InvalidArgumentError, RequestContentLengthMismatchError } from './errors'
+import type { Border } from './ring'
+
+/** Bytes that may be on their way to the connection before the source has to wait. */
+const AHEAD_BYTES_MAX = 256 * 1024
+
+/** A body that is not all there. */
+export interface Source {
+  pieces: AsyncIterable<unknown> | Iterable<unknown>
+  /** Bytes, where they are known before. */
+  length: number | null
+  /** The content type that belongs to it. */
+  type: string | null
+}
+
+/** A request's body: nothing, all of it, or where it comes from. */
+export type RequestBody = Buffer | Source | null
+
+export function isStream (body: unknown): body is Readable {
+  const stream = body as Partial<Readable> | null
+  return typeof stream === 'object' && stream !== null && typeof stream.pipe === 'function' && typeof stream.on === 'function'
+}
+
+function isFormData (body: object): body is FormData {
+  const form = body as Partial<FormData> & { [Symbol.toStringTag]?: string }
+  return form[Symbol.toStringTag] === 'FormData' && typeof form.append === 'function' && typeof form.entries === 'function'
+}
+
+function isBlob (body: object): body is Blob {
+  const blob = body as Partial<Blob> & { [Symbol.toStringTag]?: string }
+  return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function'
+}
+
+/** What a caller gave as a body. */
+export function bodyOf (body: unknown): RequestBody {
+  if (body == null) return null
+  if (typeof body === 'string') return body.length > 0 ? Buffer.from(body) : null
+  if (ArrayBuffer.isView(body)) {
+    if (body.byteLength === 0) return null
+    return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  }
+  if (isAnyArrayBuffer(body)) return body.byteLength > 0 ? Buffer.from(body) : null
+  if (typeof body !== 'object') throw unusable()
+  if (isStream(body)) return { pieces: body, length: null, type: null }
+  if (isFormData(body)) return formSource(body)
+  if (isBlob(body)) return { pieces: body.stream() as unknown as AsyncIterable<Uint8Array>, length: body.size, type: body.type || null }
+  if (Symbol.asyncIterator in body || Symbol.iterator in body) {
+    return { pieces: body as AsyncIterable<unknown>, length: null, type: null }
+  }
+  throw unusable()
+}
+
+function unusable (): Error {
+  return new InvalidArgumentError('body must be a string, a Buffer, a Readable stream, an iterable, or an async iterable')
+}
+
+/** RFC 7578: each entry a part; names and file names are escaped as browsers do. */
+function formSource (form: FormData): Source {
+  const boundary = `----trunkline-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`
+  const escape = (text: string): string => text.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
+  const parts: (Buffer | Blob)[] = []
+  let length = 0
+  const add = (part: Buffer | Blob): void => {
+    parts.push(part)
+    length += Buffer.isBuffer(part) ? part.length : part.size
+  }
+  for (const [name, value] of form.entries() as Iterable<[string, string | File]>) {
+    const start = `--${boundary}\r\ncontent-disposition: form-data; name="${escape(name)}"`
+    if (typeof value === 'string') {
+      add(Buffer.from(`${start}\r\n\r\n${value.replace(/\r?\n|\r/g, '\r\n')}\r\n`))
+      continue
+    }
+    const file = value.name ? `; filename="${escape(value.name)}"` : ''
+    add(Buffer.from(`${start}${file}\r\ncontent-type: ${value.type || 'application/octet-stream'}\r\n\r\n`))
+    add(value)
+    add(Buffer.from('\r\n'))
+  }
+  add(Buffer.from(`--${boundary}--\r\n`))
+  async function * pieces (): AsyncGenerator<Uint8Array> {
+    for (const part of parts) {
+      if (Buffer.isBuffer(part)) yield part
+      else yield * part.stream() as unknown as AsyncIterable<Uint8Array>
+    }
+  }
+  return { pieces: pieces(), length, type: `multipart/form-data; boundary=${boundary}` }
+}
+
+/** Who sends a body. */
+export interface Sender {
+  number: number
+  onSent: (chunk: Buffer) => void
+  onAllSent: () => void
+  onSourceFailed: (error: Error) => void
+}
+
+/** A streaming request body on its way. */
+export class Upload {
+  private ahead = 0
+  private wake: (() => void) | null = null
+  private stopped = false
+  private iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null
+
+  constructor (
+    private readonly border: Border,
+    private readonly sender: Sender,
+    private readonly source: Source,
+    private readonly length: number | null
+  ) {}
+
+  /** Sends all of it; never rejects. */
+  async run (): Promise<void> {
+    const { pieces } = this.source
+    try {
+      const made = (pieces as AsyncIterable<unknown>)[Symbol.asyncIterator]?.() ?? (pieces as Iterable<unknown>)[Symbol.iterator]()
+      this.iterator = made
+      let sent = 0
+      for (;;) {
+        const next = await made.next()
+        if (this.stopped) return
+        if (next.done === true) break
+        const chunk = chunkOf(next.value)
+        sent += chunk.length
+        if (this.length !== null && sent > this.length) throw new RequestContentLengthMismatchError()
+        if (chunk.length > 0) this.push(chunk)
+        while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
+          await new Promise<void>(resolve => { this.wake = resolve })
+        }
+        if (this.stopped) return
+      }
+      if (this.length !== null && sent < this.length) throw new RequestContentLengthMismatchError()
+      this.border.end(this.sender.number)
+      this.sender.onAllSent()
+    } catch (error) {
+      if (this.stopped) return
+      this.border.fail(this.sender.number)
+      this.sender.onSourceFailed(error as Error)
+    }
+  }
+
+  private push (chunk: Buffer): void {
+    this.ahead += chunk.length
+    this.border.piece(this.sender.number, chunk)
+    this.sender.onSent(chunk)
+  }
+
+  /** The connection took so many bytes. */
+  onRoom (bytes: number): void {
+    this.ahead -= bytes
+    this.rouse()
+  }
+
+  /** The exchange is over: the source is told. */
+  stop (error?: Error): void {
+    if (this.stopped) return
+    this.stopped = true
+    this.rouse()
+    const { pieces } = this.source
+    if (isStream(pieces)) {
+      if (pieces.destroyed) return
+      pieces.on('error', () => {})
+      pieces.destroy(error)
+    } else {
+      const left = this.iterator?.return?.()
+      if (left instanceof Promise) left.catch(() => {})
+    }
+  }
+
+  private rouse (): void {
+    const { wake } = this
+    this.wake = null
+    wake?.()
+  }
+}
+
+function chunkOf (value: unknown): Buffer {
+  if (typeof value === 'string') return Buffer.from(value)
+  if (Buffer.isBuffer(value)) return value
+  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  if (isAnyArrayBuffer(value)) return Buffer.from(value)
+  throw new InvalidArgumentError('chunk must be a string, a Buffer, a typed array or an ArrayBuffer')
+}

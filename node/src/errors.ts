@@ -1,0 +1,121 @@
+// The errors that undici's users know: `instanceof undici.errors.X` is a test on a symbol, which
+// ours carry, so that neither package needs the other.
+
+import type { Failure } from './ring'
+
+/** What every error of ours says beside its code. */
+export interface Told {
+  /** Each connection that the request was on, and how it ended there. */
+  attempts?: { connection: number; ended: string }[]
+  /** Whether the request, or a part of it, was on a connection when it failed. */
+  wasSent?: boolean
+  /** What the request waited for when it failed in its line. */
+  waitReason?: string | null
+}
+
+export class TrunklineError extends Error implements Told {
+  code: string
+  attempts?: Told['attempts']
+  wasSent?: boolean
+  waitReason?: string | null
+
+  constructor (message: string, code: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'UndiciError'
+    this.code = code
+  }
+}
+
+type Mark = Record<symbol, boolean>
+const mark = (prototype: object, name: string): void => {
+  (prototype as Mark)[Symbol.for(`undici.error.${name}`)] = true
+}
+mark(TrunklineError.prototype, 'UND_ERR')
+
+/** A class with its name, its code and what it says when nobody says more. */
+const define = (name: string, code: string, text: string, symbol = code) => {
+  const made = class extends TrunklineError {
+    constructor (message?: string, options?: ErrorOptions) {
+      super(message || text, code, options)
+      this.name = name
+    }
+  }
+  mark(made.prototype, symbol)
+  return made
+}
+
+export const ConnectTimeoutError = define('ConnectTimeoutError', 'UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error')
+export const HeadersTimeoutError = define('HeadersTimeoutError', 'UND_ERR_HEADERS_TIMEOUT', 'Headers Timeout Error')
+export const HeadersOverflowError = define('HeadersOverflowError', 'UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error')
+export const BodyTimeoutError = define('BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT', 'Body Timeout Error')
+export const InvalidArgumentError = define('InvalidArgumentError', 'UND_ERR_INVALID_ARG', 'Invalid Argument Error')
+export const InvalidReturnValueError = define('InvalidReturnValueError', 'UND_ERR_INVALID_RETURN_VALUE', 'Invalid Return Value Error')
+export const RequestAbortedError = define('AbortError', 'UND_ERR_ABORTED', 'Request aborted')
+mark(RequestAbortedError.prototype, 'UND_ERR_ABORT')
+export const InformationalError = define('InformationalError', 'UND_ERR_INFO', 'Request information')
+export const RequestContentLengthMismatchError = define('RequestContentLengthMismatchError', 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'Request body length does not match content-length header')
+export const ResponseContentLengthMismatchError = define('ResponseContentLengthMismatchError', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'Response body length does not match content-length header')
+export const ClientDestroyedError = define('ClientDestroyedError', 'UND_ERR_DESTROYED', 'The client is destroyed')
+export const ClientClosedError = define('ClientClosedError', 'UND_ERR_CLOSED', 'The client is closed')
+export const SocketError = define('SocketError', 'UND_ERR_SOCKET', 'Socket error')
+export const NotSupportedError = define('NotSupportedError', 'UND_ERR_NOT_SUPPORTED', 'Not supported error')
+export const HTTPParserError = define('HTTPParserError', 'HPE_INVALID', 'HTTP parser error', 'UND_ERR_HTTP_PARSER')
+export const ResponseExceededMaxSizeError = define('ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE', 'Response content exceeded max size')
+export const ProxyConnectionError = define('ProxyConnectionError', 'UND_ERR_PRX_CONN', 'Proxy connection failed')
+export const QueueTimeoutError = define('QueueTimeoutError', 'UND_ERR_QUEUE_TIMEOUT', 'Queue Timeout Error')
+export const RefusedError = define('RefusedError', 'UND_ERR_REFUSED', 'The request was refused')
+export const MaxOriginsReachedError = define('MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED', 'Maximum allowed origins reached')
+
+/** The error that a failure of the engine is; `answered`: the response's head had come. */
+export function errorOf (failure: Failure, answered: boolean): Error {
+  const text = [failure.message, ...(failure.causes ?? [])].join(': ')
+  const error = pick(failure, text, answered)
+  if (error instanceof TrunklineError) {
+    error.attempts = failure.attempts
+    error.wasSent = failure.wasSent
+    error.waitReason = failure.waitReason
+  }
+  return error
+}
+
+function pick (failure: Failure, text: string, answered: boolean): Error {
+  switch (failure.kind) {
+    case 'config':
+    case 'message':
+      return new InvalidArgumentError(text)
+    case 'resolve':
+      return system('ENOTFOUND', text)
+    case 'connect':
+      if (failure.system) return system(failure.system, text)
+      return new ConnectTimeoutError(text)
+    case 'tls':
+      if (failure.tls) return system(failure.tls, text)
+      return failure.system ? system(failure.system, text) : system('ERR_SSL_PROTOCOL_ERROR', text)
+    case 'proxy':
+      return new ProxyConnectionError(text)
+    case 'timeout':
+      if (failure.waitReason) return new QueueTimeoutError(text)
+      if (answered) return new BodyTimeoutError(text)
+      return new HeadersTimeoutError(text)
+    case 'violation':
+      return violation(failure, text)
+    case 'refused':
+      return new RefusedError(text)
+    default:
+      return new SocketError(text === 'the transport closed' ? 'other side closed' : text)
+  }
+}
+
+function violation (failure: Failure, text: string): Error {
+  const rule = failure.detail ?? ''
+  if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(text)
+  if (/^BodyLength|^ContentLength/.test(rule)) return new ResponseContentLengthMismatchError(text)
+  return new HTTPParserError(text)
+}
+
+/** An error as Node.js makes it for a failed call of the system. */
+function system (code: string, text: string): Error {
+  const error = new TrunklineError(text, code)
+  error.name = 'Error'
+  return error
+}

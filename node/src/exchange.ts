@@ -1,0 +1,330 @@
+// One dispatched exchange: what the border tells becomes calls of the handler, in undici's order and
+// in the ABI that the handler has. It is also the controller that new handlers get.
+
+import { AsyncResource } from 'node:async_hooks'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Upload } from './body'
+import { Tunnel } from './tunnel'
+import { errorOf, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
+import { fieldsObject, rawFields, type Fields } from './head'
+import type { Border, Ears, Failure } from './ring'
+
+/** What a handler of undici 8 and Node 26 has; interceptors since undici 7. */
+export interface NewHandler {
+  onRequestStart: (controller: Exchange, context: unknown) => void
+  onRequestUpgrade?: (controller: Exchange, status: number, headers: Fields, socket: Duplex) => void
+  onResponseStarted?: () => void
+  onResponseStart?: (controller: Exchange, status: number, headers: Fields, statusText: string) => void
+  onResponseData?: (controller: Exchange, chunk: Buffer) => void
+  onResponseEnd?: (controller: Exchange, trailers: Fields) => void
+  onResponseError?: (controller: Exchange | null, error: Error) => void
+  onBodySent?: (chunk: Buffer) => void
+  onRequestSent?: () => void
+}
+
+/** What a handler of undici 7 and older and Node 25 and older has. */
+export interface OldHandler {
+  onConnect: (abort: (reason?: Error) => void, context: unknown) => void
+  onUpgrade?: (status: number, rawHeaders: (string | Buffer)[], socket: Duplex) => void
+  onResponseStarted?: () => void
+  onHeaders?: (status: number, rawHeaders: (string | Buffer)[], resume: () => void, statusText: string) => boolean
+  onData?: (chunk: Buffer) => boolean
+  onComplete?: (rawTrailers: (string | Buffer)[]) => void
+  onError?: (error: Error) => void
+  onBodySent?: (chunk: Buffer, total?: number) => void
+  onRequestSent?: () => void
+}
+
+export type Handler = NewHandler | OldHandler
+
+export function isNew (handler: Handler): handler is NewHandler {
+  return typeof (handler as NewHandler).onRequestStart === 'function'
+}
+
+/** undici's own handlers of the old ABI take strings; everybody else was promised Buffers. */
+const TAKES_STRINGS = new Set([
+  'RequestHandler', 'StreamHandler', 'PipelineHandler', 'ConnectHandler', 'UpgradeHandler', 'RetryHandler',
+  'RedirectHandler', 'DecoratorHandler', 'UnwrapHandler', 'WrapHandler', 'CacheHandler', 'DumpHandler',
+  'CacheRevalidationHandler', 'DNSDispatchHandler', 'ResponseErrorHandler'
+])
+
+function takesStrings (handler: OldHandler): boolean {
+  const name = handler.constructor?.name ?? ''
+  // The handler of fetch is a literal with these two.
+  return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
+}
+
+/** Who counts exchanges and hears of their ends. */
+export interface Owner {
+  onOver: (exchange: Exchange) => void
+}
+
+export class Exchange implements Ears {
+  number = 0
+  upload: Upload | null = null
+  /** The most bytes of a body; 0: any. */
+  bodyBytesMax = 0
+  /** It asks for the connection itself. */
+  leavesHttp = false
+  private tunnel: Tunnel | null = null
+  private readonly isNew: boolean
+  private readonly scope: AsyncResource | null
+  private isPaused = false
+  private isAborted = false
+  private why: unknown = null
+  private isOver = false
+  private hasResponse = false
+  private isDelivering = false
+  private received = 0
+  private headText = ''
+  private trailerText = ''
+  private headFields: (string | Buffer)[] | null = null
+  private trailerFields: (string | Buffer)[] | null = null
+  /** What came while the handler paused; null at its end is the end of the body. */
+  private held: (Buffer | null)[] = []
+
+  constructor (
+    readonly border: Border,
+    readonly owner: Owner,
+    readonly handler: Handler,
+    private readonly isConnect = false
+  ) {
+    this.isNew = isNew(handler)
+    const hasScope = typeof (handler as Partial<AsyncResource>).runInAsyncScope === 'function'
+    this.scope = hasScope ? null : new AsyncResource('TRUNKLINE_EXCHANGE', { requireManualDestroy: true })
+  }
+
+  // The controller.
+
+  get aborted (): boolean { return this.isAborted }
+  get paused (): boolean { return this.isPaused }
+  get reason (): unknown { return this.why }
+  get rawHeaders (): (string | Buffer)[] { return (this.headFields ??= rawFields(this.headText)) }
+  set rawHeaders (fields: (string | Buffer)[]) { this.headFields = fields }
+  get rawTrailers (): (string | Buffer)[] { return (this.trailerFields ??= rawFields(this.trailerText)) }
+  set rawTrailers (fields: (string | Buffer)[]) { this.trailerFields = fields }
+
+  pause (): void { this.isPaused = true }
+
+  resume (): void {
+    if (!this.isPaused) return
+    this.isPaused = false
+    if (this.held.length > 0 && !this.isDelivering) queueMicrotask(() => { this.deliverHeld() })
+  }
+
+  abort (reason?: unknown): void {
+    if (this.isAborted || this.isOver) return
+    this.isAborted = true
+    this.why = reason ?? new RequestAbortedError()
+    if (this.number !== 0) this.border.cancel(this.number)
+    this.fail(this.why as Error)
+  }
+
+  // Its life.
+
+  /** Calls `onRequestStart` or `onConnect`; false: the handler aborted. */
+  start (): boolean {
+    if (this.isNew) (this.handler as NewHandler).onRequestStart(this, null)
+    else (this.handler as OldHandler).onConnect((reason?: Error) => { this.abort(reason) }, null)
+    return !this.isAborted
+  }
+
+  onInterim (status: number, fields: string): void {
+    if (this.isAborted) return
+    this.guard(() => {
+      this.headText = fields
+      this.headFields = null
+      this.giveHead(status, STATUS_CODES[status] ?? '')
+    })
+  }
+
+  onResponse (status: number, fields: string, version: number): void {
+    if (this.isAborted) return
+    if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
+    this.hasResponse = true
+    this.headText = fields
+    this.headFields = null
+    this.guard(() => {
+      if (this.handler.onResponseStarted !== undefined) this.handler.onResponseStarted()
+      if (!this.giveHead(status, version < 20 ? STATUS_CODES[status] ?? '' : '')) this.isPaused = true
+    })
+  }
+
+  private opens (status: number): boolean {
+    return this.number !== 0 && (status === 101 || (this.isConnect && status >= 200 && status < 300))
+  }
+
+  private openTunnel (status: number, fields: string): void {
+    this.hasResponse = true
+    this.headText = fields
+    const tunnel = new Tunnel(this.border, this)
+    this.tunnel = tunnel
+    this.guard(() => {
+      if (this.isNew) {
+        (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
+      } else {
+        (this.handler as OldHandler).onUpgrade?.(status, this.oldFields(this.rawHeaders), tunnel)
+      }
+    })
+  }
+
+  private giveHead (status: number, text: string): boolean {
+    if (this.isNew) {
+      const handler = this.handler as NewHandler
+      handler.onResponseStart?.(this, status, fieldsObject(this.rawHeaders as string[]), text)
+      return true
+    }
+    const handler = this.handler as OldHandler
+    const raw = this.oldFields(this.rawHeaders)
+    const more = handler.onHeaders?.(status, raw, () => { this.resume() }, text)
+    return status < 200 || more !== false
+  }
+
+  private oldFields (fields: (string | Buffer)[]): (string | Buffer)[] {
+    if (takesStrings(this.handler as OldHandler)) return fields
+    return fields.map(field => typeof field === 'string' ? Buffer.from(field, 'latin1') : field)
+  }
+
+  onData (chunk: Buffer, credit: boolean): void {
+    if (this.isAborted) return
+    if (this.tunnel !== null) return this.tunnel.arrive(chunk)
+    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+      return this.abort(new ResponseExceededMaxSizeError())
+    }
+    if (this.isPaused || this.held.length > 0) {
+      this.held.push(chunk)
+      return
+    }
+    this.give(chunk)
+    if (credit && this.number !== 0) this.border.take(this.number, chunk.length)
+  }
+
+  onEnd (trailers: string): void {
+    if (this.isAborted) return
+    if (this.tunnel !== null) {
+      this.tunnel.finish()
+      return this.settle()
+    }
+    this.trailerText = trailers
+    if (this.isPaused || this.held.length > 0) this.held.push(null)
+    else this.finish()
+  }
+
+  private give (chunk: Buffer): void {
+    this.guard(() => {
+      if (this.isNew) {
+        (this.handler as NewHandler).onResponseData?.(this, chunk)
+      } else if ((this.handler as OldHandler).onData?.(chunk) === false) {
+        this.isPaused = true
+      }
+    })
+  }
+
+  private deliverHeld (): void {
+    if (this.isDelivering) return
+    this.isDelivering = true
+    while (this.held.length > 0 && !this.isPaused && !this.isAborted) {
+      const chunk = this.held.shift()
+      if (chunk == null) {
+        this.finish()
+        break
+      }
+      this.give(chunk)
+      if (this.number !== 0) this.border.take(this.number, chunk.length)
+    }
+    this.isDelivering = false
+  }
+
+  private finish (): void {
+    if (this.isOver) return
+    this.guard(() => {
+      if (this.isNew) (this.handler as NewHandler).onResponseEnd?.(this, fieldsObject(this.rawTrailers as string[]))
+      else (this.handler as OldHandler).onComplete?.(this.oldFields(this.rawTrailers))
+    })
+    this.settle()
+  }
+
+  onFailed (failure: Failure): void {
+    if (this.isAborted) return
+    this.isAborted = true
+    this.why = errorOf(failure, this.hasResponse)
+    this.fail(this.why as Error)
+  }
+
+  onGone (): void {
+    // The engine let go of it unasked: its thread is ending.
+    if (!this.isAborted) this.onFailed({ kind: 'cancelled', message: 'the engine has ended' })
+  }
+
+  onRoom (bytes: number): void {
+    this.upload?.onRoom(bytes)
+    this.tunnel?.onRoom(bytes)
+  }
+
+  // What the upload says.
+
+  onSent (chunk: Buffer): void {
+    if (this.handler.onBodySent !== undefined) this.guard(() => { this.handler.onBodySent?.(chunk) })
+  }
+
+  onAllSent (): void {
+    if (this.handler.onRequestSent !== undefined) this.guard(() => { this.handler.onRequestSent?.() })
+  }
+
+  onSourceFailed (error: Error): void { this.abort(error) }
+
+  /** The one error, after which nothing comes. */
+  private fail (error: Error): void {
+    if (this.isOver) return
+    this.held = []
+    this.settle(error)
+    if (this.tunnel !== null) return this.tunnel.break(error)
+    this.run(() => {
+      if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
+      else (this.handler as OldHandler).onError?.(error)
+    })
+  }
+
+  private settle (error?: Error): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.upload?.stop(error)
+    this.owner.onOver(this)
+  }
+
+  /** Runs the handler; what it throws ends the exchange. */
+  private guard (call: () => void): void {
+    try {
+      this.run(call)
+    } catch (error) {
+      this.abort(error)
+    }
+  }
+
+  /** In the context of whoever dispatched. */
+  private run (call: () => void): void {
+    if (this.scope === null) call()
+    else this.scope.runInAsyncScope(call)
+  }
+}
+
+/** undici's checks of a handler, with its words. */
+export function checkHandler (handler: unknown, upgrades: boolean): asserts handler is Handler {
+  const has = handler as Record<string, unknown>
+  const must = (name: string): void => {
+    if (typeof has[name] !== 'function') throw new InvalidArgumentError(`invalid ${name} method`)
+  }
+  const may = (name: string): void => {
+    if (has[name] !== undefined) must(name)
+  }
+  const names = isNew(handler as Handler)
+    ? ['onRequestStart', 'onResponseError', 'onRequestUpgrade', 'onResponseStart', 'onResponseData', 'onResponseEnd']
+    : ['onConnect', 'onError', 'onUpgrade', 'onHeaders', 'onData', 'onComplete']
+  must(names[0]!)
+  must(names[1]!)
+  may('onBodySent')
+  may('onRequestSent')
+  if (upgrades) return must(names[2]!)
+  for (const name of names.slice(3)) must(name)
+}

@@ -1,0 +1,210 @@
+// The head of a request as it crosses the border, and the rules that undici has for it: what breaks
+// them is refused at once, and nothing is sent.
+
+import { InvalidArgumentError, NotSupportedError } from './errors'
+
+export type HeaderValue = string | number | boolean | bigint | null | undefined | readonly (string | number | null)[]
+export type Headers = Record<string, HeaderValue> | readonly (string | readonly string[])[] | Iterable<readonly [string, HeaderValue]>
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+const BAD_PATH = /[^\u0021-\u00ff]/
+const DIGITS = /^[0-9]+$/
+
+/** What is known of a field name. */
+interface Name {
+  lower: string
+  /** Fields that are not passed on as they are. */
+  rule: Rule
+  /** The last value that was looked at and was good: most values come again and again. */
+  good: string
+}
+
+const enum Rule { None, Host, ContentLength, ContentType, Forbidden, Connection, Expect }
+
+const RULES: Record<string, Rule> = {
+  host: Rule.Host,
+  'content-length': Rule.ContentLength,
+  'content-type': Rule.ContentType,
+  'transfer-encoding': Rule.Forbidden,
+  'keep-alive': Rule.Forbidden,
+  upgrade: Rule.Forbidden,
+  connection: Rule.Connection,
+  expect: Rule.Expect
+}
+
+/** Names are few; whoever makes them up does not fill the memory. */
+const NAMES_MAX = 1024
+const names = new Map<string, Name>()
+
+function nameOf (text: string): Name {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  if (typeof text !== 'string' || !TOKEN.test(text)) throw new InvalidArgumentError('invalid header key')
+  const lower = text.toLowerCase()
+  const name = { lower, rule: RULES[lower] ?? Rule.None, good: '' }
+  if (names.size < NAMES_MAX) names.set(text, name)
+  return name
+}
+
+/** A head being made. */
+export class Head {
+  /** `\0name\0value` of each field. */
+  fields = ''
+  host: string | null = null
+  contentLength: number | null = null
+  hasContentType = false
+  /** The connection is not used again. */
+  reset = false
+
+  constructor (headers: Headers | null | undefined) {
+    if (headers == null) return
+    if (Array.isArray(headers)) {
+      this.addFlat(headers as readonly HeaderValue[])
+      return
+    }
+    if (typeof headers !== 'object') throw new InvalidArgumentError('headers must be an object or an array')
+    if (typeof (headers as Iterable<unknown>)[Symbol.iterator] === 'function') {
+      for (const pair of headers as Iterable<readonly [string, HeaderValue]>) {
+        if (!Array.isArray(pair) || pair.length !== 2) {
+          throw new InvalidArgumentError('headers must be in key-value pair format')
+        }
+        this.add(pair[0], pair[1])
+      }
+      return
+    }
+    for (const key of Object.keys(headers)) this.add(key, (headers as Record<string, HeaderValue>)[key])
+  }
+
+  private addFlat (flat: readonly HeaderValue[]): void {
+    if (flat.length % 2 !== 0) throw new InvalidArgumentError('headers array must be even')
+    for (let at = 0; at < flat.length; at += 2) this.add(String(flat[at]), flat[at + 1])
+  }
+
+  /** Adds a field as a caller gives it. */
+  add (key: string, value: HeaderValue): void {
+    if (value === undefined) return
+    const name = nameOf(key)
+    if (typeof value === 'string') return this.addText(key, name, value)
+    if (value === null) return this.addText(key, name, '')
+    if (Array.isArray(value)) {
+      if (name.rule === Rule.Host || name.rule === Rule.ContentLength || name.rule === Rule.Connection) {
+        throw new InvalidArgumentError(`invalid ${key} header`)
+      }
+      for (const one of value as unknown[]) {
+        if (one !== null && typeof one === 'object') throw new InvalidArgumentError(`invalid ${key} header`)
+        this.addText(key, name, one === null ? '' : `${one as string}`)
+      }
+      return
+    }
+    if (typeof value === 'object' || typeof value === 'function') throw new InvalidArgumentError(`invalid ${key} header`)
+    this.addText(key, name, String(value))
+  }
+
+  private addText (key: string, name: Name, value: string): void {
+    if (name.good !== value) {
+      if (BAD_VALUE.test(value)) throw new InvalidArgumentError(`invalid ${key} header`)
+      name.good = value
+    }
+    if (name.rule !== Rule.None && !this.heed(key, name, value)) return
+    this.fields += '\0' + name.lower + '\0' + value
+  }
+
+  /** A field with a rule of its own; true: it is passed on. */
+  private heed (key: string, name: Name, value: string): boolean {
+    switch (name.rule) {
+      case Rule.Host:
+        if (this.host !== null) throw new InvalidArgumentError('duplicate host header')
+        this.host = value
+        return false
+      case Rule.ContentLength:
+        if (this.contentLength !== null) throw new InvalidArgumentError('duplicate content-length header')
+        if (!DIGITS.test(value)) throw new InvalidArgumentError('invalid content-length header')
+        this.contentLength = Number.parseInt(value, 10)
+        return false
+      case Rule.ContentType:
+        this.hasContentType = true
+        return true
+      case Rule.Connection:
+        for (const token of value.toLowerCase().split(',')) {
+          if (!TOKEN.test(token.trim())) throw new InvalidArgumentError('invalid connection header')
+          if (token.trim() === 'close') this.reset = true
+        }
+        return false
+      case Rule.Expect:
+        throw new NotSupportedError('expect header not supported')
+      default:
+        throw new InvalidArgumentError(`invalid ${key} header`)
+    }
+  }
+}
+
+/** Methods that nearly every request has: known to be tokens. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'CONNECT', 'TRACE', 'QUERY'])
+/** RFC 9110 section 8.6: a request with one of them says 0 when it has no body. */
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
+
+export function checkMethod (method: unknown): asserts method is string {
+  if (typeof method !== 'string') throw new InvalidArgumentError('method must be a string')
+  if (!METHODS.has(method) && !TOKEN.test(method)) throw new InvalidArgumentError('invalid request method')
+}
+
+export function expectsBody (method: string): boolean { return WITH_BODY.has(method) }
+
+/** The path and query of a request. */
+export function checkPath (path: unknown, method: string): string {
+  if (typeof path !== 'string') throw new InvalidArgumentError('path must be a string')
+  const isAbsolute = path.startsWith('http://') || path.startsWith('https://')
+  if (path[0] !== '/' && !isAbsolute && method !== 'CONNECT' && !(path === '*' && method === 'OPTIONS')) {
+    throw new InvalidArgumentError('path must be an absolute URL or start with a slash')
+  }
+  if (BAD_PATH.test(path)) throw new InvalidArgumentError('invalid request path')
+  if (!isAbsolute) return path
+  const url = new URL(path)
+  return url.pathname + url.search
+}
+
+/** A query object as undici writes it: null leaves a name alone, arrays repeat it. */
+export function withQuery (path: string, query: Record<string, unknown> | undefined): string {
+  if (query == null) return path
+  if (path.includes('?') || path.includes('#')) {
+    throw new InvalidArgumentError('Query params cannot be passed when url already contains "?" or "#".')
+  }
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value as unknown[] : [value]) {
+      params.append(name, one == null ? '' : String(one as string))
+    }
+  }
+  const text = params.toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+/** Whether a value may stand in a field. */
+export function isFieldValue (value: string): boolean { return !BAD_VALUE.test(value) }
+
+/** Names and values by turns, as undici hands them on. */
+export function rawFields (text: string): string[] { return text === '' ? [] : text.split('\0') }
+
+/** Fields by lower-case name; a name that came more than once has an array. */
+export type Fields = Record<string, string | string[]>
+
+/** Fields as an object: names are lower-case, a name that comes again has an array. */
+export function fieldsObject (raw: readonly string[]): Fields {
+  const object: Fields = {}
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!
+    const value = raw[at + 1]!
+    const before = object[name]
+    if (before === undefined) object[name] = value
+    else if (name === '__proto__' || typeof before === 'function') setOwn(object, name, value)
+    else if (typeof before === 'string') object[name] = [before, value]
+    else before.push(value)
+  }
+  return object
+}
+
+/** A name that every object inherits. */
+function setOwn (object: object, name: string, value: string): void {
+  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+}

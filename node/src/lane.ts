@@ -1,0 +1,124 @@
+// The fast lane: `request` straight on the border, without a handler between. Over a composed or a
+// foreign dispatcher the same is a handler of the new ABI.
+
+import { STATUS_CODES } from 'node:http'
+import { Answer, type Spring } from './answer'
+import type { Upload } from './body'
+import { errorOf, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
+import { fieldsObject, rawFields, type Fields } from './head'
+import type { Border, Ears, Failure } from './ring'
+
+export type Told = (error: Error | null, answer: Answer | null) => void
+
+/** What `request` takes beside what `dispatch` takes. */
+export interface RequestExtras {
+  signal?: AbortSignal | NodeJS.EventEmitter | null
+  opaque?: unknown
+  onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null
+  responseHeaders?: 'raw' | null
+}
+
+/** Who counts what is under way. */
+interface Owner { onOver: (lane: Lane) => void }
+
+/** One request of the fast lane. */
+export class Lane implements Ears, Spring {
+  number = 0
+  upload: Upload | null = null
+  bodyBytesMax = 0
+  private answer: Answer | null = null
+  private isOver = false
+  private received = 0
+  private unlisten: (() => void) | null = null
+
+  constructor (
+    private readonly border: Border,
+    private readonly owner: Owner,
+    private told: Told | null,
+    private readonly extras: RequestExtras
+  ) {}
+
+  /** Follows the signal; false: it has been aborted already. */
+  start (): boolean {
+    const { signal } = this.extras
+    if (signal == null) return true
+    const listener = (): void => { this.abort(reasonOf(signal)) }
+    if ('addEventListener' in signal) {
+      if (signal.aborted) {
+        listener()
+        return false
+      }
+      signal.addEventListener('abort', listener, { once: true })
+      this.unlisten = () => { signal.removeEventListener('abort', listener) }
+    } else {
+      signal.once('abort', listener)
+      this.unlisten = () => { signal.removeListener('abort', listener) }
+    }
+    return true
+  }
+
+  onInterim (status: number, fields: string): void {
+    this.extras.onInfo?.({ statusCode: status, headers: fieldsObject(rawFields(fields)) })
+  }
+
+  onResponse (status: number, fields: string, version: number): void {
+    if (this.isOver) return
+    const { told } = this
+    this.told = null
+    this.answer = new Answer(status, version < 20 ? STATUS_CODES[status] ?? '' : '', version, fields, this, this.extras.opaque ?? null)
+    if (this.extras.responseHeaders === 'raw') this.answer.headers = this.answer.rawHeaders as never
+    told?.(null, this.answer)
+  }
+
+  onData (chunk: Buffer, credit: boolean): void {
+    if (this.isOver) return
+    if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
+      return this.abort(new ResponseExceededMaxSizeError())
+    }
+    this.answer!.body.arrive(chunk, credit)
+  }
+
+  onEnd (trailers: string): void {
+    if (this.isOver) return
+    this.answer!.end(trailers)
+    this.over()
+    this.answer!.body.finish()
+  }
+
+  onFailed (failure: Failure): void {
+    if (!this.isOver) this.fail(errorOf(failure, this.answer !== null))
+  }
+
+  onGone (): void { this.onFailed({ kind: 'cancelled', message: 'the engine has ended' }) }
+  onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
+  onSent (): void {}
+  onAllSent (): void {}
+  onSourceFailed (error: Error): void { this.abort(error) }
+
+  take (bytes: number): void { if (this.number !== 0) this.border.take(this.number, bytes) }
+
+  abort (reason: unknown): void {
+    if (this.isOver) return
+    if (this.number !== 0) this.border.cancel(this.number)
+    this.fail(reason as Error)
+  }
+
+  private fail (error: Error): void {
+    this.over(error)
+    const { told } = this
+    this.told = null
+    if (told !== null) told(error, null)
+    else this.answer?.body.break(error)
+  }
+
+  private over (error?: Error): void {
+    this.isOver = true
+    this.unlisten?.()
+    this.upload?.stop(error)
+    this.owner.onOver(this)
+  }
+}
+
+export function reasonOf (signal: AbortSignal | NodeJS.EventEmitter): Error {
+  return (signal as Partial<AbortSignal>).reason as Error | undefined ?? new RequestAbortedError()
+}

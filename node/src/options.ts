@@ -1,0 +1,238 @@
+// Options by undici's names (and a few of ours), checked as undici checks them, as the settings that
+// the engine's client is built with (node/native/settings.rs).
+
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError } from './errors'
+
+type Pem = string | Buffer | readonly (string | Buffer)[]
+
+export interface ConnectOptions {
+  ca?: Pem
+  cert?: Pem
+  key?: Pem
+  /** Default true. */
+  rejectUnauthorized?: boolean
+  /** The name that certificates must have, in place of the origin's host. */
+  servername?: string
+  /** Ms for name, socket and TLS. Default 10,000; 0: no bound. */
+  timeout?: number
+  socketPath?: string | null
+  localAddress?: string | null
+  keepAlive?: boolean
+  /** Ms of silence before the kernel asks. Default 60,000. */
+  keepAliveInitialDelay?: number
+  autoSelectFamilyAttemptTimeout?: number
+}
+
+export interface Options {
+  /** Connections per origin. Default: 100 on HTTP/1.1, 16 where they multiplex; 1 for a Client. */
+  connections?: number | null
+  /** HTTP/1.1's requests in flight on one connection. Default 1. */
+  pipelining?: number
+  /** The ceiling of requests in flight on one HTTP/2 or HTTP/3 connection. Default 100. */
+  maxConcurrentStreams?: number
+  /** Default true. */
+  allowH2?: boolean
+  /** HTTP/2 on `http` URLs, by prior knowledge. Default false. */
+  useH2c?: boolean
+  /** HTTP/3: `true` where the origin says that it has it, `'only'` by prior knowledge. Default false. */
+  http3?: boolean | 'only'
+  connect?: ConnectOptions
+  connectTimeout?: number
+  /** Ms until a response's head. Default 300,000; 0: no bound. */
+  headersTimeout?: number
+  /** Ms between two pieces of a body. Default 300,000; 0: no bound. */
+  bodyTimeout?: number
+  /** Ms in the origin's line. Default 300,000; 0: no bound. */
+  queueTimeout?: number
+  /** Ms after which an idle connection is closed. Default 60,000. */
+  keepAliveTimeout?: number
+  keepAliveMaxTimeout?: number
+  keepAliveTimeoutThreshold?: number
+  maxRequestsPerClient?: number | null
+  /** Bytes of a response's head. */
+  maxHeaderSize?: number
+  /** Bytes of a response's body; -1: any. */
+  maxResponseSize?: number
+  /** A body that is not as long as its content-length says is an error. Default true. */
+  strictContentLength?: boolean
+  socketPath?: string | null
+  localAddress?: string | null
+  autoSelectFamily?: boolean
+  autoSelectFamilyAttemptTimeout?: number
+  initialWindowSize?: number
+  connectionWindowSize?: number
+  h2Options?: { initialWindowSize?: number; connectionWindowSize?: number; maxConcurrentStreams?: number; settings?: { initialWindowSize?: number } }
+  /** Receive windows in bytes, and when they are topped up. */
+  window?: { stream?: number; connection?: number; threshold?: number }
+  /** Bytes that the windows of all connections may lend together. */
+  memoryBudget?: number
+  /** Sockets of the whole dispatcher. Default 900. */
+  sockets?: number
+  /** Ms after which a connection gets no more requests. */
+  connectionAge?: number
+  /** Connections of an origin that stay open though they idle. */
+  warmConnections?: number
+  /** Idempotent requests that died with their connection are sent again. Default false. */
+  retryLost?: boolean
+  /** Addresses (`ip` or `ip:port`) by host, in place of the resolver. */
+  resolve?: Record<string, string | string[]>
+  /** Agent: the most origins. */
+  maxOrigins?: number
+  webSocket?: { maxFragments?: number; maxPayloadSize?: number }
+  eventSource?: { maxEventSize?: number }
+}
+
+/** What the dispatchers themselves need of their options. */
+export interface Checked {
+  settings: Record<string, unknown>
+  headersTimeout: number
+  bodyTimeout: number
+  maxResponseSize: number
+  strictContentLength: boolean
+  connections: number | null
+  pipelining: number
+  maxConcurrentStreams: number
+  servername: string | null
+  maxOrigins: number
+}
+
+const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
+
+/** The largest time that an entry of the ring holds, ms: about 24 days, as with Node's timers. */
+const TIME_MS_MAX = 2 ** 31 - 1
+
+/** A finite number from `least`; what is wrong is said with undici's words. */
+function number (name: string, value: unknown, least: number): number | undefined {
+  if (value == null) return undefined
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < least) return refuse(`invalid ${name}`)
+  return value
+}
+
+function whole (name: string, value: unknown, least: number): number | undefined {
+  const checked = number(name, value, least)
+  if (checked !== undefined && !Number.isInteger(checked)) return refuse(`invalid ${name}`)
+  return checked
+}
+
+export function time (name: string, value: unknown): number | undefined {
+  const ms = number(name, value, 0)
+  return ms === undefined ? undefined : Math.min(Math.ceil(ms), TIME_MS_MAX)
+}
+
+function pem (name: string, value: Pem | undefined): string[] {
+  if (value == null) return []
+  const all = Array.isArray(value) ? value : [value]
+  return all.map(one => {
+    if (typeof one === 'string') return one
+    if (Buffer.isBuffer(one)) return one.toString('latin1')
+    return refuse(`connect.${name} must be PEM: a string, a Buffer, or an array of them`)
+  })
+}
+
+function tls (connect: ConnectOptions): Record<string, unknown> {
+  const ca = pem('ca', connect.ca)
+  const insecure = connect.rejectUnauthorized === false ||
+    (connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+  const cert = pem('cert', connect.cert).join('\n') || undefined
+  const key = pem('key', connect.key)[0]
+  return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure }
+}
+
+/** Roots that the environment adds, as for Node.js itself. */
+function extraCa (): string[] {
+  const file = process.env['NODE_EXTRA_CA_CERTS']
+  if (file === undefined || file === '') return []
+  try {
+    return [readFileSync(file, 'latin1')]
+  } catch {
+    return []
+  }
+}
+
+function protocols (options: Options): string {
+  const { allowH2 = true, useH2c = false, http3 = false } = options
+  if (typeof allowH2 !== 'boolean') return refuse('allowH2 must be a valid boolean value')
+  if (typeof useH2c !== 'boolean') return refuse('useH2c must be a valid boolean value')
+  if (http3 === 'only') return 'h3'
+  if (typeof http3 !== 'boolean') return refuse("http3 must be true, false or 'only'")
+  if (useH2c) return 'h2'
+  if (!allowH2) return http3 ? refuse('http3 needs allowH2') : 'h1'
+  return http3 ? 'all' : 'h2-or-h1'
+}
+
+function addresses (resolve: Options['resolve']): [string, string[]][] {
+  if (resolve == null) return []
+  if (typeof resolve !== 'object') return refuse('resolve must be an object of addresses by host')
+  const withPort = (address: string): string => {
+    if (/^\d+\.\d+\.\d+\.\d+$/.test(address)) return `${address}:0`
+    return address.includes(':') && !address.includes(']') && !address.includes('.') ? `[${address}]:0` : address
+  }
+  return Object.entries(resolve).map(([host, list]) => [host, (Array.isArray(list) ? list : [list]).map(withPort)])
+}
+
+/** Checks options; throws InvalidArgumentError. */
+export function check (options: Options, isClient: boolean): Checked {
+  if (options == null || typeof options !== 'object') return refuse('options must be an object')
+  const { connect = {} } = options
+  if (typeof connect === 'function') {
+    return refuse('connect must be an object: sockets made in JavaScript cannot enter the engine. ' +
+      'Use connect.socketPath for Unix sockets, localAddress, resolve for addresses, ProxyAgent for proxies, ' +
+      'and connect.ca, cert, key and servername for TLS')
+  }
+  if (connect === null || typeof connect !== 'object') return refuse('connect must be a function or an object')
+  const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
+  const connections = isClient ? 1 : whole('connections', options.connections, 0) ?? null
+  const pipelining = whole('pipelining', options.pipelining, 0)
+  const streams = whole('maxConcurrentStreams', options.maxConcurrentStreams ?? options.h2Options?.maxConcurrentStreams, 1)
+  const settings = {
+    connections: connections === null || connections === 0 ? undefined : connections,
+    sockets: whole('sockets', options.sockets, 1),
+    pipelining: pipelining === undefined ? undefined : Math.max(pipelining, 1),
+    maxConcurrentStreams: streams,
+    protocols: protocols(options),
+    connectTimeout: time('connectTimeout', connect.timeout ?? options.connectTimeout),
+    queueTimeout: time('queueTimeout', options.queueTimeout),
+    keepAliveTimeout: time('keepAliveTimeout', options.keepAliveTimeout),
+    connectionAge: time('connectionAge', options.connectionAge),
+    requestsPerConnection: whole('maxRequestsPerClient', options.maxRequestsPerClient, 0),
+    warmConnections: whole('warmConnections', options.warmConnections, 0),
+    retryLost: options.retryLost,
+    attemptDelay: time('autoSelectFamilyAttemptTimeout', options.autoSelectFamilyAttemptTimeout ?? connect.autoSelectFamilyAttemptTimeout),
+    socketPath: connect.socketPath ?? options.socketPath ?? undefined,
+    localAddress: connect.localAddress ?? options.localAddress ?? undefined,
+    keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay),
+    tls: tls(connect),
+    resolve: addresses(options.resolve),
+    headerBytes: whole('maxHeaderSize', options.maxHeaderSize, 1),
+    streamWindow: whole('initialWindowSize', options.window?.stream ?? initialWindowSize, 1),
+    connectionWindow: whole('connectionWindowSize', options.window?.connection ?? connectionWindowSize, 1),
+    windowThreshold: whole('window.threshold', options.window?.threshold, 1),
+    memoryBudget: whole('memoryBudget', options.memoryBudget, 1)
+  }
+  const maxResponseSize = options.maxResponseSize ?? -1
+  if (!Number.isInteger(maxResponseSize) || maxResponseSize < -1) return refuse('maxResponseSize must be a positive number')
+  time('keepAliveMaxTimeout', options.keepAliveMaxTimeout)
+  number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity)
+  return {
+    settings,
+    headersTimeout: time('headersTimeout', options.headersTimeout) ?? 300_000,
+    bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? 300_000,
+    maxResponseSize: Math.max(maxResponseSize, 0),
+    strictContentLength: options.strictContentLength ?? true,
+    connections,
+    pipelining: pipelining ?? 1,
+    maxConcurrentStreams: streams ?? 100,
+    servername: connect.servername ?? null,
+    maxOrigins: number('maxOrigins', options.maxOrigins, 1) ?? Infinity
+  }
+}
+
+/** Without what is undefined, so that spreading does not hide what is below. */
+function defined (options: Options): { initialWindowSize?: number; connectionWindowSize?: number } {
+  const { initialWindowSize, connectionWindowSize } = options
+  return {
+    ...(initialWindowSize === undefined ? {} : { initialWindowSize }),
+    ...(connectionWindowSize === undefined ? {} : { connectionWindowSize })
+  }
+}

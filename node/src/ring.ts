@@ -1,0 +1,409 @@
+// The border: two rings in memory that the addon owns. Requests and what belongs to them go in,
+// what becomes of them comes out, in batches. `node/native/ring.rs` and `exchange.rs` are the other
+// end and have the same numbers.
+
+import { load, type Native } from './addon'
+
+// Words of control (ring.rs).
+const SUBMITTED = 0
+const INTAKEN = 16
+const INTAKEN_ARENA = 32
+const ENGINE_SLEEPS = 48
+const COMPLETED = 64
+const DRAINED = 80
+const DRAINED_ARENA = 96
+const SCRIPT_SLEEPS = 112
+const OVERFLOWS = 128
+
+// What is submitted (intake.rs).
+const REQUEST = 1
+const PIECE = 2
+const END = 3
+const FAIL = 4
+const CANCEL = 5
+const TAKE = 6
+// How a body comes.
+const INLINE = 1 << 8
+const PUT = 2 << 8
+const STREAMING = 3 << 8
+/** The request asks for the connection itself. */
+const LEAVES_HTTP = 1 << 16
+
+// What is completed (exchange.rs).
+const RESPONSE = 1
+const INTERIM = 2
+const DATA = 3
+const ENDED = 4
+const FAILED = 5
+const GONE = 6
+const ROOM = 7
+const ANSWER = 8
+const LAST = 1 << 8
+const BY_REFERENCE = 1 << 9
+
+/** Bytes of a body from which they do not go through the arena. */
+const BY_REFERENCE_BYTES_MIN = 16 * 1024
+/** Characters of a request's head: an arena holds a few of the largest. */
+const HEAD_BYTES_MAX = 256 * 1024
+/** Submissions that may wait for the end of the turn before the engine hears of them. */
+const UNPUBLISHED_MAX = 32
+/** Turns of a drain before others of this loop get theirs. */
+const DRAIN_TURNS_MAX = 16
+/** Small bodies are copied from the arena into pieces of this size. */
+const SLAB_BYTES = 64 * 1024
+
+/** Why an exchange failed, as the engine says it (failure.rs). */
+export interface Failure {
+  kind: string
+  message: string
+  causes?: string[]
+  system?: string | null
+  tls?: string | null
+  detail?: string | null
+  attempts?: { connection: number; ended: string }[]
+  wasSent?: boolean
+  waitReason?: string | null
+  retry?: string
+}
+
+/** Who hears what becomes of an exchange. */
+export interface Ears {
+  /** Its number at the border; 0 before it is submitted and after it is over. */
+  number: number
+  /** The final head; `fields` are names and values by turns, a zero between two. */
+  onResponse: (status: number, fields: string, version: number) => void
+  onInterim: (status: number, fields: string) => void
+  /** A piece of the body. `credit`: its bytes are to be taken (`Border.take`). */
+  onData: (chunk: Buffer, credit: boolean) => void
+  onEnd: (trailers: string) => void
+  onFailed: (failure: Failure) => void
+  /** The connection took so many bytes of the request's body. */
+  onRoom: (bytes: number) => void
+  /** It was cancelled, and the engine has let go of it. */
+  onGone: () => void
+}
+
+/** How a request's body is given. */
+export type Given = Buffer | 'streaming' | 'tunnel' | null
+
+export class Border {
+  private readonly native: Native
+  private readonly control: Int32Array
+  private readonly submissions: Int32Array
+  private readonly submissionArena: Buffer
+  private readonly completions: Int32Array
+  private readonly completionArena: Buffer
+  private readonly entryMask: number
+  private readonly arenaBytes: number
+  private submitted = 0
+  private published = 0
+  private arenaWritten = 0
+  private drained = 0
+  private drainedArena = 0
+  private draining = false
+  private flushPlanned = false
+  private readonly planned = (): void => { this.flushPlanned = false; this.flush() }
+  /** Submissions that found no room, in order. */
+  private backlog: (() => boolean)[] = []
+  /** By number; 0 is nobody's. */
+  private readonly ears: (Ears | undefined)[] = [undefined]
+  private readonly free: number[] = []
+  private active = 0
+  private readonly answers = new Map<number, (text: string) => void>()
+  private tickets = 0
+  private slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+  private slabUsed = 0
+
+  constructor () {
+    this.native = load().open(() => { this.drain() })
+    this.control = new Int32Array(this.native.control)
+    this.submissions = new Int32Array(this.native.submissions)
+    this.submissionArena = Buffer.from(this.native.submissionArena)
+    this.completions = new Int32Array(this.native.completions)
+    this.completionArena = Buffer.from(this.native.completionArena)
+    this.entryMask = this.native.entries - 1
+    this.arenaBytes = this.native.arenaBytes
+  }
+
+  /** A cold call; throws the failure as it came. */
+  ask (verb: string, question: object): unknown {
+    const answer = JSON.parse(this.native.ask(verb, JSON.stringify(question))) as { ok?: unknown; error?: Failure }
+    if (answer.error) throw answer.error
+    return answer.ok
+  }
+
+  /** A cold call that takes time; rejects with the failure as it came. */
+  async askLater (verb: string, question: object): Promise<unknown> {
+    const ticket = ++this.tickets
+    const answered = new Promise<string>(resolve => { this.answers.set(ticket, resolve) })
+    this.hold()
+    try {
+      this.ask(verb, { ...question, ticket })
+      const answer = JSON.parse(await answered) as { ok?: unknown; error?: Failure }
+      if (answer.error) throw answer.error
+      return answer.ok
+    } finally {
+      this.answers.delete(ticket)
+      this.release()
+    }
+  }
+
+  /** Submits a request. Its head is `method\0path\0authority` and `\0name\0value` per field. */
+  submit (ears: Ears, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number): void {
+    if (head.length > HEAD_BYTES_MAX) {
+      const message = `the request's head has ${head.length} bytes; it must have at most ${HEAD_BYTES_MAX}`
+      return ears.onFailed({ kind: 'config', message })
+    }
+    const number = this.free.pop() ?? this.ears.length
+    this.ears[number] = ears
+    ears.number = number
+    this.hold()
+    this.write(() => this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout))
+  }
+
+  private writeRequest (number: number, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number): boolean {
+    const inline = typeof body === 'object' && body !== null && body.length < BY_REFERENCE_BYTES_MIN ? body : undefined
+    const length = head.length + (inline === undefined ? 0 : inline.length)
+    const position = this.room(length)
+    if (position === undefined) return false
+    const at = position & (this.arenaBytes - 1)
+    this.submissionArena.latin1Write(head, at)
+    let kind = REQUEST
+    let word5 = 0
+    if (inline !== undefined) {
+      this.submissionArena.set(inline, at + head.length)
+      kind |= INLINE
+      word5 = inline.length
+    } else if (body === 'streaming') {
+      kind |= STREAMING
+    } else if (body === 'tunnel') {
+      kind |= STREAMING | LEAVES_HTTP
+    } else if (body !== null) {
+      kind |= PUT
+      word5 = this.native.put(body)
+    }
+    this.arenaWritten = (position + length) | 0
+    this.entry(kind, number, origin, position, head.length, word5, headersTimeout, bodyTimeout)
+    return true
+  }
+
+  /** A piece of a streaming request body. */
+  piece (number: number, chunk: Buffer): void {
+    this.write(() => {
+      if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
+        if (!this.hasEntry()) return false
+        this.entry(PIECE | PUT, number, 0, 0, 0, this.native.put(chunk), 0, 0)
+        return true
+      }
+      const position = this.room(chunk.length)
+      if (position === undefined) return false
+      this.submissionArena.set(chunk, position & (this.arenaBytes - 1))
+      this.arenaWritten = (position + chunk.length) | 0
+      this.entry(PIECE | INLINE, number, 0, position, chunk.length, 0, 0, 0)
+      return true
+    })
+  }
+
+  /** The end of a streaming request body. */
+  end (number: number): void { this.command(END, number, 0) }
+  /** The streaming request body failed. */
+  fail (number: number): void { this.command(FAIL, number, 0) }
+  /** Nobody wants the exchange any more. */
+  cancel (number: number): void { this.command(CANCEL, number, 0) }
+  /** Bytes of the response's body were taken. */
+  take (number: number, bytes: number): void { this.command(TAKE, number, bytes) }
+
+  private command (kind: number, number: number, bytes: number): void {
+    this.write(() => {
+      if (!this.hasEntry()) return false
+      this.entry(kind, number, bytes, 0, 0, 0, 0, 0)
+      return true
+    })
+  }
+
+  /** Writes now, or behind those that wait for room. */
+  private write (attempt: () => boolean): void {
+    if (this.backlog.length > 0 || !attempt()) {
+      this.backlog.push(attempt)
+      this.flush()
+      if (this.backlog.length === 1) setImmediate(() => { this.retry() })
+      return
+    }
+    if (this.draining) return
+    if (((this.submitted - this.published) | 0) >= UNPUBLISHED_MAX) return this.flush()
+    if (!this.flushPlanned) {
+      this.flushPlanned = true
+      process.nextTick(this.planned)
+    }
+  }
+
+  /** The rings were full: the engine reads on, and what waits goes in as it gives room. */
+  private retry (): void {
+    let done = 0
+    while (done < this.backlog.length && this.backlog[done]!()) done++
+    this.backlog = this.backlog.slice(done)
+    this.flush()
+    if (this.backlog.length > 0) setImmediate(() => { this.retry() })
+  }
+
+  private hasEntry (): boolean {
+    return ((this.submitted - Atomics.load(this.control, INTAKEN)) | 0) <= this.entryMask
+  }
+
+  /** Where `length` bytes lie in one piece; undefined: neither they nor an entry have room. */
+  private room (length: number): number | undefined {
+    if (!this.hasEntry()) return undefined
+    const left = this.arenaBytes - (this.arenaWritten & (this.arenaBytes - 1))
+    const skipped = length > left ? left : 0
+    const used = (this.arenaWritten - Atomics.load(this.control, INTAKEN_ARENA)) | 0
+    if (used + skipped + length > this.arenaBytes) return undefined
+    return (this.arenaWritten + skipped) | 0
+  }
+
+  private entry (kind: number, number: number, word2: number, word3: number, word4: number, word5: number, word6: number, word7: number): void {
+    const { submissions } = this
+    const at = (this.submitted & this.entryMask) << 3
+    submissions[at] = kind
+    submissions[at + 1] = number
+    submissions[at + 2] = word2
+    submissions[at + 3] = word3
+    submissions[at + 4] = word4
+    submissions[at + 5] = word5
+    submissions[at + 6] = word6
+    submissions[at + 7] = word7
+    this.submitted = (this.submitted + 1) | 0
+  }
+
+  /** Lets the engine see what was written, and wakes it if it sleeps. */
+  private flush (): void {
+    if (this.published === this.submitted) return
+    this.published = this.submitted
+    Atomics.store(this.control, SUBMITTED, this.submitted)
+    if (Atomics.exchange(this.control, ENGINE_SLEEPS, 0) === 1) this.native.kick()
+  }
+
+  /** Hands out everything that the engine has completed. */
+  private drain (): void {
+    const { control } = this
+    this.draining = true
+    let turns = 0
+    for (;;) {
+      const completed = Atomics.load(control, COMPLETED)
+      if (completed === this.drained) {
+        Atomics.store(control, SCRIPT_SLEEPS, 1)
+        if (Atomics.load(control, COMPLETED) === completed) break
+        Atomics.store(control, SCRIPT_SLEEPS, 0)
+        continue
+      }
+      if (turns++ === DRAIN_TURNS_MAX) {
+        // Still awake: nobody rings, so this goes on by itself.
+        setImmediate(() => { this.drain() })
+        break
+      }
+      while (this.drained !== completed) {
+        try {
+          this.complete((this.drained & this.entryMask) << 3)
+        } catch (error) {
+          // A handler's own: it must not keep the others from what is theirs.
+          process.nextTick(() => { throw error })
+        }
+        this.drained = (this.drained + 1) | 0
+      }
+      Atomics.store(control, DRAINED_ARENA, this.drainedArena)
+      Atomics.store(control, DRAINED, this.drained)
+      this.flush()
+    }
+    this.draining = false
+    this.flush()
+    if (Atomics.load(control, OVERFLOWS) === 1) this.native.kick()
+  }
+
+  private complete (at: number): void {
+    const { completions } = this
+    const kind = completions[at]!
+    const number = completions[at + 1]!
+    const length = completions[at + 4]!
+    const position = completions[at + 3]!
+    const verb = kind & 0xff
+    if (verb === ANSWER) {
+      const text = this.completionArena.utf8Slice(position & (this.arenaBytes - 1), (position & (this.arenaBytes - 1)) + length)
+      this.drainedArena = (position + length) | 0
+      return this.answers.get(number)?.(text)
+    }
+    const ears = this.ears[number]
+    if (ears === undefined) return
+    if (kind & LAST) {
+      ears.number = 0
+      this.ears[number] = undefined
+      this.free.push(number)
+      this.release()
+    }
+    switch (verb) {
+      case RESPONSE: return this.completeResponse(ears, kind, at, position, length)
+      case DATA:
+        if (kind & BY_REFERENCE) return ears.onData(this.native.take(completions[at + 5]!), true)
+        return ears.onData(this.copy(position, length), true)
+      case ENDED: return ears.onEnd(this.text(position, length))
+      case INTERIM: return ears.onInterim(completions[at + 2]!, this.text(position, length))
+      case FAILED: {
+        const from = position & (this.arenaBytes - 1)
+        const text = this.completionArena.utf8Slice(from, from + length)
+        this.drainedArena = (position + length) | 0
+        return ears.onFailed(JSON.parse(text) as Failure)
+      }
+      case ROOM: return ears.onRoom(completions[at + 2]!)
+      case GONE: return ears.onGone()
+    }
+  }
+
+  private completeResponse (ears: Ears, kind: number, at: number, position: number, length: number): void {
+    const { completions } = this
+    const fields = this.text(position, length)
+    const word5 = completions[at + 5]!
+    let body: Buffer | undefined
+    if (kind & BY_REFERENCE) body = this.native.take(word5)
+    else if (word5 > 0) body = this.copy((position + length) | 0, word5)
+    ears.onResponse(completions[at + 2]!, fields, completions[at + 6]!)
+    if ((kind & LAST) === 0) return
+    if (body !== undefined) ears.onData(body, false)
+    ears.onEnd('')
+  }
+
+  /** One string for a whole head. */
+  private text (position: number, length: number): string {
+    if (length === 0) return ''
+    const from = position & (this.arenaBytes - 1)
+    this.drainedArena = (position + length) | 0
+    return this.completionArena.latin1Slice(from, from + length)
+  }
+
+  /** Bytes of the arena, where they stay. */
+  private copy (position: number, length: number): Buffer {
+    const from = position & (this.arenaBytes - 1)
+    this.drainedArena = (position + length) | 0
+    if (length > SLAB_BYTES - this.slabUsed) {
+      this.slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      this.slabUsed = 0
+    }
+    const start = this.slabUsed
+    this.slabUsed = start + length
+    this.completionArena.copy(this.slab, start, from, from + length)
+    return this.slab.subarray(start, this.slabUsed)
+  }
+
+  /** Something is under way: the process stays. */
+  private hold (): void { if (this.active++ === 0) this.native.hold(1) }
+  private release (): void { if (--this.active === 0) this.native.hold(0) }
+}
+
+let border: Border | undefined
+/** This environment's border; made by the first dispatcher, so that importing does nothing. */
+export function theBorder (): Border { return (border ??= new Border()) }
+
+declare global {
+  interface Buffer {
+    latin1Slice: (from: number, to: number) => string
+    utf8Slice: (from: number, to: number) => string
+    latin1Write: (text: string, at: number) => number
+  }
+}

@@ -1,0 +1,12 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { Agent, request } from 'trunkline'
+
+const server = createServer((request, response) => response.end('x'.repeat(20_000)))
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+const dispatcher = new Agent({ connections: 20 })
+const url = `http://127.0.0.1:${server.address().port}/`
+const loop = async () => { for (;;) await (await request(url, { dispatcher })).body.text() }
+for (let count = 0; count < 50; count++) loop().catch(() => {})
+setTimeout(() => process.exit(7), 200)

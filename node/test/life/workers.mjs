@@ -1,0 +1,34 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { Worker, isMainThread, workerData, parentPort } from 'node:worker_threads'
+import { fileURLToPath } from 'node:url'
+import { Agent, request } from 'trunkline'
+
+const dispatcher = new Agent({ connections: 10 })
+const loop = async (url, end) => { while (!end()) await (await request(url, { dispatcher })).body.text() }
+
+if (isMainThread) {
+  const server = createServer((request, response) => response.end('x'.repeat(2_000)))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${server.address().port}/`
+  for (let round = 0; round < 5; round++) {
+    const ended = round % 2 === 0
+    const workers = Array.from({ length: 3 }, () => new Worker(fileURLToPath(import.meta.url), { workerData: { url, ended } }))
+    await Promise.all(workers.map(worker => once(worker, 'message')))
+    if (!ended) await new Promise(resolve => setTimeout(resolve, 50))
+    await Promise.all(workers.map(worker => ended ? once(worker, 'exit') : worker.terminate()))
+  }
+  await (await request(url, { dispatcher })).body.text()
+  console.log('main still works')
+  server.close()
+  server.closeAllConnections()
+  await dispatcher.close()
+} else {
+  const { url, ended } = workerData
+  let count = 0
+  const loops = Array.from({ length: 20 }, () => loop(url, () => ended && count++ > 200))
+  await (await request(url, { dispatcher })).body.text()
+  parentPort.postMessage('running')
+  await Promise.all(loops)
+}
