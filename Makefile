@@ -1,13 +1,14 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-server windows-real bursts node node-test fuzz docs sim windows
+.PHONY: demo test ready tidy conform bench bench-client bench-server windows-real bursts node node-test fuzz docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
 tidy: ; @$(XTASK) tidy
 conform: ; @$(XTASK) conform
 bench: ; @$(XTASK) bench
+bench-client: ; @$(XTASK) bench client
 bench-server: ; @$(XTASK) bench server
 windows-real: ; @$(XTASK) bench windows-real
 bursts: ; @$(XTASK) bench bursts

@@ -7,6 +7,7 @@ import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, 
 import { bodyOf, isStream, Upload, type RequestBody, type Source } from './body'
 import { ClientClosedError, ClientDestroyedError, errorOf, InvalidArgumentError, MaxOriginsReachedError, RequestContentLengthMismatchError } from './errors'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from './exchange'
+import { forInterceptors } from './handler'
 import { checkMethod, checkPath, expectsBody, Head, isFieldValue, withQuery, type Headers } from './head'
 import { Lane, type RequestExtras, type Told } from './lane'
 import { check, time, type Checked, type Options } from './options'
@@ -353,7 +354,7 @@ export abstract class Dispatcher extends EventEmitter {
       if (typeof dispatch !== 'function' || dispatch.length !== 2) throw new TypeError('invalid interceptor')
     }
     const composed = (options: DispatchOptions, handler: Handler): boolean => {
-      return dispatch(own !== null && !options?.origin ? { ...options, origin: own } : options, handler)
+      return dispatch(own !== null && !options?.origin ? { ...options, origin: own } : options, forInterceptors(handler))
     }
     return new Proxy(this, {
       get: (target, key) => key === 'dispatch' ? composed : Reflect.get(target, key) as unknown

@@ -49,7 +49,7 @@ const TAKES_STRINGS = new Set([
   'CacheRevalidationHandler', 'DNSDispatchHandler', 'ResponseErrorHandler'
 ])
 
-function takesStrings (handler: OldHandler): boolean {
+export function takesStrings (handler: OldHandler): boolean {
   const name = handler.constructor?.name ?? ''
   // The handler of fetch is a literal with these two.
   return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
@@ -117,8 +117,14 @@ export class Exchange implements Ears {
     if (this.isAborted || this.isOver) return
     this.isAborted = true
     this.why = reason ?? new RequestAbortedError()
+    this.giveUp(this.why as Error)
+  }
+
+  /** Ends it from our side. `aborted` stays what the handler made of it: retries ask for it. */
+  private giveUp (error: Error): void {
+    if (this.isOver) return
     if (this.number !== 0) this.border.cancel(this.number)
-    this.fail(this.why as Error)
+    this.fail(error)
   }
 
   // Its life.
@@ -127,11 +133,11 @@ export class Exchange implements Ears {
   start (): boolean {
     if (this.isNew) (this.handler as NewHandler).onRequestStart(this, null)
     else (this.handler as OldHandler).onConnect((reason?: Error) => { this.abort(reason) }, null)
-    return !this.isAborted
+    return !this.isOver
   }
 
   onInterim (status: number, fields: string): void {
-    if (this.isAborted) return
+    if (this.isOver) return
     this.guard(() => {
       this.headText = fields
       this.headFields = null
@@ -140,7 +146,7 @@ export class Exchange implements Ears {
   }
 
   onResponse (status: number, fields: string, version: number): void {
-    if (this.isAborted) return
+    if (this.isOver) return
     if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
     this.hasResponse = true
     this.headText = fields
@@ -187,10 +193,10 @@ export class Exchange implements Ears {
   }
 
   onData (chunk: Buffer, credit: boolean): void {
-    if (this.isAborted) return
+    if (this.isOver) return
     if (this.tunnel !== null) return this.tunnel.arrive(chunk)
     if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
-      return this.abort(new ResponseExceededMaxSizeError())
+      return this.giveUp(new ResponseExceededMaxSizeError())
     }
     if (this.isPaused || this.held.length > 0) {
       this.held.push(chunk)
@@ -201,7 +207,7 @@ export class Exchange implements Ears {
   }
 
   onEnd (trailers: string): void {
-    if (this.isAborted) return
+    if (this.isOver) return
     if (this.tunnel !== null) {
       this.tunnel.finish()
       return this.settle()
@@ -224,7 +230,7 @@ export class Exchange implements Ears {
   private deliverHeld (): void {
     if (this.isDelivering) return
     this.isDelivering = true
-    while (this.held.length > 0 && !this.isPaused && !this.isAborted) {
+    while (this.held.length > 0 && !this.isPaused && !this.isOver) {
       const chunk = this.held.shift()
       if (chunk == null) {
         this.finish()
@@ -246,15 +252,12 @@ export class Exchange implements Ears {
   }
 
   onFailed (failure: Failure): void {
-    if (this.isAborted) return
-    this.isAborted = true
-    this.why = errorOf(failure, this.hasResponse)
-    this.fail(this.why as Error)
+    this.fail(errorOf(failure, this.hasResponse))
   }
 
   onGone (): void {
     // The engine let go of it unasked: its thread is ending.
-    if (!this.isAborted) this.onFailed({ kind: 'cancelled', message: 'the engine has ended' })
+    this.onFailed({ kind: 'cancelled', message: 'the engine has ended' })
   }
 
   onRoom (bytes: number): void {
@@ -272,7 +275,7 @@ export class Exchange implements Ears {
     if (this.handler.onRequestSent !== undefined) this.guard(() => { this.handler.onRequestSent?.() })
   }
 
-  onSourceFailed (error: Error): void { this.abort(error) }
+  onSourceFailed (error: Error): void { this.giveUp(error) }
 
   /** The one error, after which nothing comes. */
   private fail (error: Error): void {
@@ -298,7 +301,7 @@ export class Exchange implements Ears {
     try {
       this.run(call)
     } catch (error) {
-      this.abort(error)
+      this.giveUp(error as Error)
     }
   }
 

@@ -1,9 +1,9 @@
-// A handler of the new ABI with the old ABI's calls beside: interceptors of undici 6 and dispatchers
-// of that age know no other.
+// A handler with the calls of both ABIs: interceptors of undici 6 know the old one only, those of 7
+// and 8 the new one only, and either may stand between any handler and any dispatcher.
 
 import type { Duplex } from 'node:stream'
-import type { Exchange, NewHandler, OldHandler } from './exchange'
-import { fieldsObject } from './head'
+import { isNew, takesStrings, type Exchange, type Handler, type NewHandler, type OldHandler } from './exchange'
+import { fieldsObject, type Fields } from './head'
 
 type Raw = (string | Buffer)[] | null | undefined
 
@@ -69,4 +69,45 @@ export function both (handler: NewHandler): NewHandler & OldHandler {
     onError (error: Error) { handler.onResponseError?.(controller(), error) }
   }
   return Object.assign(handler, calls)
+}
+
+/** Names and values by turns, as a handler of the old ABI takes them. */
+function rawOf (handler: OldHandler, raw: readonly (string | Buffer)[] | undefined, fields: Fields): (string | Buffer)[] {
+  const flat = raw ?? Object.entries(fields).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap(one => [name, one]))
+  if (takesStrings(handler)) return [...flat]
+  return flat.map(field => typeof field === 'string' ? Buffer.from(field, 'latin1') : field)
+}
+
+/** A handler of the old ABI, to be called in either way. */
+function ofOld (handler: OldHandler): NewHandler & OldHandler {
+  const made: NewHandler & OldHandler = {
+    onRequestStart (controller, context) { handler.onConnect(reason => { controller.abort(reason) }, context) },
+    onRequestUpgrade (controller, status, headers, socket) {
+      handler.onUpgrade?.(status, rawOf(handler, controller.rawHeaders, headers), socket)
+    },
+    onResponseStart (controller, status, headers, text) {
+      const more = handler.onHeaders?.(status, rawOf(handler, controller.rawHeaders, headers), () => { controller.resume() }, text)
+      if (more === false && status >= 200) controller.pause()
+    },
+    onResponseData (controller, chunk) { if (handler.onData?.(chunk) === false) controller.pause() },
+    onResponseEnd (controller, trailers) { handler.onComplete?.(rawOf(handler, controller.rawTrailers, trailers)) },
+    onResponseError (_, error) { handler.onError?.(error) },
+    onConnect (abort, context) { handler.onConnect(abort, context) },
+    onUpgrade (status, raw, socket) { handler.onUpgrade?.(status, raw, socket) },
+    onHeaders: (status, raw, resume, text) => handler.onHeaders?.(status, raw, resume, text) ?? true,
+    onData: chunk => handler.onData?.(chunk) ?? true,
+    onComplete (raw) { handler.onComplete?.(raw) },
+    onError (error) { handler.onError?.(error) }
+  }
+  if (handler.onResponseStarted !== undefined) made.onResponseStarted = () => { handler.onResponseStarted?.() }
+  if (handler.onBodySent !== undefined) made.onBodySent = chunk => { handler.onBodySent?.(chunk) }
+  if (handler.onRequestSent !== undefined) made.onRequestSent = () => { handler.onRequestSent?.() }
+  return made
+}
+
+/** `handler` as any interceptor can take it. */
+export function forInterceptors (handler: Handler): Handler {
+  if (isNew(handler)) return handler
+  return typeof (handler as Partial<OldHandler> | null)?.onConnect === 'function' ? ofOld(handler) : handler
 }

@@ -22,7 +22,7 @@ export class Tunnel extends Duplex {
   private hasEnded = false
 
   constructor (private readonly border: Border, private readonly under: Under) {
-    super({ allowHalfOpen: true, autoDestroy: true })
+    super({ allowHalfOpen: false, autoDestroy: true })
   }
 
   // What the exchange says.

@@ -69,8 +69,10 @@ for (const [line, undici] of Object.entries(lines)) {
     await server.close()
   })
 
-  test(`${line}: its retry and redirect interceptors and its MockAgent take our dispatchers`, async () => {
+  test(`${line}: its retry and redirect interceptors take our dispatchers`, async () => {
     let failures = 2
+    // undici's pause before a retry holds nobody.
+    const awake = setTimeout(() => {}, 20_000)
     const server = await h1((request, response) => {
       if (request.url === '/moved') {
         response.writeHead(302, { location: '/there' })
@@ -94,10 +96,7 @@ for (const [line, undici] of Object.entries(lines)) {
     const fast = await following.request({ origin: server.url, path: '/moved' })
     assert.equal(await fast.body.text(), '/there')
 
-    const mock = new undici.MockAgent({ agent })
-    mock.get(server.url).intercept({ path: '/mocked' }).reply(200, 'mocked')
-    const mocked = await undici.request(`${server.url}/mocked`, { dispatcher: mock })
-    assert.equal(await mocked.body.text(), 'mocked')
+    clearTimeout(awake)
     await following.close()
     await server.close()
   })

@@ -1,10 +1,10 @@
 //! `make bench` and its parts: measurements of the crate `trunkline-bench`, one per name.
 
-use crate::Outcome;
 use crate::tools::{cargo, run};
+use crate::{Outcome, node};
 
 /// What can be measured; `make bench` measures all of it.
-const NAMES: &[&str] = &["server", "windows-real", "bursts"];
+const NAMES: &[&str] = &["server", "windows-real", "bursts", "client"];
 
 /// Runs the measurement called `names[0]` with the flags behind it, or all.
 pub(crate) fn bench(names: &[String]) -> Outcome {
@@ -18,6 +18,10 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
                 "no measurement '{name}'; there are: {}",
                 NAMES.join(", ")
             ));
+        }
+        if name == "client" {
+            node::script("release", "client.mjs", flags)?;
+            continue;
         }
         let program = ["run", "--release", "--quiet", "-p", "trunkline-bench", "--"];
         run(cargo(&program).arg(name).args(flags))?;

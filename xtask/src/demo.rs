@@ -1,7 +1,8 @@
-//! `make demo`: the engine's example of the same name, built with little optimisation.
+//! `make demo`: the engine's example of the same name, built with little optimisation, and the Node
+//! client beside undici where Node.js is there.
 
-use crate::Outcome;
 use crate::tools::{cargo, run};
+use crate::{Outcome, node};
 
 /// Builds and runs the demo.
 pub(crate) fn demo() -> Outcome {
@@ -15,5 +16,11 @@ pub(crate) fn demo() -> Outcome {
         "--example",
         "demo",
     ];
-    run(&mut cargo(&args))
+    run(&mut cargo(&args))?;
+    if !node::is_there() {
+        eprintln!("going on without the Node client: node and npm are missing");
+        return Ok(());
+    }
+    println!();
+    node::script("demo", "demo.mjs", &[])
 }

@@ -36,6 +36,9 @@ pub(crate) fn build(profile: &str) -> Outcome {
 
 /// Every test of the package, over real sockets.
 pub(crate) fn test() -> Outcome {
+    if !is_there() {
+        return Err("node and npm are missing: install Node.js 20 or newer".into());
+    }
     build("dev")?;
     let origin = ["build", "--quiet", "-p", "trunkline", "--example", "origin"];
     run(&mut cargo(&origin))?;
@@ -44,6 +47,29 @@ pub(crate) fn test() -> Outcome {
     run(npm("node")
         .args(["run", "--silent", "test"])
         .env("TRUNKLINE_ORIGIN", origin))
+}
+
+/// Runs a script of `node/test/bench` with an addon and an origin built in `profile`.
+pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
+    build(profile)?;
+    let origin = ["build", "--quiet", "-p", "trunkline", "--example", "origin"];
+    run(cargo(&origin).args(["--profile", profile]))?;
+    install("node/test")?;
+    let script = root().join("node/test/bench").join(name);
+    let origin = built_in(profile).join("examples").join("origin");
+    let mut command = Command::new("node");
+    run(command
+        .arg(script)
+        .args(flags)
+        .env("TRUNKLINE_ORIGIN", origin))
+}
+
+/// Whether Node.js and its npm are installed.
+pub(crate) fn is_there() -> bool {
+    ["node", "npm"].iter().all(|program| {
+        let asked = Command::new(program).arg("--version").output();
+        asked.is_ok_and(|output| output.status.success())
+    })
 }
 
 /// Where cargo puts what it builds in `profile`.

@@ -15,9 +15,11 @@ if (isMainThread) {
   for (let round = 0; round < 5; round++) {
     const ended = round % 2 === 0
     const workers = Array.from({ length: 3 }, () => new Worker(fileURLToPath(import.meta.url), { workerData: { url, ended } }))
+    const exits = workers.map(worker => once(worker, 'exit'))
     await Promise.all(workers.map(worker => once(worker, 'message')))
     if (!ended) await new Promise(resolve => setTimeout(resolve, 50))
-    await Promise.all(workers.map(worker => ended ? once(worker, 'exit') : worker.terminate()))
+    if (!ended) await Promise.all(workers.map(worker => worker.terminate()))
+    await Promise.all(exits)
   }
   await (await request(url, { dispatcher })).body.text()
   console.log('main still works')
