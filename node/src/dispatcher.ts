@@ -58,15 +58,23 @@ export class State {
   isBusy = false
   onClosed: Callback[] | null = null
   onDestroyed: Callback[] | null = null
-  /** Requests that may be under way before `dispatch` says that it is busy. */
-  readonly ceiling: number
+  private bound: number | undefined
 
   constructor (readonly dispatcher: Dispatcher, readonly checked: Checked) {
     this.border = theBorder()
     this.client = this.ask('client', checked.settings) as number
-    const { connections, pipelining, maxConcurrentStreams, settings } = checked
-    const each = settings['protocols'] === 'h1' ? pipelining : maxConcurrentStreams
-    this.ceiling = connections === null || connections === 0 ? Infinity : connections * each
+  }
+
+  /** Requests that may be under way before `dispatch` says that it is busy. */
+  get ceiling (): number {
+    return (this.bound ??= this.countCeiling())
+  }
+
+  private countCeiling (): number {
+    const { connections, pipelining, maxConcurrentStreams, settings } = this.checked
+    const isPlain = this.dispatcher.origin?.protocol === 'http:' && settings['protocols'] !== 'h2'
+    const each = isPlain || settings['protocols'] === 'h1' ? pipelining : maxConcurrentStreams
+    return connections === null || connections === 0 ? Infinity : connections * each
   }
 
   /** A cold call whose failure is an error. */

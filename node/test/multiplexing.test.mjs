@@ -174,6 +174,7 @@ test('warm-up opens connections before there are requests, and the statistics sh
   const server = await h1(late(1))
   const pool = new Pool(server.url, { connections: 3 })
   assert.equal(await pool.warmUp(server.url, 3), 3)
+  while (server.counts.sockets < 3) await new Promise(resolve => setImmediate(resolve))
   assert.equal(server.counts.sockets, 3)
   assert.equal(pool.stats.origins[0].connections, 3)
   await burst(30, pool, server.url)
