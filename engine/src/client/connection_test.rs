@@ -2,7 +2,7 @@
 
 use super::super::Client;
 use super::super::compose;
-use super::super::exchange::Exchange;
+use super::super::exchange::{Exchange, Patience};
 use super::super::request::origin_of_url;
 use super::*;
 use crate::body::Body;
@@ -35,6 +35,12 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
         head: compose::request_head(&parts, &body).unwrap(),
         body,
         on_interim: None,
+        listener: None,
+        leaves_http: false,
+        patience: Patience {
+            headers: None,
+            body: None,
+        },
         rank: Rank::default(),
         wanted: Wanted::default(),
         tries: 0,
