@@ -161,6 +161,7 @@ violations! {
     ContentLengthConflict => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "content-length fields that differ, or content-length beside transfer-encoding";
     ContentLengthMismatch => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "the body is not as long as content-length says";
     TrailerForbidden => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a field in trailers that frames or routes the message";
+    HeadersOnTunnel => Stream, PROTOCOL_ERROR, FRAME_UNEXPECTED, 400, "a header section on a tunnel, which carries bytes only";
     TrailersWithoutEnd => Stream, PROTOCOL_ERROR, FRAME_UNEXPECTED, 400, "a trailer section that does not end the stream";
     InterimWithEnd => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "a 1xx response that ends the stream";
     SwitchingProtocolsForbidden => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "101 does not exist in HTTP/2 (RFC 9113 section 8.6)";

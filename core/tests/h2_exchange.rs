@@ -256,6 +256,20 @@ fn extended_connect_needs_the_servers_setting_on_both_sides() {
 }
 
 #[test]
+fn a_header_section_on_a_tunnel_is_a_stream_error() {
+    let connect = [(":method", "CONNECT"), (":authority", "example.org:443")];
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.says(&headers(1, &connect, false));
+        rig.request(1);
+        rig.respond(1, &[], false);
+        rig.frames();
+        rig.says(&headers(1, &[("a", "b")], true));
+        rig.expects_reset(1, H2Code::PROTOCOL_ERROR, "RFC 9113 section 8.5");
+    });
+}
+
+#[test]
 fn a_client_may_open_as_many_streams_as_the_lower_limit_says() {
     let two = [Setting::MaxConcurrentStreams(2)];
     let mut rig = Rig::fresh(Side::Client, Config::default(), Cut::Whole);

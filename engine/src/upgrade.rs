@@ -2,6 +2,12 @@
 //! the connection's bytes. On HTTP/2 a tunnel is one stream: there the request's and the
 //! response's bodies are the tunnel, and nothing needs to be handed over.
 
+#[cfg(feature = "hyper-upgrade")]
+mod hyper;
+
+#[cfg(feature = "hyper-upgrade")]
+pub use self::hyper::{Either, ForHyper, for_hyper};
+
 use crate::driver::transport::Transport;
 use crate::error::Error;
 use bytes::{Buf, Bytes, BytesMut};

@@ -14,8 +14,9 @@ use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use trunkline::Body;
 use trunkline::client::{Client, ClientTimeouts, Protocols};
+use trunkline::core::error::{Misuse, Violation};
+use trunkline::{Body, ErrorKind};
 
 /// Longer than any of these tests may take.
 const FOR_EVER: Option<Duration> = Some(Duration::from_secs(3600));
@@ -182,6 +183,30 @@ fn a_success_without_100_wants_the_body_still() {
         let client = client(Protocols::H2Only, FOR_EVER);
         assert_eq!(post(&client, &url).await.unwrap().status(), 200);
         finished(peer).await;
+    });
+}
+
+#[test]
+fn trace_with_a_body_is_refused_at_once() {
+    run(async {
+        let trace = http::Request::builder()
+            .method("TRACE")
+            .uri("http://localhost:1/");
+        let trace = trace.body(Body::full("a secret")).unwrap();
+        let error = Client::new().request(trace).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+        assert!(error.to_string().contains("TRACE"), "{error}");
+    });
+}
+
+#[test]
+fn te_says_no_chunked() {
+    run(async {
+        let client = Client::builder().protocols(Protocols::H1Only);
+        let request = client.build().unwrap().get("http://localhost:1/");
+        let error = request.header("te", "chunked").send().await.unwrap_err();
+        let refused = Misuse::Invalid(Violation::TeForbidden);
+        assert_eq!(error.kind(), ErrorKind::Message(refused), "{error}");
     });
 }
 

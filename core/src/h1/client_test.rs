@@ -200,6 +200,21 @@ fn a_request_body_with_length_goes_out_plain() {
 }
 
 #[test]
+fn te_is_an_option_of_the_connection() {
+    let mut script = Script::client();
+    script.open(&request("GET", "/", &[("te", "trailers")]), true);
+    let wrote = script.wrote();
+    assert!(
+        wrote.contains("te: trailers\r\nconnection: te\r\n"),
+        "{wrote}"
+    );
+    let mut script = Script::client();
+    script.open(&request("GET", "/", &[]), true);
+    let wrote = script.wrote();
+    assert!(!wrote.contains("connection"), "{wrote}");
+}
+
+#[test]
 fn a_post_without_a_body_says_so_and_a_get_does_not() {
     for (method, length) in [("POST", "content-length: 0\r\n"), ("GET", "")] {
         let mut script = Script::client();

@@ -13,6 +13,9 @@ use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
 
+/// RFC 9110 section 15.2.1.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
 impl Conn {
     /// Client: starts an exchange. `end`: no body follows. A body without content-length goes
     /// out chunked.
@@ -141,6 +144,8 @@ impl Conn {
                 open.close_because(CloseReason::ShutDown);
             }
         }
+        // RFC 9110 section 7.8: who switches wants the whole request first.
+        let invites = sending == Sending::Switch && std::mem::take(&mut open.continue_due);
         open.sending = sending;
         let persist = match (sending, open.close, open.version) {
             (Sending::Switch, ..) => Persist::AsGiven,
@@ -151,6 +156,9 @@ impl Conn {
         self.last = self.last.or(open.close);
         let close = open.close;
         let out = self.outbox_of(index).buffer();
+        if invites {
+            out.extend_from_slice(CONTINUE);
+        }
         encode::response_head(out, head.status, head.fields(), announce, persist);
         if sending != Sending::Switch && matches!(self.receiving, Receiving::AwaitSwitch) {
             self.receiving = match close {
@@ -260,9 +268,7 @@ impl Conn {
             self.unread -= taken;
             let due = std::mem::replace(&mut open.continue_due, false);
             if due && open.sending == Sending::Head {
-                self.outbox_of(index)
-                    .buffer()
-                    .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                self.outbox_of(index).buffer().extend_from_slice(CONTINUE);
             }
         }
         self.settle(now);

@@ -86,12 +86,17 @@ pub(super) fn request_head(
     {
         line(out, b"proxy-authorization", authorization);
     }
-    let mut cookies = 0;
+    let (mut cookies, mut has_te) = (0, false);
     let rest = head.fields().filter(|field| {
         cookies += usize::from(field.token == Some(Token::COOKIE));
+        has_te |= field.token == Some(Token::TE);
         field.token != Some(Token::HOST) && field.token != Some(Token::COOKIE)
     });
     field_lines(out, rest, announce, Persist::AsGiven);
+    if has_te {
+        // RFC 9110 section 10.1.4: it is for this hop. Said twice it means the same.
+        out.extend_from_slice(b"connection: te\r\n");
+    }
     if cookies > 0 {
         cookie_line(out, head.fields());
     }

@@ -349,6 +349,21 @@ fn interim_responses_go_out_before_the_final_one() {
 }
 
 #[test]
+fn an_http_1_0_client_gets_neither_an_interim_response_nor_a_switch() {
+    let mut script = Script::server();
+    script.says("GET / HTTP/1.0\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
+    let hints = response(103, &[("link", "</a>")]);
+    let (now, stream) = (script.now, StreamId(1));
+    script.conn.send_interim(now, stream, &hints).unwrap();
+    assert_eq!(script.wrote(), "", "RFC 9110 section 15.2");
+    let refused = script.conn.respond(now, stream, &response(101, &[]), false);
+    assert_eq!(refused, Err(Misuse::Invalid(Violation::StatusInvalid)));
+    script.respond(1, &response(200, &[]), true);
+    let wrote = script.wrote();
+    assert!(wrote.starts_with("HTTP/1.1 200 OK\r\n"), "{wrote}");
+}
+
+#[test]
 fn a_refused_request_is_answered_after_those_before_it_and_nothing_after_it_is() {
     let input = format!("{GET}GET / HTTP/9.9\r\n\r\n{GET}");
     let (heard, wrote) = at_every_split(Script::server, input.len(), |script| {
@@ -415,6 +430,24 @@ fn a_switch_hands_the_rest_over() {
     assert_eq!(
         wrote,
         "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n"
+    );
+}
+
+#[test]
+fn a_client_that_waits_for_100_gets_it_before_101() {
+    let head = "POST /ws HTTP/1.1\r\nhost: a\r\nupgrade: echo\r\nconnection: upgrade\r\n\
+                expect: 100-continue\r\ncontent-length: 3\r\n\r\n";
+    let (heard, wrote) = at_every_split(Script::server, head.len(), |script| {
+        script.says(head);
+        let fields = [("upgrade", "echo"), ("connection", "upgrade")];
+        script.respond(1, &response(101, &fields), false);
+        script.says("abc");
+    });
+    assert_eq!(heard, ["1 POST /ws", "1 body abc end", "1 upgraded "]);
+    assert_eq!(
+        wrote,
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\
+         connection: upgrade\r\n\r\n"
     );
 }
 

@@ -252,11 +252,14 @@ impl Conn {
         let Some(stream) = self.streams.get(id) else {
             return Ok(());
         };
+        // RFC 9113 section 8.5. To a client an answer that refuses a tunnel is a message as any.
+        let is_tunnel = self.side == Side::Server && stream.method == Method::Connect;
         let taken = match (
             step(stream.state, Input::RecvHeaders { end }),
             stream.awaits,
         ) {
             (Err(violation), _) => Err(violation),
+            (Ok(_), Awaits::Body) if is_tunnel => Err(Violation::HeadersOnTunnel),
             (Ok(_), Awaits::Body) => self.take_trailers(now, id, end, fields),
             (Ok(_), Awaits::Head { interims }) => {
                 self.take_response(now, id, end, interims, fields)

@@ -18,6 +18,11 @@ use trunkline_core::http::{Field, Fields, RequestHead, ResponseHead, Token, Vers
 /// The head of a request.
 pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
     let uri = &parts.uri;
+    if parts.method == Method::TRACE && !body.is_end_stream() {
+        return Err(Error::config(
+            "the method is TRACE and there is a body; TRACE goes without one",
+        ));
+    }
     let mut fields = Fields::with_capacity(
         parts.headers.len() + EXTRA_FIELDS,
         (parts.headers.len() + EXTRA_FIELDS) * FIELD_BYTES_USUAL,

@@ -15,3 +15,4 @@ mod server_hyper;
 mod servers_debian;
 mod servers_quic;
 mod way;
+mod websocket;

@@ -1,0 +1,237 @@
+//! For services that look for hyper's own `OnUpgrade` among a request's extensions, as axum's
+//! WebSocket extractor does.
+//!
+//! hyper makes one for a connection of hyper's only, so an upgrade gets one: in memory, answered
+//! with 101 at once, and what it carries is passed on to the peer. On HTTP/1.1 that is the
+//! connection, on HTTP/2 and HTTP/3 the stream of an extended CONNECT (RFC 8441, RFC 9220).
+
+use super::{Offer, OnUpgrade, Protocol, on};
+use crate::body::{Body, BodySender};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::upgrade::OnUpgrade as HyperUpgrade;
+use hyper_util::rt::TokioIo;
+use std::error::Error as StdError;
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use tokio::io::{
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, copy_bidirectional,
+};
+use tower_service::Service;
+
+/// Bytes that wait in memory between the peer and the service, each way.
+const PIPE_BYTES: usize = 64 * 1024;
+/// What the connection in memory hears of hyper's own request, at most.
+const ASK_BYTES_MAX: usize = 1024;
+
+/// Gives `service` upgrades as hyper has them: wrap an axum router in it whose handlers take
+/// `WebSocketUpgrade`. WebSockets over HTTP/2 need
+/// [`ServerConfig::extended_connect`](crate::ServerConfig::extended_connect) too.
+pub fn for_hyper<S>(service: S) -> ForHyper<S> {
+    ForHyper { service }
+}
+
+/// A service with upgrades as hyper has them: see [`for_hyper`].
+#[derive(Clone, Debug)]
+pub struct ForHyper<S> {
+    service: S,
+}
+
+impl<S, B> Service<Request<Body>> for ForHyper<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: 'static,
+    S::Error: 'static,
+    B: HttpBody<Data = Bytes> + Unpin + 'static,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    type Response = Response<Either<B>>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(cx)
+    }
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        let Some(way) = Way::of(&mut request) else {
+            let answer = self.service.call(request);
+            return Box::pin(async { Ok(answer.await?.map(Either::Own)) });
+        };
+        // The one that was asked whether it is ready is the one to be called.
+        let another = self.service.clone();
+        let mut service = std::mem::replace(&mut self.service, another);
+        Box::pin(async move {
+            let (near, far) = tokio::io::duplex(PIPE_BYTES);
+            let Ok((upgrade, far)) = hypers_upgrade(near, far).await else {
+                return Ok(service.call(request).await?.map(Either::Own));
+            };
+            request.extensions_mut().insert(upgrade);
+            if !matches!(way, Way::Connection(_)) {
+                let name = hyper::ext::Protocol::from_static(WEBSOCKET);
+                request.extensions_mut().insert(name);
+            }
+            let response = service.call(request).await?;
+            Ok(way.join(far, response))
+        })
+    }
+}
+
+/// RFC 8441 section 5: the only protocol that is passed on over a stream.
+const WEBSOCKET: &str = "websocket";
+
+/// What an upgrade leads to.
+enum Way {
+    /// The connection itself.
+    Connection(OnUpgrade),
+    /// One stream: what the peer sends is the request's body.
+    Stream(Body),
+}
+
+impl Way {
+    /// `None`: the request asks for nothing else than an answer.
+    fn of(request: &mut Request<Body>) -> Option<Self> {
+        if request.version() <= Version::HTTP_11 {
+            request.extensions().get::<Offer>()?;
+            return Some(Self::Connection(on(request)));
+        }
+        let protocol = request.extensions().get::<Protocol>()?;
+        if request.method() != Method::CONNECT || protocol.as_str() != WEBSOCKET {
+            return None;
+        }
+        let body = std::mem::replace(request.body_mut(), Body::empty());
+        Some(Self::Stream(body))
+    }
+    /// Passes bytes on between `far` and the peer if the service takes the upgrade.
+    fn join<B>(self, mut far: DuplexStream, response: Response<B>) -> Response<Either<B>> {
+        match self {
+            Self::Connection(upgrade) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                tokio::spawn(async move {
+                    if let Ok(mut peer) = upgrade.await {
+                        // Either end that fails ends both: there is nobody left to tell.
+                        let _ = copy_bidirectional(&mut peer, &mut far).await;
+                    }
+                });
+                response.map(Either::Own)
+            }
+            Self::Stream(body) if response.status().is_success() => {
+                let (from, to) = tokio::io::split(far);
+                let (sender, tunnel) = Body::channel();
+                tokio::spawn(pass_to_service(body, to));
+                tokio::spawn(pass_to_peer(from, sender));
+                response.map(|_| Either::Tunnel(tunnel))
+            }
+            _ => response.map(Either::Own),
+        }
+    }
+}
+
+async fn pass_to_service(body: Body, mut to: impl AsyncWrite + Unpin) {
+    let mut body = pin!(body);
+    while let Some(Ok(frame)) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+        if let Ok(data) = frame.into_data()
+            && to.write_all(&data).await.is_err()
+        {
+            return;
+        }
+    }
+    // The service hears the end; a service that is gone needs not.
+    let _ = to.shutdown().await;
+}
+
+async fn pass_to_peer(mut from: impl AsyncRead + Unpin, mut sender: BodySender) {
+    loop {
+        let mut bytes = BytesMut::with_capacity(PIPE_BYTES / 4);
+        match from.read_buf(&mut bytes).await {
+            Ok(0) => return sender.finish(),
+            Ok(_) if sender.send(bytes.freeze()).await.is_ok() => {}
+            // The peer is gone.
+            Ok(_) => return,
+            Err(error) => return sender.fail(error),
+        }
+    }
+}
+
+/// An upgrade of hyper's whose bytes come out of, and go into, `far`.
+async fn hypers_upgrade(
+    near: DuplexStream,
+    mut far: DuplexStream,
+) -> io::Result<(HyperUpgrade, DuplexStream)> {
+    let opened = hyper::client::conn::http1::handshake(TokioIo::new(near)).await;
+    let (mut sender, connection) = opened.map_err(io::Error::other)?;
+    tokio::spawn(connection.with_upgrades());
+    let mut ask = Request::new(String::new());
+    for (name, value) in [
+        (header::HOST, "upgrade"),
+        (header::CONNECTION, "upgrade"),
+        (header::UPGRADE, WEBSOCKET),
+    ] {
+        let value = HeaderValue::from_static(value);
+        ask.headers_mut().insert(name, value);
+    }
+    let (answered, agreed) = tokio::join!(sender.send_request(ask), agree(&mut far));
+    agreed?;
+    let response = answered.map_err(io::Error::other)?;
+    Ok((hyper::upgrade::on(response), far))
+}
+
+/// The other side of hyper's connection: takes the request, switches.
+async fn agree(far: &mut DuplexStream) -> io::Result<()> {
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"\r\n\r\n") {
+        let left = ASK_BYTES_MAX - heard.len().min(ASK_BYTES_MAX);
+        let read = (&mut *far).take(left as u64).read_buf(&mut heard).await?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let answer =
+        b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+    far.write_all(answer).await
+}
+
+/// The service's own body, or what a tunnel carries.
+#[derive(Debug)]
+pub enum Either<B> {
+    /// The service's.
+    Own(B),
+    /// Bytes for the peer.
+    Tunnel(Body),
+}
+
+impl<B> HttpBody for Either<B>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = Box<dyn StdError + Send + Sync>;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match self.get_mut() {
+            Self::Own(body) => Pin::new(body)
+                .poll_frame(cx)
+                .map(|frame| frame.map(|frame| frame.map_err(Into::into))),
+            Self::Tunnel(body) => Pin::new(body)
+                .poll_frame(cx)
+                .map(|frame| frame.map(|frame| frame.map_err(Into::into))),
+        }
+    }
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Own(body) => body.is_end_stream(),
+            Self::Tunnel(body) => body.is_end_stream(),
+        }
+    }
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Own(body) => body.size_hint(),
+            Self::Tunnel(body) => body.size_hint(),
+        }
+    }
+}
