@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-client bench-server windows-real bursts node node-test fuzz docs sim windows
+.PHONY: demo test ready tidy conform bench bench-client bench-server windows-real bursts h3-paths node node-test fuzz docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -12,6 +12,7 @@ bench-client: ; @$(XTASK) bench client
 bench-server: ; @$(XTASK) bench server
 windows-real: ; @$(XTASK) bench windows-real
 bursts: ; @$(XTASK) bench bursts
+h3-paths: ; @$(XTASK) bench h3-paths
 node: ; @$(XTASK) node
 node-test: ; @$(XTASK) node-test
 fuzz: ; @$(XTASK) fuzz

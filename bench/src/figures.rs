@@ -44,6 +44,9 @@ pub(crate) enum Metric {
     Answered,
     Failed,
     LastSettled,
+    LatencyMedian,
+    Latency99,
+    FirstAnswer,
 }
 
 impl Metric {
@@ -65,6 +68,9 @@ impl Metric {
             Self::Answered => "requests answered",
             Self::Failed => "requests failed",
             Self::LastSettled => "time to the last request",
+            Self::LatencyMedian => "latency p50",
+            Self::Latency99 => "latency p99",
+            Self::FirstAnswer => "first answer over a new connection",
         }
     }
     pub(crate) fn unit(self) -> &'static str {
@@ -73,6 +79,7 @@ impl Metric {
             Self::Rate => "1/s",
             Self::Throughput => "MB/s",
             Self::LastSettled => "s",
+            Self::LatencyMedian | Self::Latency99 | Self::FirstAnswer => "ms",
             Self::Writes
             | Self::ShareOfBound
             | Self::ShareOfH1
@@ -100,6 +107,7 @@ impl Metric {
             Self::LastSettled => 3,
             Self::Writes => 4,
             Self::Resident | Self::IdleMemory | Self::Throughput => 1,
+            Self::LatencyMedian | Self::Latency99 | Self::FirstAnswer => 1,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The least HTTP/2 that opens a connection, sends one GET, takes the answer and then rests.
 
-use crate::load::PATH;
+use crate::scenario::Scenario;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -78,7 +78,7 @@ pub(crate) async fn get_once(
 fn head(scheme_is_https: bool) -> Vec<u8> {
     // `:method GET`, `:scheme`.
     let mut block = vec![0x82, if scheme_is_https { 0x87 } else { 0x86 }];
-    for (name, value) in [(0x04, PATH), (0x01, "127.0.0.1")] {
+    for (name, value) in [(0x04, Scenario::H2c.path()), (0x01, "127.0.0.1")] {
         // Lengths below 127 are one byte, without Huffman coding.
         block.extend([name, value.len() as u8]);
         block.extend(value.as_bytes());

@@ -1,18 +1,19 @@
-//! One round of `h2load` against a server, and what it cost both.
+//! One round of load against a server, and what it cost both. The generator is h2load, and over
+//! HTTP/3 our own `trunkline bench`: Debian's h2load does not speak it.
 
 use crate::scenario::Scenario;
 use crate::usage::cpu_ns;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use std::path::PathBuf;
 use trunkline_interop::{Cores, find_program, output_of};
-
-/// What is asked for: 1 KiB.
-pub(crate) const PATH: &str = "/bytes/1024";
 
 /// Where the load goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) scenario: Scenario,
+    /// Our own program, which makes the load over HTTP/3.
+    pub(crate) generator: PathBuf,
     pub(crate) port: u16,
     /// The server's processes.
     pub(crate) family: Vec<u32>,
@@ -26,7 +27,7 @@ pub(crate) struct Target {
 pub(crate) struct Round {
     /// Microseconds of the server's CPU per request.
     pub(crate) server_us: f64,
-    /// Microseconds of h2load's CPU per request.
+    /// Microseconds of the generator's CPU per request.
     pub(crate) load_us: f64,
     pub(crate) requests_per_second: f64,
 }
@@ -34,7 +35,7 @@ pub(crate) struct Round {
 /// Sends `requests` and waits for every answer.
 ///
 /// # Errors
-/// When h2load is missing, fails, or not every answer was a 2xx.
+/// When the generator is missing, fails, or not every answer was a 2xx.
 pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Round, String> {
     let (connections, _) = target.scenario.shape();
     let part_max = target
@@ -43,7 +44,7 @@ pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Rou
     let (cpu_before, load_before) = (cpu_ns(&target.family), children_us()?);
     let (mut left, mut seconds) = (requests, 0.0);
     while left > 0 {
-        // h2load wants at least one request per connection.
+        // A generator wants at least one request per connection.
         let part = left.min(part_max).max(connections);
         seconds += part as f64 / send(target, part, cores)?;
         left = left.saturating_sub(part);
@@ -56,10 +57,16 @@ pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Rou
     })
 }
 
-/// Runs h2load once; requests per second.
+/// Runs the generator once; requests per second.
 fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
     let scenario = target.scenario;
-    let mut command = cores.command(&find_program("h2load", "nghttp2-client")?);
+    let mut command = if scenario.is_h3() {
+        let mut command = cores.command(&target.generator);
+        command.args(["bench", "--http3", "--insecure", "--json", "-"]);
+        command
+    } else {
+        cores.command(&find_program("h2load", "nghttp2-client")?)
+    };
     if scenario.is_h1() {
         command.arg("--h1");
     }
@@ -68,9 +75,35 @@ fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
         command.args([flag, &value.to_string()]);
     }
     let scheme = if scenario.is_tls() { "https" } else { "http" };
-    command.arg(format!("{scheme}://127.0.0.1:{}{PATH}", target.port));
+    let path = scenario.path();
+    command.arg(format!("{scheme}://127.0.0.1:{}{path}", target.port));
     let said = output_of(&mut command)?;
+    if scenario.is_h3() {
+        return parse_ours(&said, requests);
+    }
     parse(&said, requests)
+}
+
+/// Requests per second from the JSON behind the table, if all of `requests` were answered with
+/// 2xx.
+fn parse_ours(said: &str, requests: u64) -> Result<f64, String> {
+    let json = said
+        .find('{')
+        .and_then(|at| said.get(at..))
+        .unwrap_or_default();
+    let json: serde_json::Value = serde_json::from_str(json)
+        .map_err(|error| format!("trunkline bench wrote no JSON ({error}): {said}"))?;
+    let answered = json["statuses"]["2xx"].as_u64();
+    if answered != Some(requests) {
+        let failed = &json["failed"];
+        return Err(format!(
+            "not all of {requests} requests were answered: {answered:?}, failed {failed}"
+        ));
+    }
+    json["requests_per_s"]
+        .as_f64()
+        .filter(|rate| *rate > 0.0)
+        .ok_or_else(|| format!("trunkline bench has no rate: {said}"))
 }
 
 /// Requests per second from h2load's words, if all of `requests` were answered with 2xx.
@@ -96,7 +129,7 @@ fn parse(said: &str, requests: u64) -> Result<f64, String> {
         .ok_or_else(|| format!("h2load's answer has no rate: {said}"))
 }
 
-/// Microseconds of CPU of all children that have ended. Between two calls only h2load ends.
+/// Microseconds of CPU of all children that have ended. Between two calls only the generator ends.
 fn children_us() -> Result<i64, String> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)
         .map_err(|error| format!("the CPU time of children cannot be read: {error}"))?;

@@ -5,6 +5,8 @@ mod bursts;
 #[cfg(target_os = "linux")]
 mod docs;
 mod figures;
+#[cfg(target_os = "linux")]
+mod h3_paths;
 mod idle;
 mod idle_h2;
 mod load;
@@ -38,6 +40,9 @@ enum Command {
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
     WindowsReal(windows_real::Options),
+    /// Our HTTP/3 beside our HTTP/2 over paths that lose and reorder packets.
+    #[cfg(target_os = "linux")]
+    H3Paths(h3_paths::Options),
     /// Clients in bursts: sockets, handshakes and deliveries, counted at the server.
     #[cfg(target_os = "linux")]
     Bursts(bursts::Options),
@@ -48,6 +53,8 @@ fn main() -> ExitCode {
         Command::Server(options) => server::run(&options),
         #[cfg(target_os = "linux")]
         Command::WindowsReal(options) => windows_real::run(&options),
+        #[cfg(target_os = "linux")]
+        Command::H3Paths(options) => h3_paths::run(&options),
         #[cfg(target_os = "linux")]
         Command::Bursts(options) => bursts::run(&options),
     };

@@ -35,6 +35,8 @@ const GOALS: &[Goal] = &[
         1.0,
         &["h2o", "hyper", "nginx"],
     ),
+    goal("h3 same core", Metric::ServerCpu, 0.33, &["quinn"]),
+    goal("h3 same core", Metric::ServerCpu, 3.0, &[]),
     goal("h2c 1000 idle", Metric::IdleMemory, 3.0, &[]),
     goal("h2c 10000 idle", Metric::IdleMemory, 3.0, &[]),
     goal("h2 TLS 1000 idle", Metric::IdleMemory, 20.0, &[]),
@@ -72,7 +74,8 @@ pub(crate) fn tables(run: &Run) -> String {
 pub(crate) fn page(run: &Run, tables: &str) -> String {
     let mut text = String::from(
         "# Servers, measured beside each other\n\n\
-         1 KiB per response. h2load: `-c 4 -m 100` (h2), `-c 50 -m 1` (h1). Every server runs on \
+         1 KiB per response. h2load: `-c 4 -m 100` (h2), `-c 50 -m 1` (h1). HTTP/3: \
+         `trunkline bench`, 2 bytes per response, `-c 4 -m 32`, and one by one `-c 32 -m 1`. Every server runs on \
          one processor; rounds go round all servers in turn. CPU is user and kernel time of all \
          of a server's threads, from the scheduler's counters. Median (smallest to largest); \
          differences below 20 % mean nothing. Write calls are counted by strace in a round of \
@@ -114,7 +117,7 @@ fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placemen
         "server",
         "CPU us/request",
         "1,000/s",
-        "h2load us",
+        "load us",
         "writes/response",
         "RSS MiB",
     ];

@@ -13,10 +13,21 @@ pub(crate) enum Scenario {
     H1,
     /// HTTP/1.1 over TLS, the same.
     H1Tls,
+    /// HTTP/3, 4 connections, 32 streams each.
+    H3,
+    /// HTTP/3, 32 connections, one request each: a packet per request.
+    H3Alone,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 4] = [Self::H2Tls, Self::H2c, Self::H1, Self::H1Tls];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::H2Tls,
+        Self::H2c,
+        Self::H1,
+        Self::H1Tls,
+        Self::H3,
+        Self::H3Alone,
+    ];
 
     /// Its name in tables.
     pub(crate) fn name(self) -> &'static str {
@@ -25,22 +36,52 @@ impl Scenario {
             Self::H2c => "h2c",
             Self::H1 => "h1",
             Self::H1Tls => "h1 TLS",
+            Self::H3 => "h3",
+            Self::H3Alone => "h3 one by one",
         }
     }
     pub(crate) fn is_tls(self) -> bool {
-        matches!(self, Self::H2Tls | Self::H1Tls)
+        !matches!(self, Self::H2c | Self::H1)
     }
     pub(crate) fn is_h1(self) -> bool {
         matches!(self, Self::H1 | Self::H1Tls)
     }
+    pub(crate) fn is_h3(self) -> bool {
+        matches!(self, Self::H3 | Self::H3Alone)
+    }
     /// Connections and streams on each.
     pub(crate) fn shape(self) -> (u64, u64) {
-        if self.is_h1() { (50, 1) } else { (4, 100) }
+        match self {
+            Self::H2Tls | Self::H2c => (4, 100),
+            Self::H1 | Self::H1Tls => (50, 1),
+            Self::H3 => (4, 32),
+            Self::H3Alone => (32, 1),
+        }
+    }
+    /// Requests to warm up, and of a round. Those that cost more are fewer.
+    pub(crate) fn counts(self, quick: bool) -> (u64, u64) {
+        let dear = self.is_h1() || self == Self::H3Alone;
+        match (quick, dear) {
+            // Four handshakes are a tenth of a microsecond on 10,000 requests.
+            (true, false) => (4_000, 40_000),
+            (true, true) => (2_000, 10_000),
+            (false, true) => (10_000, 50_000),
+            (false, false) => (20_000, 100_000),
+        }
+    }
+    /// What is asked for. Over HTTP/3 the bookkeeping of streams and packets is the cost, not the
+    /// bytes: 2 of them; else 1 KiB.
+    pub(crate) fn path(self) -> &'static str {
+        if self.is_h3() {
+            "/bytes/2"
+        } else {
+            "/bytes/1024"
+        }
     }
     /// The port of a peer that serves it.
     pub(crate) fn port(self, endpoints: Endpoints, speaks_h1: bool) -> Option<u16> {
         match self {
-            Self::H2Tls => Some(endpoints.tls),
+            Self::H2Tls | Self::H3 | Self::H3Alone => Some(endpoints.tls),
             Self::H2c => Some(endpoints.h2c),
             Self::H1 => endpoints.h1,
             Self::H1Tls => speaks_h1.then_some(endpoints.tls),

@@ -28,9 +28,13 @@ pub(crate) struct Options {
     /// Rounds of each subject; default 7, or 3 with --quick.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
-    /// Subjects to measure, by a comma: trunkline, serve, bun, h2o, nghttpd, hyper, nginx, go.
+    /// Subjects to measure, by a comma: trunkline, serve, bun, h2o, nghttpd, hyper, nginx, go,
+    /// quinn-h3, quic-go.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Scenarios to measure, by a comma: h2-TLS, h2c, h1, h1-TLS, h3, h3-one-by-one.
+    #[arg(long, value_delimiter = ',')]
+    scenarios: Vec<String>,
     /// Write the short table into README.md too.
     #[arg(long)]
     readme: bool,
@@ -78,11 +82,11 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         cores: server_cores,
         programs,
     };
-    for scenario in Scenario::ALL {
+    for scenario in chosen_scenarios(&options.scenarios)? {
         if !options.no_load {
             run.measure_load(options, &subjects, &ground, scenario, &cores);
         }
-        if !options.no_memory && !scenario.is_h1() {
+        if !options.no_memory && matches!(scenario, Scenario::H2Tls | Scenario::H2c) {
             run.measure_memory(&subjects, &ground, scenario);
         }
     }
@@ -123,13 +127,7 @@ impl Run {
         cores: &[usize],
     ) {
         let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 7 });
-        let (warm_up, requests) = match (options.quick, scenario.is_h1()) {
-            // Four handshakes are a tenth of a microsecond on 10,000 requests.
-            (true, false) => (4_000, 40_000),
-            (true, true) => (2_000, 10_000),
-            (false, true) => (10_000, 50_000),
-            (false, false) => (20_000, 100_000),
-        };
+        let (warm_up, requests) = scenario.counts(options.quick);
         let mut running = Vec::new();
         for &subject in subjects {
             let Some(started) = self.start(subject, ground, scenario) else {
@@ -244,6 +242,21 @@ fn chosen(only: &[String]) -> Result<Vec<Subject>, String> {
         found.ok_or_else(|| format!("no subject '{word}'; there are: {words}"))
     };
     only.iter().map(find).collect()
+}
+
+fn chosen_scenarios(named: &[String]) -> Result<Vec<Scenario>, String> {
+    if named.is_empty() {
+        return Ok(Scenario::ALL.to_vec());
+    }
+    let word = |scenario: Scenario| scenario.name().replace(' ', "-");
+    let find = |name: &String| {
+        let found = Scenario::ALL
+            .into_iter()
+            .find(|scenario| word(*scenario) == *name);
+        let words = Scenario::ALL.map(word).join(", ");
+        found.ok_or_else(|| format!("no scenario '{name}'; there are: {words}"))
+    };
+    named.iter().map(find).collect()
 }
 
 /// Installs what is missing of the Debian packages, as root; otherwise each absent peer will say

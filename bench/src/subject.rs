@@ -2,6 +2,7 @@
 
 use crate::load::Target;
 use crate::scenario::Scenario;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trunkline_interop::{
@@ -22,6 +23,8 @@ pub(crate) enum Subject {
     Hyper,
     Nginx,
     Go,
+    QuinnH3,
+    QuicGo,
 }
 
 /// A subject that runs.
@@ -43,7 +46,7 @@ pub(crate) struct Ground {
 }
 
 impl Subject {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Trunkline,
         Self::TrunklineServe,
         Self::Bun,
@@ -52,6 +55,8 @@ impl Subject {
         Self::Hyper,
         Self::Nginx,
         Self::Go,
+        Self::QuinnH3,
+        Self::QuicGo,
     ];
 
     /// The word that `--only` takes.
@@ -65,6 +70,17 @@ impl Subject {
             Self::Hyper => "hyper",
             Self::Nginx => "nginx",
             Self::Go => "go",
+            Self::QuinnH3 => "quinn-h3",
+            Self::QuicGo => "quic-go",
+        }
+    }
+
+    /// nginx's HTTP/3 is newer than Debian's.
+    fn speaks(self, scenario: Scenario) -> bool {
+        match self {
+            Self::Trunkline | Self::TrunklineServe | Self::Bun => true,
+            Self::QuinnH3 | Self::QuicGo => scenario.is_h3(),
+            Self::H2o | Self::Nghttpd | Self::Hyper | Self::Nginx | Self::Go => !scenario.is_h3(),
         }
     }
 
@@ -77,6 +93,9 @@ impl Subject {
         ground: &Ground,
         scenario: Scenario,
     ) -> Result<Option<Running>, String> {
+        if !self.speaks(scenario) {
+            return Ok(None);
+        }
         let Ground {
             place,
             certificate,
@@ -110,11 +129,18 @@ impl Subject {
             }
             Self::Nginx => nginx(place, certificate, cores, files)?,
             Self::Go => go_program(place, certificate, cores, &folder().join("go"))?,
+            Self::QuinnH3 => {
+                let program = ground.programs.join("bench-quinn-h3");
+                let (quinn, h3) = (locked_version("quinn"), locked_version("h3"));
+                let name = format!("quinn {quinn} + h3 {h3}");
+                one_port(ground, scenario, &name, cores.command(&program))?
+            }
+            Self::QuicGo => quic_go(ground)?,
         };
-        Ok(self.running(peer, scenario))
+        Ok(self.running(ground, peer, scenario))
     }
 
-    fn running(self, peer: Peer, scenario: Scenario) -> Option<Running> {
+    fn running(self, ground: &Ground, peer: Peer, scenario: Scenario) -> Option<Running> {
         let port = scenario.port(peer.endpoints, self != Self::Nghttpd)?;
         let serving = match scenario.is_tls() {
             true => peer.processes.last(),
@@ -124,10 +150,12 @@ impl Subject {
             name: peer.name,
             target: Target {
                 scenario,
+                generator: ground.programs.join("trunkline"),
                 port,
                 family: serving.map(Process::family).unwrap_or_default(),
                 // The default of our limits is 10,000, and the command has no flag for it.
-                requests_per_connection_max: (self == Self::TrunklineServe).then_some(9_000),
+                requests_per_connection_max: (self == Self::TrunklineServe && !scenario.is_h3())
+                    .then_some(9_000),
             },
             _processes: peer.processes,
         })
@@ -154,6 +182,22 @@ fn one_port(
     started(ground, name, command, port)
 }
 
+fn quic_go(ground: &Ground) -> Result<Peer, String> {
+    let Ground {
+        place,
+        certificate,
+        cores,
+        ..
+    } = ground;
+    let source = folder().join("quic-go");
+    let mut peer = go_program(place, certificate, cores, &source)?;
+    let needs = fs::read_to_string(source.join("go.mod")).unwrap_or_default();
+    let version = needs.split_once("quic-go/quic-go v");
+    let version = version.and_then(|(_, rest)| rest.split_whitespace().next());
+    peer.name = format!("quic-go {}", version.unwrap_or("of unknown version"));
+    Ok(peer)
+}
+
 fn serve(ground: &Ground, scenario: Scenario) -> Result<Peer, String> {
     let port = free_port()?;
     let mut command = ground.cores.command(&ground.programs.join("trunkline"));
@@ -166,6 +210,7 @@ fn serve(ground: &Ground, scenario: Scenario) -> Result<Peer, String> {
     if scenario.is_tls() {
         command.arg("--tls-cert").arg(&ground.certificate.chain);
         command.arg("--tls-key").arg(&ground.certificate.key);
+        command.arg("--http3");
     }
     started(ground, "trunkline serve", command, port)
 }

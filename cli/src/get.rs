@@ -6,7 +6,7 @@ mod route;
 mod trace;
 
 use crate::failure::Failure;
-use crate::serve::in_full;
+use crate::serve::{in_full, key_log};
 use crate::target::{self, Target};
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -58,6 +58,9 @@ pub(crate) struct Options {
     /// HTTP/3 only: QUIC, no TCP.
     #[arg(long, conflicts_with_all = ["http1", "http2"])]
     http3_only: bool,
+    /// Write what becomes of HTTP/3's packets to this file (qlog).
+    #[arg(long, value_name = "FILE")]
+    qlog: Option<PathBuf>,
     /// Follow redirects.
     #[arg(short = 'L', long)]
     location: bool,
@@ -282,6 +285,9 @@ fn client(options: &Options) -> Result<Client, Failure> {
     if let Some(path) = &options.cacert {
         tls = tls.roots_from_pem_file(path).map_err(failure)?;
     }
+    if let Some(path) = key_log() {
+        tls = tls.key_log(path).map_err(failure)?;
+    }
     let protocols = match (options.http1, options.http2, options.http3_only) {
         (true, _, _) => Protocols::H1Only,
         (_, true, _) => Protocols::H2Only,
@@ -298,6 +304,10 @@ fn client(options: &Options) -> Result<Client, Failure> {
         .tls(tls)
         .connection_info(options.verbose)
         .timeouts(timeouts);
+    let client = match &options.qlog {
+        Some(path) => client.qlog(path).map_err(failure)?,
+        None => client,
+    };
     options.route.apply(client)?.build().map_err(failure)
 }
 

@@ -36,6 +36,13 @@ pub(crate) struct Options {
     /// Serve HTTP/3 too, over UDP on the same port.
     #[arg(long)]
     http3: bool,
+    /// Write what becomes of HTTP/3's packets to this file (qlog).
+    #[arg(long, value_name = "FILE", requires = "http3")]
+    qlog: Option<PathBuf>,
+    /// A file of 32 bytes or more that nobody else knows: a server that starts again with it tells
+    /// HTTP/3 clients of the one before it at once that their connections are gone.
+    #[arg(long, value_name = "FILE", requires = "http3")]
+    quic_secret: Option<PathBuf>,
     /// Threads that serve; 0 means one per processor.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1024))]
     workers: u16,
@@ -88,6 +95,23 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     })
 }
 
+/// What the flags say about QUIC alone.
+fn with_quic_options(mut server: Server, options: &Options) -> Result<Server, Failure> {
+    if let Some(path) = &options.qlog {
+        server = server
+            .qlog(path)
+            .map_err(|error| Failure::usage(in_full(&error)))?;
+    }
+    if let Some(path) = &options.quic_secret {
+        let secret = std::fs::read(path).map_err(|error| {
+            let path = path.display();
+            Failure::usage(format_args!("--quic-secret {path} cannot be read: {error}"))
+        })?;
+        server = server.quic_secret(secret);
+    }
+    Ok(server)
+}
+
 /// Starts the server. Where HTTP/3 is what cannot be had, the rest is served and a line says so:
 /// a UDP port that another program holds must not take the site away.
 fn start(options: &Options, tls: Option<Tls>, site: Site) -> Result<Running, Failure> {
@@ -98,6 +122,9 @@ fn start(options: &Options, tls: Option<Tls>, site: Site) -> Result<Running, Fai
             .config(config(options));
         if let Some(tls) = &tls {
             server = server.tls(tls.clone());
+        }
+        if http3 {
+            server = with_quic_options(server, options)?;
         }
         server
             .serve(site.clone())
@@ -160,8 +187,19 @@ fn tls(options: &Options) -> Result<Option<Tls>, Failure> {
         _ if options.tls_self_signed => Tls::self_signed(SELF_SIGNED_NAMES),
         _ => return Ok(None),
     };
-    made.map(Some)
-        .map_err(|error| Failure::usage(in_full(&error)))
+    made.and_then(|tls| match key_log() {
+        Some(path) => tls.key_log(path),
+        None => Ok(tls),
+    })
+    .map(Some)
+    .map_err(|error| Failure::usage(in_full(&error)))
+}
+
+/// Where `SSLKEYLOGFILE` asks for the secrets of TLS sessions to be written.
+pub(crate) fn key_log() -> Option<PathBuf> {
+    std::env::var_os("SSLKEYLOGFILE")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
 }
 
 /// An error and its causes in one line.

@@ -115,8 +115,10 @@ pub const QUIC_INCOMING_BYTES_TOTAL_MAX: u64 = 4 * 1024 * 1024;
 pub const QUIC_HALF_OPEN_MAX: usize = 500;
 /// Bytes of QUIC datagrams kept in each direction, per connection.
 pub const QUIC_DATAGRAM_BYTES_MAX: usize = 64 * 1024;
-/// Silence after which a QUIC connection is dropped, handlers included: a peer that waits for a
-/// slow handler sends nothing either. A connection without exchanges ends earlier, by
+/// Silence after which a QUIC connection is dropped, handlers included. As long as a client waits
+/// for a head by default: a foreign one that waits for a slow handler may send nothing either (our
+/// own asks in its `HealthTimes::quiet`). The shorter of both sides' times counts (RFC 9000 section
+/// 10.1), and most clients say 30 s. A connection without exchanges ends earlier, by
 /// [`Timeouts::idle`].
 pub const QUIC_SILENCE_MAX: Duration = Duration::from_secs(300);
 /// HTTP/3 request streams that a client may have open at once: what QUIC grants.

@@ -80,7 +80,7 @@ pub use gate::{Gate, UNSETTLED_EXCHANGES};
 pub use health::{Checkup, Health, HealthTimes};
 pub use origin::{Multiplexing, Origin, Protocols, Scheme};
 pub use queue::{PriorityClass, Rank, Ticket};
-pub use race::{ATTEMPT_DELAY, ATTEMPT_DELAY_MAX, ATTEMPT_DELAY_MIN, Race, RaceStep};
+pub use race::*;
 pub use retry::{
     Cause, Loss, NoRetry, RETRIES_MAX, RETRY_BURST, RETRY_PAUSE, RETRY_PERCENT, Retry, RetryBudget,
     RetryClass, classify,

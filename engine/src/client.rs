@@ -27,6 +27,7 @@ mod exchange;
 mod listener;
 mod proxy;
 mod quic;
+mod quic_race;
 mod race;
 mod request;
 mod resolve;
@@ -40,7 +41,7 @@ pub use direct::{Direct, Next, Turn};
 pub use exchange::ResponseFuture;
 pub use listener::{Arrival, Listener, Listening, Submission};
 pub use request::RequestBuilder;
-pub use resolve::{Resolver, Resolving};
+pub use resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord};
 pub use trunkline_core::pool::{
     HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,
 };

@@ -5,6 +5,20 @@ use crate::error::Error;
 use std::sync::Arc;
 use trunkline_core::limits::{Config, Limits, Timeouts, Windows};
 
+/// How a sender over HTTP/3 decides how much may be on the way; over TCP the operating system
+/// decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// RFC 9438: a loss means that the path is full. Fair to others; slow where packets get lost by
+    /// chance.
+    #[default]
+    Cubic,
+    /// Follows the rate at which packets arrive: many times as fast as Cubic where packets get lost
+    /// by chance, and not fair to it where queues are short. The library that does it calls it
+    /// experimental.
+    Bbr,
+}
+
 /// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {

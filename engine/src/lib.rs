@@ -18,7 +18,7 @@ pub mod client;
 pub mod upgrade;
 
 pub use body::{Body, BodySender};
-pub use config::{ClientConfig, ServerConfig};
+pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use error::{Attempted, Error, ErrorKind, Origin, Retry};
 pub use server::{Access, Drained, HttpService, Metrics, Running, Server};

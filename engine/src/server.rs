@@ -20,7 +20,9 @@ pub use access::Access;
 pub use metrics::Metrics;
 pub use service::HttpService;
 
-use crate::config::ServerConfig;
+use crate::config::{Congestion, ServerConfig};
+use crate::driver::quic::config::QuicSettings;
+use crate::driver::quic::secret::Secret;
 use crate::error::Error;
 use crate::net::listen::{listeners, udp_sockets};
 use crate::tls::Tls;
@@ -57,6 +59,8 @@ pub struct Server {
     workers: usize,
     http3: bool,
     access_log: Option<AccessLog>,
+    quic_secret: Result<Option<Secret>, Error>,
+    quic: QuicSettings,
     config: ServerConfig,
 }
 
@@ -79,6 +83,8 @@ impl Server {
             workers: 1,
             http3: false,
             access_log: None,
+            quic_secret: Ok(None),
+            quic: QuicSettings::default(),
             config: ServerConfig::default(),
         }
     }
@@ -95,6 +101,32 @@ impl Server {
     pub fn http3(mut self, http3: bool) -> Self {
         self.http3 = http3;
         self
+    }
+    /// What the keys of HTTP/3's stateless resets, tokens and connection ids are derived from: at
+    /// least 32 bytes that nobody else knows. A server that starts again with the same secret and
+    /// as many workers tells the clients of the one before it at once that their connections are
+    /// gone (RFC 9000 section 10.3); otherwise they wait until they give up. Default: a random
+    /// secret for each start.
+    #[must_use]
+    pub fn quic_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
+        self.quic_secret = Secret::new(secret.as_ref()).map(Some);
+        self
+    }
+    /// Who decides how much HTTP/3 sends at once. Default: [`Congestion::Cubic`].
+    #[must_use]
+    pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
+        self.quic.congestion = congestion;
+        self
+    }
+    /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
+    /// packet costs some microseconds more: for debugging.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    #[cfg(feature = "qlog")]
+    pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        self.quic.qlog = Some(crate::driver::quic::qlog::Qlog::create(path.as_ref())?);
+        Ok(self)
     }
     /// How many threads serve, each with its own listener on the port. Default 1; 0 means one per
     /// processor.
@@ -174,7 +206,13 @@ impl Server {
         let local_addr = local_addr(&listeners)?;
         let mut seats = match (&self.tls, self.http3) {
             (_, false) => Vec::new(),
-            (Some(tls), true) => quic::seats(udp, tls, &config)?,
+            (Some(tls), true) => {
+                let secret = match self.quic_secret? {
+                    Some(given) => given,
+                    None => Secret::random()?,
+                };
+                quic::seats(udp, tls, &config, &secret, &self.quic)?
+            }
             (None, true) => {
                 return Err(Error::config(
                     "http3 is on without a certificate; HTTP/3 is always under TLS",

@@ -2,6 +2,7 @@
 
 mod client;
 mod identities;
+mod key_log;
 mod server;
 
 pub use client::ClientTls;

@@ -4,7 +4,7 @@ use crate::tools::{cargo, run};
 use crate::{Outcome, node};
 
 /// What can be measured; `make bench` measures all of it.
-const NAMES: &[&str] = &["server", "windows-real", "bursts", "client"];
+const NAMES: &[&str] = &["server", "windows-real", "bursts", "client", "h3-paths"];
 
 /// Runs the measurement called `names[0]` with the flags behind it, or all.
 pub(crate) fn bench(names: &[String]) -> Outcome {

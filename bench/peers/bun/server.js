@@ -1,10 +1,14 @@
-// Bun's static route: 1 KiB. Arguments: port [certificate key].
+// Bun's static routes: 1 KiB, and 2 bytes (over HTTP/3 too). Arguments: port [certificate key].
 const [port, cert, key] = process.argv.slice(2);
 Bun.serve({
   hostname: "127.0.0.1",
   port: Number(port),
   http2: true,
+  http3: Boolean(cert),
   idleTimeout: 255,
   tls: cert && { cert: Bun.file(cert), key: Bun.file(key) },
-  routes: { "/bytes/1024": new Response("x".repeat(1024), { headers: { "content-type": "text/plain" } }) },
+  routes: {
+    "/bytes/1024": new Response("x".repeat(1024), { headers: { "content-type": "text/plain" } }),
+    "/bytes/2": new Response("ok", { headers: { "content-type": "text/plain" } }),
+  },
 });

@@ -172,6 +172,15 @@ impl Alternatives {
         let Some(said) = AltSvc::parse(value, &origin.host) else {
             return false;
         };
+        self.heed(now, origin, said)
+    }
+    /// The origin's HTTPS record (RFC 9460) says that HTTP/3 is served on `port` of its host, and
+    /// stands for `ttl`. What failed before stays left alone.
+    pub fn learn_record(&mut self, now: Instant, origin: &Origin, port: u16, ttl: Duration) {
+        let max_age = ttl.min(MAX_AGE_MAX);
+        let _ = self.heed(now, origin, AltSvc::Http3 { port, max_age });
+    }
+    fn heed(&mut self, now: Instant, origin: &Origin, said: AltSvc) -> bool {
         let key = (origin.host.clone(), origin.port);
         let was_usable = self.http3_port(now, origin).is_some();
         match said {
@@ -213,6 +222,13 @@ impl Alternatives {
     /// QUIC got through.
     pub fn handle_connected(&mut self, origin: &Origin) {
         if let Some(known) = self.known_mut(origin) {
+            known.failures = 0;
+            known.broken_until = None;
+        }
+    }
+    /// The machine has another network: what failed on the one before says nothing.
+    pub fn handle_network_change(&mut self) {
+        for known in self.origins.values_mut() {
             known.failures = 0;
             known.broken_until = None;
         }

@@ -171,3 +171,32 @@ fn no_more_origins_are_remembered_than_the_limit_and_the_first_to_end_goes_first
     assert_eq!(known.http3_port(now, &short), None);
     assert!(known.http3_port(now, &origin("host0.example")).is_some());
 }
+
+#[test]
+fn another_network_gives_every_alternative_a_new_chance() {
+    let start = Instant::now();
+    let here = origin("example.org");
+    let mut alternatives = Alternatives::new();
+    alternatives.learn(start, &here, b"h3=\":443\"");
+    alternatives.handle_failed(start, &here);
+    assert_eq!(alternatives.http3_port(start, &here), None);
+    alternatives.handle_network_change();
+    assert_eq!(alternatives.http3_port(start, &here), Some(443));
+}
+
+#[test]
+fn an_https_record_counts_as_long_as_its_ttl_and_not_where_quic_has_just_failed() {
+    let start = Instant::now();
+    let here = origin("example.org");
+    let mut alternatives = Alternatives::new();
+    alternatives.learn_record(start, &here, 8443, Duration::from_secs(10));
+    assert_eq!(alternatives.http3_port(start, &here), Some(8443));
+    let later = start + Duration::from_secs(10);
+    assert_eq!(alternatives.http3_port(later, &here), None);
+    alternatives.learn_record(later, &here, 8443, Duration::from_secs(600));
+    alternatives.handle_failed(later, &here);
+    alternatives.learn_record(later, &here, 8443, Duration::from_secs(600));
+    assert_eq!(alternatives.http3_port(later, &here), None);
+    let healed = later + Duration::from_secs(60);
+    assert_eq!(alternatives.http3_port(healed, &here), Some(8443));
+}

@@ -1,9 +1,12 @@
 //! Does the peer still live? Nobody asks while bytes come. A connection that has been quiet gets
 //! a PING together with its next request; silence after it makes the connection suspect (it gets
-//! nothing new) and then dead. Any byte of the peer's clears it.
+//! nothing new) and then dead. Any byte of the peer's clears it. Where a path can die without the
+//! peer (QUIC), a connection whose exchanges wait is asked too: what the peer sends may be going
+//! where nobody is any more.
 //!
 //! ```text
-//! Heard --(request after a quiet time, a stream timed out, the network changed)--> Asked
+//! Heard --(request after a quiet time, exchanges wait in a quiet time over QUIC,
+//!          a stream timed out, the network changed)--> Asked
 //! Asked --(no byte for max(2 s, 6 x rtt), a second stream timed out)--> Suspect
 //! Asked, Suspect --(no byte for 15 s)--> dead;   --(a byte)--> Heard
 //! ```
@@ -43,6 +46,8 @@ pub enum Checkup {
     Fine,
     /// Send a PING.
     Ask,
+    /// It has just become suspect: where another path can be had, take it.
+    Doubt,
     /// It is dead: close it.
     Bury,
 }
@@ -95,21 +100,28 @@ impl Health {
         self.ask(now)
     }
 
-    /// Carries out what is due.
+    /// Carries out what is due. `waits`: exchanges wait for a peer whose path may die alone.
     pub fn handle_timeout(
         &mut self,
         now: Instant,
         times: &HealthTimes,
         round_trip: Option<Duration>,
+        waits: bool,
     ) -> Checkup {
         let Some(asked_at) = self.asked_at else {
-            return Checkup::Fine;
+            return match waits {
+                true => self.handle_start(now, times),
+                false => Checkup::Fine,
+            };
         };
         let silence = now.saturating_duration_since(asked_at);
         if silence >= dead_after(times, round_trip) {
             return Checkup::Bury;
         }
-        self.suspect |= silence >= suspect_after(times, round_trip);
+        if !self.suspect && silence >= suspect_after(times, round_trip) {
+            self.suspect = true;
+            return Checkup::Doubt;
+        }
         Checkup::Fine
     }
 
@@ -118,12 +130,13 @@ impl Health {
         &self,
         times: &HealthTimes,
         round_trip: Option<Duration>,
+        waits: bool,
     ) -> Option<Instant> {
-        let asked_at = self.asked_at?;
-        Some(match self.suspect {
-            false => asked_at + suspect_after(times, round_trip),
-            true => asked_at + dead_after(times, round_trip),
-        })
+        match (self.asked_at, self.suspect) {
+            (None, _) => waits.then(|| self.heard_at + times.quiet),
+            (Some(asked_at), false) => Some(asked_at + suspect_after(times, round_trip)),
+            (Some(asked_at), true) => Some(asked_at + dead_after(times, round_trip)),
+        }
     }
 
     /// It must not get new requests.

@@ -16,7 +16,7 @@ fn a_busy_connection_is_never_asked() {
         health.handle_bytes(now);
         let asked = health.handle_start(now + 9 * SECOND, &times());
         assert_eq!(asked, Checkup::Fine);
-        assert_eq!(health.next_deadline(&times(), None), None);
+        assert_eq!(health.next_deadline(&times(), None, false), None);
     }
 }
 
@@ -28,7 +28,10 @@ fn a_quiet_connection_is_asked_once_with_its_next_request() {
     assert_eq!(health.handle_start(now, &times()), Checkup::Ask);
     assert_eq!(health.handle_start(now, &times()), Checkup::Fine);
     assert!(!health.is_suspect(), "it has its time to answer");
-    assert_eq!(health.next_deadline(&times(), None), Some(now + 2 * SECOND));
+    assert_eq!(
+        health.next_deadline(&times(), None, false),
+        Some(now + 2 * SECOND)
+    );
 }
 
 #[test]
@@ -38,14 +41,17 @@ fn silence_after_a_question_makes_it_suspect_then_dead() {
     let asked = start + 20 * SECOND;
     let _ = health.handle_start(asked, &times());
     let almost = asked + 2 * SECOND - Duration::from_millis(1);
-    let _ = health.handle_timeout(almost, &times(), None);
+    let _ = health.handle_timeout(almost, &times(), None, false);
     assert!(!health.is_suspect());
-    let answer = health.handle_timeout(asked + 2 * SECOND, &times(), None);
-    assert_eq!(answer, Checkup::Fine);
+    let answer = health.handle_timeout(asked + 2 * SECOND, &times(), None, false);
+    assert_eq!(answer, Checkup::Doubt);
     assert!(health.is_suspect());
     let end = asked + 15 * SECOND;
-    assert_eq!(health.next_deadline(&times(), None), Some(end));
-    assert_eq!(health.handle_timeout(end, &times(), None), Checkup::Bury);
+    assert_eq!(health.next_deadline(&times(), None, false), Some(end));
+    assert_eq!(
+        health.handle_timeout(end, &times(), None, false),
+        Checkup::Bury
+    );
 }
 
 #[test]
@@ -56,8 +62,8 @@ fn any_byte_clears_the_suspicion() {
     assert!(health.is_suspect());
     health.handle_bytes(start + SECOND);
     assert!(!health.is_suspect());
-    assert_eq!(health.next_deadline(&times(), None), None);
-    let later = health.handle_timeout(start + 60 * SECOND, &times(), None);
+    assert_eq!(health.next_deadline(&times(), None, false), None);
+    let later = health.handle_timeout(start + 60 * SECOND, &times(), None, false);
     assert_eq!(later, Checkup::Fine);
 }
 
@@ -69,7 +75,7 @@ fn a_long_path_gets_six_round_trips() {
     let _ = health.handle_network_change(start);
     health.handle_bytes(start);
     let _ = health.handle_start(start + 10 * SECOND, &times());
-    let due = health.next_deadline(&times(), rtt);
+    let due = health.next_deadline(&times(), rtt, false);
     assert_eq!(due, Some(start + 16 * SECOND));
 }
 
@@ -92,4 +98,34 @@ fn one_slow_stream_asks_and_several_in_a_silence_are_a_sign() {
 )]
 fn epoch() -> Instant {
     Instant::now()
+}
+
+#[test]
+fn a_connection_whose_exchanges_wait_on_a_path_is_asked_in_a_quiet_time() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    assert_eq!(health.next_deadline(&times(), None, false), None);
+    let quiet = start + 10 * SECOND;
+    assert_eq!(health.next_deadline(&times(), None, true), Some(quiet));
+    let early = health.handle_timeout(quiet - SECOND, &times(), None, true);
+    assert_eq!(early, Checkup::Fine);
+    let asked = health.handle_timeout(quiet, &times(), None, true);
+    assert_eq!(asked, Checkup::Ask);
+    assert_eq!(
+        health.next_deadline(&times(), None, true),
+        Some(quiet + 2 * SECOND)
+    );
+}
+
+#[test]
+fn a_connection_is_doubted_once_in_a_silence() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let _ = health.handle_stream_timeout(start);
+    let doubt = health.handle_timeout(start + 2 * SECOND, &times(), None, true);
+    assert_eq!(doubt, Checkup::Doubt);
+    let again = health.handle_timeout(start + 3 * SECOND, &times(), None, true);
+    assert_eq!(again, Checkup::Fine);
+    let end = health.handle_timeout(start + 15 * SECOND, &times(), None, true);
+    assert_eq!(end, Checkup::Bury);
 }

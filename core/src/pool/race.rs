@@ -14,6 +14,10 @@
 //! Invariant: every address is tried at most once; two attempts begin at least the delay apart,
 //! unless the first of them has failed.
 
+mod quic;
+
+pub use quic::{QuicRace, QuicRaceStep};
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

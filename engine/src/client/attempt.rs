@@ -5,6 +5,7 @@ use super::connection::Connection;
 use super::connection_use::ConnectionUse;
 use super::dispatch::{Dispatch, Door, Settings};
 use super::quic;
+use super::quic_race::{Winner, first_of};
 use super::route::{Reached, shown};
 use super::socket::Socket;
 use crate::connection_info::ConnectionInfo;
@@ -18,13 +19,10 @@ use rustls::pki_types::ServerName;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::IpAddr;
-use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 use trunkline_core::h1;
-use trunkline_core::pool::{
-    AttemptId, Capacity, Multiplexing, Origin, Protocols, QUIC_HEAD_START, Scheme,
-};
+use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
 
 /// Opens a connection and runs it to its end. Holds the client only at the moments it tells it
 /// something: a client that is gone keeps no connection.
@@ -179,13 +177,10 @@ async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error
             let lane = quic::establish(settings, origin, origin.port).await?;
             Ok(Opened::Quic(lane))
         }
-        (Protocols::All, Scheme::Https) => {
-            let known = settings.alternatives().http3_port(Instant::now(), origin);
-            match known {
-                Some(port) => race(settings, origin, port).await,
-                None => establish_bytes(settings, origin).await,
-            }
-        }
+        (Protocols::All, Scheme::Https) => match quic::known_port(settings, origin).await {
+            Some(port) => race(settings, origin, port).await,
+            None => establish_bytes(settings, origin).await,
+        },
         _ => establish_bytes(settings, origin).await,
     }
 }
@@ -193,35 +188,19 @@ async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error
 /// QUIC with a head start, TCP beside it; whatever is there first. Where TCP wins, QUIC is left
 /// alone for a while: a network that drops UDP costs the head start once.
 async fn race(settings: &Settings, origin: &Origin, port: u16) -> Result<Opened, Error> {
-    let mut quic = pin!(quic::establish(settings, origin, port));
-    let early = tokio::time::timeout(QUIC_HEAD_START, &mut quic).await;
-    let opened = match early {
-        Ok(Ok(lane)) => Ok(Opened::Quic(lane)),
-        Ok(Err(_)) => establish_bytes(settings, origin).await,
-        Err(_) => {
-            let mut bytes = pin!(establish_bytes(settings, origin));
-            tokio::select! {
-                biased;
-                lane = &mut quic => match lane {
-                    Ok(lane) => Ok(Opened::Quic(lane)),
-                    Err(_) => bytes.await,
-                },
-                opened = &mut bytes => match opened {
-                    Ok(opened) => Ok(opened),
-                    Err(error) => quic.await.map(Opened::Quic).map_err(|_| error),
-                },
-            }
+    let quic = quic::establish(settings, origin, port);
+    // A network without any way says nothing about QUIC.
+    match first_of(quic, establish_bytes(settings, origin)).await? {
+        Winner::Quic(lane) => {
+            settings.alternatives().handle_connected(origin);
+            Ok(Opened::Quic(lane))
         }
-    };
-    match &opened {
-        Ok(Opened::Quic(_)) => settings.alternatives().handle_connected(origin),
-        // A network without any way says nothing about QUIC.
-        Err(_) => {}
-        Ok(Opened::Bytes(_)) => settings
-            .alternatives()
-            .handle_failed(Instant::now(), origin),
+        Winner::Tcp(opened) => {
+            let now = Instant::now();
+            settings.alternatives().handle_failed(now, origin);
+            Ok(opened)
+        }
     }
-    opened
 }
 
 async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened, Error> {

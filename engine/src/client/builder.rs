@@ -3,7 +3,8 @@
 use super::Client;
 use super::dispatch::{self, Dispatch, Settings};
 use super::route::Route;
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, Congestion};
+use crate::driver::quic::config::QuicSettings;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use std::sync::{Arc, Mutex};
@@ -58,6 +59,7 @@ pub struct ClientBuilder {
     pub(super) route: Route,
     health: HealthTimes,
     connection_info: bool,
+    quic: QuicSettings,
 }
 
 impl Default for ClientBuilder {
@@ -75,6 +77,7 @@ impl Default for ClientBuilder {
             route: Route::default(),
             health: HealthTimes::default(),
             connection_info: false,
+            quic: QuicSettings::default(),
         }
     }
 }
@@ -214,6 +217,22 @@ impl ClientBuilder {
         self.tls = tls;
         self
     }
+    /// Who decides how much HTTP/3 sends at once. Default: [`Congestion::Cubic`].
+    #[must_use]
+    pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
+        self.quic.congestion = congestion;
+        self
+    }
+    /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
+    /// packet costs some microseconds more: for debugging.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    #[cfg(feature = "qlog")]
+    pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        self.quic.qlog = Some(crate::driver::quic::qlog::Qlog::create(path.as_ref())?);
+        Ok(self)
+    }
     /// Makes the client.
     ///
     /// # Errors
@@ -306,6 +325,7 @@ impl ClientBuilder {
             route: self.route,
             health: self.health,
             connection_info: self.connection_info,
+            quic: self.quic,
             alternatives: Mutex::new(Alternatives::new()),
         };
         Client {

@@ -65,6 +65,8 @@ pub(super) struct Connection<S> {
     /// It has brought a response.
     answered: bool,
     health: Health,
+    /// The deadline of the peer's silence that is set.
+    watched_until: Option<Instant>,
     /// It was looked at before a request goes onto a connection that rested.
     looked: bool,
     stop: Option<Stop>,
@@ -103,6 +105,7 @@ impl<S> Connection<S> {
             draining: false,
             answered: false,
             health: Health::new(Instant::now()),
+            watched_until: None,
             looked: false,
             stop: None,
             round_trip: None,
@@ -329,6 +332,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         let due = entry.due();
         let serial = self.slots.insert(slot, entry);
+        self.watch_silence();
         if let Some(due) = due {
             self.deadlines.push(due, slot, serial);
             let slots = &self.slots;

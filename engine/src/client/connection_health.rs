@@ -11,7 +11,7 @@ pub(super) const HEALTH: u32 = u32::MAX;
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// A request is about to start.
     pub(super) fn check_up(&mut self, now: Instant) {
-        if matches!(self.link.machine, Machine::H2(_)) {
+        if !matches!(self.link.machine, Machine::H1(_)) {
             let checkup = self.health.handle_start(now, &self.settings.health);
             self.carry_out(now, checkup);
         }
@@ -19,7 +19,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// An exchange failed for want of an answer.
     pub(super) fn note_stream_timeout(&mut self, now: Instant) {
-        if matches!(self.link.machine, Machine::H2(_)) {
+        if !matches!(self.link.machine, Machine::H1(_)) {
             let checkup = self.health.handle_stream_timeout(now);
             self.carry_out(now, checkup);
         }
@@ -33,17 +33,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.carry_out(now, checkup);
             }
             Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
-            // QUIC watches over its own path.
-            Machine::H1(_) | Machine::H3(_) => {}
+            Machine::H1(_) => {}
+            // RFC 9000 section 9: the connection outlives its path.
+            Machine::H3(_) => {
+                let checkup = self.health.handle_network_change(now);
+                self.link.change_path();
+                self.carry_out(now, checkup);
+            }
         }
     }
 
     /// The time for an answer has passed.
     pub(super) fn judge_silence(&mut self, now: Instant) {
-        let round_trip = self.link.machine.round_trip();
-        let checkup = self
-            .health
-            .handle_timeout(now, &self.settings.health, round_trip);
+        self.watched_until = None;
+        let (round_trip, waits) = (self.link.round_trip(), self.waits_on_a_path());
+        let times = &self.settings.health;
+        let checkup = self.health.handle_timeout(now, times, round_trip, waits);
         self.carry_out(now, checkup);
         if checkup != Checkup::Bury {
             self.watch_silence();
@@ -54,9 +59,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         match checkup {
             Checkup::Fine => {}
             Checkup::Ask => {
-                self.link.machine.ping(now);
+                self.link.ask(now);
                 self.watch_silence();
             }
+            Checkup::Doubt => self.link.change_path(),
             Checkup::Bury => {
                 self.link.machine.handle_close(now);
                 self.link.abandon(now, H2Code::CANCEL);
@@ -65,12 +71,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    fn watch_silence(&mut self) {
-        let round_trip = self.link.machine.round_trip();
-        let due = self.health.next_deadline(&self.settings.health, round_trip);
-        if let Some(due) = due {
+    /// Sets the next deadline of the peer's silence, if it is nearer than the one that is set.
+    pub(super) fn watch_silence(&mut self) {
+        let (round_trip, waits) = (self.link.round_trip(), self.waits_on_a_path());
+        let times = &self.settings.health;
+        let due = self.health.next_deadline(times, round_trip, waits);
+        if let Some(due) = due
+            && self.watched_until.is_none_or(|until| due < until)
+        {
+            self.watched_until = Some(due);
             self.deadlines.push(due, HEALTH, 0);
         }
+    }
+
+    /// Whether exchanges wait for a peer whose path may die without it.
+    fn waits_on_a_path(&self) -> bool {
+        matches!(self.link.machine, Machine::H3(_)) && self.slots.len() > 0
     }
 
     /// Whether requests wait for one more look at an HTTP/1.1 connection that rested: the peer

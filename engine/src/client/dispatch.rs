@@ -7,6 +7,7 @@ use super::exchange::Outgoing;
 use super::request::RecentOrigins;
 use super::route::Route;
 use crate::config::ClientConfig;
+use crate::driver::quic::config::QuicSettings;
 use crate::driver::signals::{Signals, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use crate::tls::ClientTls;
@@ -34,6 +35,7 @@ pub(super) struct Settings {
     pub(super) health: HealthTimes,
     /// Responses say on which connection they came.
     pub(super) connection_info: bool,
+    pub(super) quic: QuicSettings,
     /// Where origins have said that they serve HTTP/3.
     pub(super) alternatives: Mutex<Alternatives>,
 }

@@ -18,6 +18,7 @@ impl Dispatch {
 
     /// The network changed: every connection is doubted, nothing that failed before counts.
     pub(in super::super) fn network_changed(self: &Arc<Self>) {
+        self.settings.alternatives().handle_network_change();
         let mut state = self.lock();
         for door in state.doors.values() {
             door.signals.network_changed();

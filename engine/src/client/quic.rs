@@ -6,6 +6,7 @@ use super::route::shown;
 use crate::driver::quic::config;
 use crate::driver::quic::lane::{HandshakeError, Lane};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use std::time::Instant;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{Origin, Protocols};
 
@@ -25,7 +26,7 @@ pub(super) async fn establish(
         windows: settings.config.windows.clone(),
         ..Config::default()
     };
-    let quic = config::client(tls, &machine)?;
+    let quic = config::client(tls, &machine, &settings.quic)?;
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
         .with_text(format!("the host of {shown} has no address"));
@@ -50,6 +51,23 @@ pub(super) async fn establish(
         }
     }
     Err(last)
+}
+
+/// The UDP port to try for an origin, where it or its HTTPS record has said so and QUIC did not
+/// fail there lately.
+pub(super) async fn known_port(settings: &Settings, origin: &Origin) -> Option<u16> {
+    let known = settings.alternatives().http3_port(Instant::now(), origin);
+    if known.is_some() {
+        return known;
+    }
+    let record = settings
+        .route
+        .https_record(&origin.host, origin.port)
+        .await?;
+    let port = record.http3_port(origin.port)?;
+    let (now, mut alternatives) = (Instant::now(), settings.alternatives());
+    alternatives.learn_record(now, origin, port, record.ttl);
+    alternatives.http3_port(now, origin)
 }
 
 fn handshake_error(shown: &str, error: HandshakeError) -> Error {

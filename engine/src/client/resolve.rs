@@ -7,9 +7,25 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::time::Duration;
 
 /// The addresses to come, in the order of preference (RFC 6724).
 pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
+
+/// What a host's HTTPS record says (RFC 9460), as far as it concerns a client: of the records in
+/// service mode whose target is the host itself, the one with the lowest priority.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HttpsRecord {
+    /// The identifiers in its `alpn` parameter, as in `h3`.
+    pub alpn: Vec<Vec<u8>>,
+    /// Its `port` parameter; `None`: the URL's port.
+    pub port: Option<u16>,
+    /// How long it may be believed.
+    pub ttl: Duration,
+}
+
+/// The HTTPS record to come; `None`: there is none.
+pub type ResolvingRecord = Pin<Box<dyn Future<Output = io::Result<Option<HttpsRecord>>> + Send>>;
 
 /// Where a client asks for the addresses of a host. The default asks the operating system.
 ///
@@ -30,6 +46,14 @@ pub trait Resolver: Send + Sync + 'static {
     /// which is `port` unless the resolver knows better. They are tried in this order, the two
     /// families by turns (RFC 8305 section 4); none is an error too.
     fn resolve(&self, host: &str, port: u16) -> Resolving;
+    /// Looks up the HTTPS record of `host` for `port`; asked only where HTTP/3 is allowed beside
+    /// the others ([`Protocols::All`](super::Protocols::All)) and not known of otherwise. An answer
+    /// later than 50 ms is not waited for. By default there is none: the operating systems'
+    /// resolvers do not tell.
+    fn https_record(&self, host: &str, port: u16) -> ResolvingRecord {
+        let _ = (host, port);
+        Box::pin(std::future::ready(Ok(None)))
+    }
 }
 
 /// The operating system's resolver.
@@ -48,7 +72,30 @@ impl fmt::Debug for dyn Resolver {
     }
 }
 
+impl HttpsRecord {
+    /// The UDP port where it says that HTTP/3 is served; `port`: the URL's.
+    pub(super) fn http3_port(&self, port: u16) -> Option<u16> {
+        let names_it = self.alpn.iter().any(|name| name == b"h3");
+        let port = self.port.unwrap_or(port);
+        (names_it && port != 0).then_some(port)
+    }
+}
+
+/// An HTTPS record that comes later than this is not waited for: what is gained by it is less
+/// than the wait (Happy Eyeballs version 3 calls this the resolution delay).
+const RECORD_PATIENCE: Duration = Duration::from_millis(50);
+
 impl Route {
+    /// The HTTPS record of a host that is asked of the resolver, if there is one in time.
+    pub(super) async fn https_record(&self, host: &str, port: u16) -> Option<HttpsRecord> {
+        if self.overrides.contains_key(host) || host.parse::<IpAddr>().is_ok() {
+            return None;
+        }
+        let record = self.resolver.https_record(host, port);
+        let record = tokio::time::timeout(RECORD_PATIENCE, record).await;
+        // A record that cannot be had says nothing.
+        record.ok()?.ok()?
+    }
     /// The addresses of `host`: an override, the host itself where it is one, or what the
     /// resolver says; only those that the local address can reach.
     pub(super) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {

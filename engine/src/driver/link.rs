@@ -86,10 +86,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         let transport = match &mut self.carrier {
             Carrier::Bytes(transport) => transport,
             Carrier::Quic(lane) => {
-                ready!(lane.poll_read(cx, now, &mut self.machine));
-                self.read_at = Some(now);
-                self.holds = true;
-                return Poll::Ready(true);
+                let read = lane.poll_read(cx, now, &mut self.machine);
+                if lane.take_heard() {
+                    self.read_at = Some(now);
+                    self.holds = true;
+                }
+                return read;
             }
         };
         if self.read_closed || self.broken || !self.machine.wants_read() {
@@ -274,6 +276,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     pub(crate) fn is_read_closed(&self) -> bool {
         self.read_closed || self.broken
     }
+    /// Asks whether the peer lives, over HTTP/2 and QUIC; HTTP/1.1 has no such question.
+    pub(crate) fn ask(&mut self, now: Instant) {
+        match &mut self.carrier {
+            Carrier::Bytes(_) => {
+                self.machine.ping(now);
+            }
+            Carrier::Quic(lane) => lane.ask(),
+        }
+    }
+    /// QUIC: goes on from another local address. What has no other path keeps its own.
+    pub(crate) fn change_path(&mut self) {
+        if let Carrier::Quic(lane) = &mut self.carrier {
+            lane.change_path();
+        }
+    }
+    /// How long an answer takes, where that is known.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        match &self.carrier {
+            Carrier::Bytes(_) => self.machine.round_trip(),
+            Carrier::Quic(lane) => Some(lane.round_trip()),
+        }
+    }
     /// When the peer was last heard.
     pub(crate) fn read_at(&self) -> Option<Instant> {
         self.read_at
@@ -317,7 +341,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
 
 /// How long a connection idles before it gives its buffers back. To get them anew costs about a
 /// microsecond, and to look at the clock for it as much.
-const RELEASE_AFTER: Duration = Duration::from_millis(100);
+pub(crate) const RELEASE_AFTER: Duration = Duration::from_millis(100);
 /// The same for the first time: of many connections that open at once and ask for one thing each,
 /// only those of this moment hold theirs.
 const RELEASE_FIRST_AFTER: Duration = Duration::from_millis(10);

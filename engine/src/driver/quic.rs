@@ -5,6 +5,9 @@
 pub(crate) mod cid;
 pub(crate) mod config;
 pub(crate) mod lane;
+#[cfg(feature = "qlog")]
+pub(crate) mod qlog;
+pub(crate) mod secret;
 pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod timers;

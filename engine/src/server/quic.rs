@@ -8,6 +8,8 @@ use super::quic_connection::QuicConnection;
 use super::service::HttpService;
 use super::worker::OpenConnections;
 use crate::driver::quic::cid::Steering;
+use crate::driver::quic::config::{self, QuicSettings};
+use crate::driver::quic::secret::Secret;
 use crate::driver::quic::socket::{Arrival, Socket};
 use crate::driver::quic::timers::Timers;
 use crate::driver::signals::{Notes, Signals};
@@ -50,13 +52,12 @@ pub(super) fn seats(
     sockets: Vec<UdpSocket>,
     tls: &Tls,
     config: &Config,
+    secret: &Secret,
+    quic: &QuicSettings,
 ) -> Result<Vec<Seat>, Error> {
-    let server = Arc::new(crate::driver::quic::config::server(
-        tls.quic_config(),
-        config,
-    )?);
-    let endpoint = EndpointConfig::default();
-    let steering = Steering::new(sockets.len());
+    let server = Arc::new(config::server(tls.quic_config(), config, secret, quic)?);
+    let endpoint = EndpointConfig::new(secret.reset_key()?);
+    let steering = Steering::new(&secret.steering_key()?, sockets.len());
     let (senders, receivers): (Vec<_>, Vec<_>) = sockets
         .iter()
         .map(|_| mpsc::channel(PASSED_PACKETS_MAX))

@@ -6,6 +6,7 @@ use super::service::HttpService;
 use super::serving::Serving;
 use super::worker::{OpenConnections, OpenEntry};
 use crate::connection_info::ConnectionInfo;
+use crate::driver::link::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
@@ -41,6 +42,10 @@ pub(super) struct QuicConnection<S: HttpService> {
     counted_connected: bool,
     /// Who wants to know what the handshake brings; `None`: nobody, or they know.
     shown: Option<Shown>,
+    /// When something last happened, and the machine may hold buffers since.
+    stirred_at: Option<Instant>,
+    /// When to look whether the buffers can be given back.
+    release_at: Option<Instant>,
 }
 
 impl<S: HttpService> QuicConnection<S> {
@@ -79,6 +84,8 @@ impl<S: HttpService> QuicConnection<S> {
             handshake_until: handshake.map(|limit| now + limit),
             counted_connected: false,
             shown: Some(ground.shown.clone()).filter(|shown| !shown.is_nothing()),
+            stirred_at: None,
+            release_at: None,
         }
     }
     /// Answers what came and what became ready. True: it rests until something happens.
@@ -101,9 +108,16 @@ impl<S: HttpService> QuicConnection<S> {
                 None => false,
             };
             if told || answered || ordered {
+                self.stirred_at = Some(now);
                 continue;
             }
             self.serving.rest(false);
+            if let Some(at) = self.stirred_at
+                && self.release_at.is_none()
+                && self.machine.active() == 0
+            {
+                self.release_at = Some(at + RELEASE_AFTER);
+            }
             if self.serving.end_turn(&self.waker) {
                 return true;
             }
@@ -119,10 +133,22 @@ impl<S: HttpService> QuicConnection<S> {
         if due(self.machine.next_deadline()) {
             self.machine.handle_timeout(now);
         }
+        if self.release_at.take_if(|at| *at <= now).is_some() {
+            self.release(now);
+        }
         if due(self.handshake_until.take_if(|until| *until <= now)) {
             self.session
                 .close(now, H3Code::NO_ERROR, "the handshake took too long");
             self.machine.handle_close(now);
+        }
+    }
+    /// Gives the buffers back, unless something happened meanwhile: then its next rest looks again.
+    fn release(&mut self, now: Instant) {
+        let rested = self.stirred_at.is_some_and(|at| at + RELEASE_AFTER <= now);
+        if rested && self.machine.active() == 0 {
+            self.stirred_at = None;
+            self.machine.release();
+            self.serving.rest(true);
         }
     }
     /// When [`expire`](Self::expire) is due.
@@ -131,6 +157,7 @@ impl<S: HttpService> QuicConnection<S> {
             self.session.quic.poll_timeout(),
             self.machine.next_deadline(),
             self.handshake_until,
+            self.release_at,
         ]
         .into_iter()
         .flatten()

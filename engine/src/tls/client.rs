@@ -2,6 +2,7 @@
 //! offer, made when the first https connection needs it: reading the platform's roots costs
 //! milliseconds.
 
+use super::key_log::KeyLogFile;
 use super::server::certificates;
 use crate::error::Error;
 use rustls::ClientConfig;
@@ -9,7 +10,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{DigitallySignedStruct, KeyLog, RootCertStore, SignatureScheme};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,7 @@ pub struct ClientTls {
     platform_roots: PlatformRoots,
     identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     insecure: bool,
+    key_log: Option<Arc<KeyLogFile>>,
     configs: Mutex<BTreeMap<Protocols, Arc<ClientConfig>>>,
 }
 
@@ -74,6 +76,15 @@ impl ClientTls {
         self.insecure = true;
         self
     }
+    /// Appends the secrets of every session, over TCP and QUIC, to this file, in the format of
+    /// `SSLKEYLOGFILE`. Whoever can read it can read the traffic: for debugging only.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    pub fn key_log(mut self, path: impl AsRef<Path>) -> Result<Self, Error> {
+        self.key_log = Some(Arc::new(KeyLogFile::open(path.as_ref())?));
+        Ok(self)
+    }
 
     /// What rustls needs to offer `protocols`.
     pub(crate) fn config(&self, protocols: Protocols) -> Result<Arc<ClientConfig>, Error> {
@@ -114,6 +125,9 @@ impl ClientTls {
         };
         config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
         config.resumption = Resumption::in_memory_sessions(SESSIONS_MAX);
+        if let Some(log) = &self.key_log {
+            config.key_log = Arc::clone(log) as Arc<dyn KeyLog>;
+        }
         Ok(config)
     }
 

@@ -1,6 +1,7 @@
 //! A server's certificates and what it offers by ALPN.
 
 use super::identities::Identities;
+use super::key_log::KeyLogFile;
 use crate::error::Error;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
@@ -87,6 +88,16 @@ impl Tls {
         self.identities
             .as_deref()
             .is_some_and(Identities::is_nameless)
+    }
+    /// Appends the secrets of every session, over TCP and QUIC, to this file, in the format of
+    /// `SSLKEYLOGFILE`. Whoever can read it can read the traffic: for debugging only.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    pub fn key_log(mut self, path: impl AsRef<Path>) -> Result<Self, Error> {
+        let log = KeyLogFile::open(path.as_ref())?;
+        Arc::make_mut(&mut self.config).key_log = Arc::new(log);
+        Ok(self)
     }
     fn from_der(
         chain: Vec<CertificateDer<'static>>,

@@ -56,9 +56,27 @@ impl Origin {
             .unwrap();
         Self { running, root }
     }
+    /// One worker whose QUIC keys are those of `secret`.
+    pub(crate) fn with_secret<F, U>(secret: [u8; 32], handler: F) -> Self
+    where
+        F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+        U: Future<Output = Response<Body>> + 'static,
+    {
+        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+        let running = Server::bind("127.0.0.1:0")
+            .tls(tls)
+            .http3(true)
+            .quic_secret(secret)
+            .serve(service(handler))
+            .unwrap();
+        Self { running, root }
+    }
     pub(crate) fn url(&self, path: &str) -> String {
         let port = self.running.local_addr().port();
         format!("https://localhost:{port}{path}")
+    }
+    pub(crate) fn root(&self) -> CertificateDer<'static> {
+        self.root.clone()
     }
     /// A client that offers HTTP/2 and HTTP/1.1, as by default.
     pub(crate) fn any_client(&self) -> ClientBuilder {

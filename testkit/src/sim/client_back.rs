@@ -112,12 +112,14 @@ impl World {
     /// The time for an answer may have passed.
     pub(super) fn judge_silence(&mut self, link: usize, own: &mut Link) {
         let (now, round_trip) = (self.now, own.client.machine.round_trip());
-        let due = own.health.next_deadline(&self.plan.health, round_trip);
+        let due = own
+            .health
+            .next_deadline(&self.plan.health, round_trip, false);
         if due.is_some_and(|at| at <= now) {
             let was_suspect = own.health.is_suspect();
             let checkup = own
                 .health
-                .handle_timeout(now, &self.plan.health, round_trip);
+                .handle_timeout(now, &self.plan.health, round_trip, false);
             self.summary.suspected += u64::from(own.health.is_suspect() && !was_suspect);
             self.heed(link, own, checkup);
         }

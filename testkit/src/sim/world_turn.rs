@@ -137,7 +137,8 @@ impl World {
             Side::Server => own.mute_until.filter(|&until| until > self.now),
             Side::Client => {
                 let round_trip = own.client.machine.round_trip();
-                own.health.next_deadline(&self.plan.health, round_trip)
+                own.health
+                    .next_deadline(&self.plan.health, round_trip, false)
             }
         };
         let end = own.end(side);

@@ -2,19 +2,22 @@
 //! clients of Trunkline and reqwest.
 //!
 //! ```text
-//! bench-path serve hyper|trunkline ADDRESS CERTIFICATE KEY
+//! bench-path serve hyper|trunkline|trunkline-bbr|trunkline-no-udp ADDRESS CERTIFICATE KEY
 //! bench-path transfer KIND URL SECONDS      one line `bytes seconds` per transfer
 //! bench-path burst KIND URL COUNT SECONDS   one line `answered failed seconds reason`
+//! bench-path small KIND URL COUNT AT-ONCE   one line `p50 p99` in milliseconds
+//! bench-path first KIND URL                 milliseconds of a request over a new connection
 //! ```
 
 mod burst;
 mod serve;
+mod small;
 mod transfer;
 
 use std::error::Error;
 use std::time::Duration;
-use trunkline::Windows;
 use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols};
+use trunkline::{Congestion, Windows};
 
 /// What can go wrong here ends the program with a sentence.
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -43,6 +46,8 @@ impl Subject {
         Ok(match kind {
             "trunkline" => Self::Trunkline(ours.build()?),
             "trunkline-64k" => Self::Trunkline(ours.windows(fixed()).build()?),
+            "trunkline-h3" => Self::Trunkline(ours.protocols(Protocols::H3Only).build()?),
+            "trunkline-all" => Self::Trunkline(ours.protocols(Protocols::All).build()?),
             "trunkline-h1" => Self::Trunkline(ours.protocols(Protocols::H1Only).build()?),
             "reqwest" => Self::Reqwest(reqwest.build()?),
             "reqwest-h1" => Self::Reqwest(reqwest.http1_only().build()?),
@@ -67,7 +72,13 @@ fn main() -> Outcome {
         .build()?;
     match arguments.as_slice() {
         ["serve", "trunkline", address, certificate, key] => {
-            serve::trunkline(address, certificate, key)
+            serve::trunkline(Congestion::Cubic, address, certificate, key)
+        }
+        ["serve", "trunkline-bbr", address, certificate, key] => {
+            serve::trunkline(Congestion::Bbr, address, certificate, key)
+        }
+        ["serve", "trunkline-no-udp", address, certificate, key] => {
+            serve::without_udp(address, certificate, key)
         }
         ["serve", "hyper", address, certificate, key] => {
             runtime.block_on(serve::hyper(address, certificate, key))
@@ -75,6 +86,15 @@ fn main() -> Outcome {
         ["transfer", kind, url, seconds] => {
             let most = Duration::from_secs_f64(seconds.parse()?);
             runtime.block_on(transfer::run(&Subject::new(kind)?, url, most))
+        }
+        ["small", kind, url, count, at_once] => {
+            let (count, at_once) = (count.parse()?, at_once.parse()?);
+            runtime.block_on(small::run(&Subject::new(kind)?, url, count, at_once))
+        }
+        ["first", kind, url] => {
+            let learns = *kind == "trunkline-all";
+            let (other, subject) = (Subject::new("trunkline")?, Subject::new(kind)?);
+            runtime.block_on(small::first(&other, &subject, url, learns))
         }
         ["burst", kind, url, count, seconds] => {
             let most = Duration::from_secs_f64(seconds.parse()?);

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, header};
 use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -12,12 +12,13 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::net::UdpSocket;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
-use trunkline::{Body, Server, Tls};
+use trunkline::{Body, Congestion, Server, Tls};
 
 /// Every answer is a part of this.
 static BYTES: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'x'; 64 << 20]));
@@ -28,14 +29,36 @@ fn answer(path: &str) -> Response<Full<Bytes>> {
 }
 
 /// Ours, one worker per core.
-pub(crate) fn trunkline(address: &str, certificate: &str, key: &str) -> Outcome {
+pub(crate) fn trunkline(
+    congestion: Congestion,
+    address: &str,
+    certificate: &str,
+    key: &str,
+) -> Outcome {
     let tls = Tls::from_pem_files(certificate, key)?;
-    Server::bind(address).tls(tls).serve(Ours)?.join();
+    let server = Server::bind(address).tls(tls).http3(true);
+    let server = server.quic_congestion(congestion);
+    server.serve(Ours { announces: None })?.join();
+    Ok(())
+}
+
+/// Ours, which says that it serves HTTP/3 where every packet over UDP is lost.
+pub(crate) fn without_udp(address: &str, certificate: &str, key: &str) -> Outcome {
+    let tls = Tls::from_pem_files(certificate, key)?;
+    let taken = UdpSocket::bind(address)?;
+    let port = taken.local_addr()?.port();
+    let said = HeaderValue::from_str(&format!("h3=\":{port}\""))?;
+    let server = Server::bind(address).tls(tls);
+    let announces = Some(said);
+    server.serve(Ours { announces })?.join();
+    drop(taken);
     Ok(())
 }
 
 #[derive(Clone)]
-struct Ours;
+struct Ours {
+    announces: Option<HeaderValue>,
+}
 
 impl Service<Request<Body>> for Ours {
     type Response = Response<Full<Bytes>>;
@@ -46,7 +69,11 @@ impl Service<Request<Body>> for Ours {
         Poll::Ready(Ok(()))
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        ready(Ok(answer(request.uri().path())))
+        let mut response = answer(request.uri().path());
+        if let Some(said) = &self.announces {
+            response.headers_mut().insert(header::ALT_SVC, said.clone());
+        }
+        ready(Ok(response))
     }
 }
 

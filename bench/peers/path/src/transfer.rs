@@ -32,7 +32,7 @@ pub(crate) async fn run(subject: &Subject, url: &str, most: Duration) -> Outcome
 
 impl Subject {
     /// Reads a whole body and counts it as it comes.
-    async fn get(&self, url: &str, bytes: &mut u64) -> Outcome {
+    pub(crate) async fn get(&self, url: &str, bytes: &mut u64) -> Outcome {
         match self {
             Self::Trunkline(client) => {
                 let mut body = client.get(url).send().await?.into_body();

@@ -1,4 +1,5 @@
-//! Trunkline as measured: a tower handler that answers every request with 1 KiB, one worker.
+//! Trunkline as measured: a tower handler that answers every request with 1 KiB, or
+//! over HTTP/3 with 2 bytes; one worker.
 //! Arguments: address [certificate key].
 
 // The programs of ours that are measured have the same one.
@@ -6,7 +7,7 @@
 mod allocator;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, header};
+use http::{HeaderValue, Request, Response, Version, header};
 use http_body_util::Full;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -18,6 +19,7 @@ use trunkline::{Body, Server, ServerConfig, Tls};
 static ALLOCATOR: allocator::Mimalloc = allocator::Mimalloc;
 
 const TEXT: &[u8] = &[b'x'; 1024];
+const SMALL: &[u8] = b"ok";
 
 #[derive(Clone)]
 struct Answer;
@@ -30,8 +32,12 @@ impl Service<Request<Body>> for Answer {
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
-    fn call(&mut self, _: Request<Body>) -> Self::Future {
-        let mut response = Response::new(Full::new(Bytes::from_static(TEXT)));
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let text = match request.version() {
+            Version::HTTP_3 => SMALL,
+            _ => TEXT,
+        };
+        let mut response = Response::new(Full::new(Bytes::from_static(text)));
         let text = HeaderValue::from_static("text/plain");
         response.headers_mut().insert(header::CONTENT_TYPE, text);
         ready(Ok(response))
@@ -48,7 +54,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     config.limits.requests_per_connection_max = u64::MAX;
     let mut server = Server::bind(address.as_str()).config(config);
     if let [_, certificate, key] = arguments.as_slice() {
-        server = server.tls(Tls::from_pem_files(certificate, key)?);
+        server = server
+            .tls(Tls::from_pem_files(certificate, key)?)
+            .http3(true);
     }
     server.serve(Answer)?.join();
     Ok(())

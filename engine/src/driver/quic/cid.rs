@@ -7,24 +7,27 @@
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 use rustls::crypto::SecureRandom;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{DefaultHasher, Hasher};
 
 /// Bytes of our ids.
 const CID_BYTES: usize = 8;
 const RANDOM_BYTES: usize = 6;
 
 /// The key that all workers of a server share.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Steering {
-    key: RandomState,
+    /// A hasher that has read the key.
+    keyed: DefaultHasher,
     workers: u16,
 }
 
 impl Steering {
     /// For as many workers.
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(key: &[u8], workers: usize) -> Self {
+        let mut keyed = DefaultHasher::new();
+        keyed.write(key);
         Self {
-            key: RandomState::new(),
+            keyed,
             workers: u16::try_from(workers).unwrap_or(u16::MAX),
         }
     }
@@ -59,7 +62,9 @@ impl Steering {
         (worker < self.workers).then_some(worker)
     }
     fn mask(&self, random: [u8; RANDOM_BYTES]) -> u16 {
-        self.key.hash_one(random) as u16
+        let mut hasher = self.keyed.clone();
+        hasher.write(&random);
+        hasher.finish() as u16
     }
 }
 

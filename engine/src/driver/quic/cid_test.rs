@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn a_packet_with_either_header_leads_to_the_worker_whose_id_it_has() {
-    let steering = Steering::new(4);
+    let steering = Steering::new(b"key", 4);
     for worker in 0..4 {
         let id = steering.ids_of(worker).generate_cid();
         let mut short = vec![0x40];
@@ -17,7 +17,7 @@ fn a_packet_with_either_header_leads_to_the_worker_whose_id_it_has() {
 
 #[test]
 fn a_packet_cut_anywhere_belongs_to_nobody_and_never_panics() {
-    let steering = Steering::new(2);
+    let steering = Steering::new(b"key", 2);
     let id = steering.ids_of(1).generate_cid();
     let mut long = vec![0xe0, 0, 0, 0, 1, 8];
     long.extend_from_slice(&id);
@@ -33,7 +33,7 @@ fn a_packet_cut_anywhere_belongs_to_nobody_and_never_panics() {
 
 #[test]
 fn foreign_ids_are_hardly_ever_taken_for_ours() {
-    let (ours, theirs) = (Steering::new(2), Steering::new(2));
+    let (ours, theirs) = (Steering::new(b"ours", 2), Steering::new(b"theirs", 2));
     let mut cids = theirs.ids_of(0);
     let taken = (0..2000)
         .filter(|_| ours.ids_of(0).validate(&cids.generate_cid()).is_ok())
@@ -46,7 +46,7 @@ fn foreign_ids_are_hardly_ever_taken_for_ours() {
 
 #[test]
 fn ids_of_one_worker_have_nothing_in_common_to_see() {
-    let mut cids = Steering::new(1).ids_of(0);
+    let mut cids = Steering::new(b"key", 1).ids_of(0);
     let tails: std::collections::BTreeSet<Vec<u8>> = (0..100)
         .map(|_| cids.generate_cid()[RANDOM_BYTES..].to_vec())
         .collect();

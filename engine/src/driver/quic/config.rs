@@ -1,7 +1,9 @@
 //! What quinn-proto is told: every budget explicitly, never its unlimited defaults.
 
+use super::secret::Secret;
+use crate::config::Congestion;
 use crate::error::Error;
-use quinn_proto::congestion::CubicConfig;
+use quinn_proto::congestion::{BbrConfig, CubicConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{ClientConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 use std::sync::Arc;
@@ -9,6 +11,23 @@ use trunkline_core::limits::{
     Config, QUIC_DATAGRAM_BYTES_MAX, QUIC_INCOMING_BYTES_MAX, QUIC_INCOMING_BYTES_TOTAL_MAX,
     QUIC_INCOMING_MAX, QUIC_SEND_WINDOW_BYTES, QUIC_SILENCE_MAX, QUIC_UNI_STREAMS_MAX,
 };
+
+/// How much later than the packets around it one may come before it counts as lost, as a share of
+/// the round trip (RFC 9002 section 6.1.2). A quarter more, as TCP's RACK gives (RFC 8985 section
+/// 6.2): with the recommended eighth, paths that reorder look like paths that lose.
+const LATE_PACKET_FACTOR: f32 = 1.25;
+/// The same in packets (RFC 9002 section 6.1.1: at least 3). A burst of them may overtake one; the
+/// time above decides.
+const OVERTAKEN_PACKETS: u32 = 64;
+
+/// What users set of QUIC beside limits and windows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QuicSettings {
+    pub(crate) congestion: Congestion,
+    /// Where packets are written about, if anywhere.
+    #[cfg(feature = "qlog")]
+    pub(crate) qlog: Option<super::qlog::Qlog>,
+}
 
 /// A server's: who may come, and what each may make us hold.
 ///
@@ -18,12 +37,14 @@ use trunkline_core::limits::{
 pub(crate) fn server(
     tls: Arc<rustls::ServerConfig>,
     config: &Config,
+    secret: &Secret,
+    quic: &QuicSettings,
 ) -> Result<ServerConfig, Error> {
     let crypto = QuicServerConfig::try_from(tls).map_err(|error| unusable().with_source(error))?;
-    let mut server = ServerConfig::with_crypto(Arc::new(crypto));
+    let mut server = ServerConfig::new(Arc::new(crypto), secret.token_key()?);
     let bidi = config.limits.request_streams_max;
     server
-        .transport_config(Arc::new(transport(config, bidi)))
+        .transport_config(Arc::new(transport(config, bidi, quic)))
         .max_incoming(QUIC_INCOMING_MAX)
         .incoming_buffer_size(QUIC_INCOMING_BYTES_MAX)
         .incoming_buffer_size_total(QUIC_INCOMING_BYTES_TOTAL_MAX);
@@ -37,14 +58,15 @@ pub(crate) fn server(
 pub(crate) fn client(
     tls: Arc<rustls::ClientConfig>,
     config: &Config,
+    quic: &QuicSettings,
 ) -> Result<ClientConfig, Error> {
     let crypto = QuicClientConfig::try_from(tls).map_err(|error| unusable().with_source(error))?;
     let mut client = ClientConfig::new(Arc::new(crypto));
-    client.transport_config(Arc::new(transport(config, 0)));
+    client.transport_config(Arc::new(transport(config, 0, quic)));
     Ok(client)
 }
 
-fn transport(config: &Config, bidi: u32) -> TransportConfig {
+fn transport(config: &Config, bidi: u32, quic: &QuicSettings) -> TransportConfig {
     let silence = IdleTimeout::try_from(QUIC_SILENCE_MAX).ok();
     let mut transport = TransportConfig::default();
     transport
@@ -57,7 +79,14 @@ fn transport(config: &Config, bidi: u32) -> TransportConfig {
         .keep_alive_interval(None)
         .datagram_receive_buffer_size(Some(QUIC_DATAGRAM_BYTES_MAX))
         .datagram_send_buffer_size(QUIC_DATAGRAM_BYTES_MAX)
-        .congestion_controller_factory(Arc::new(CubicConfig::default()));
+        .time_threshold(LATE_PACKET_FACTOR)
+        .packet_threshold(OVERTAKEN_PACKETS)
+        .congestion_controller_factory(match quic.congestion {
+            Congestion::Cubic => Arc::new(CubicConfig::default()),
+            Congestion::Bbr => Arc::new(BbrConfig::default()),
+        });
+    #[cfg(feature = "qlog")]
+    transport.qlog_stream(quic.qlog.as_ref().map(|qlog| qlog.0.clone()));
     transport
 }
 

@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 use trunkline_core::error::H3Code;
 
@@ -31,6 +31,10 @@ pub(crate) struct Lane {
     endpoint: Endpoint,
     handle: ConnectionHandle,
     session: Session,
+    /// The socket is new: nobody has been told yet when something comes on it.
+    moved: bool,
+    /// The peer was heard since somebody asked.
+    heard: bool,
     /// The packet that the socket did not take, in `packet`.
     unsent: Option<Transmit>,
     packet: Vec<u8>,
@@ -55,17 +59,7 @@ impl Lane {
         server_name: &str,
         ahead: u32,
     ) -> io::Result<Self> {
-        let any: SocketAddr = match remote {
-            SocketAddr::V4(_) => ([0; 4], 0).into(),
-            SocketAddr::V6(_) => ([0; 16], 0).into(),
-        };
-        let socket = std::net::UdpSocket::bind(any)?;
-        if cfg!(target_os = "linux") {
-            // Only a connected socket hears that nobody listens over there. Elsewhere it could
-            // not be told a destination at each send.
-            socket.connect(remote)?;
-        }
-        let socket = Socket::new(socket)?;
+        let socket = socket_to(remote)?;
         let mut endpoint = Endpoint::new(Arc::clone(&ENDPOINT), None, !socket.may_fragment(), None);
         let (handle, quic) = endpoint
             .connect(Instant::now(), config, remote, server_name)
@@ -75,6 +69,8 @@ impl Lane {
             endpoint,
             handle,
             session: Session::new(quic, ahead),
+            moved: false,
+            heard: false,
             unsent: None,
             packet: Vec::new(),
             alarm: None,
@@ -155,6 +151,9 @@ impl Lane {
         }
         let flushed = self.flush(cx, now);
         self.exchange_events();
+        if std::mem::take(&mut self.moved) {
+            cx.waker().wake_by_ref();
+        }
         flushed
     }
     /// When [`expire`](Self::expire) is due.
@@ -168,6 +167,28 @@ impl Lane {
             self.session.quic.handle_timeout(now);
             self.exchange_events();
             self.tell(now, machine);
+        }
+    }
+    /// Whether the peer was heard since somebody asked.
+    pub(crate) fn take_heard(&mut self) -> bool {
+        std::mem::take(&mut self.heard)
+    }
+    /// Makes the peer acknowledge something.
+    pub(crate) fn ask(&mut self) {
+        self.session.quic.ping();
+    }
+    /// The smoothed round trip.
+    pub(crate) fn round_trip(&self) -> Duration {
+        self.session.quic.rtt()
+    }
+    /// Goes on from another local address under another connection id (RFC 9000 section 9.2,
+    /// 9.5). Where no socket can be had the old one stays: there is no network now, and the next
+    /// silence asks again.
+    pub(crate) fn change_path(&mut self) {
+        if let Ok(socket) = socket_to(self.session.quic.remote_address()) {
+            self.socket = socket;
+            self.moved = true;
+            self.session.quic.local_address_changed();
         }
     }
     /// Whether nothing is left to do once the machine is closed: the peer said goodbye, or had
@@ -184,6 +205,7 @@ impl Lane {
             endpoint,
             handle,
             session,
+            heard,
             ..
         } = self;
         let mut answer = Vec::new();
@@ -200,6 +222,7 @@ impl Lane {
             if let Some(DatagramEvent::ConnectionEvent(to, event)) = event
                 && to == *handle
             {
+                *heard = true;
                 session.quic.handle_event(event);
             }
         })
@@ -228,6 +251,21 @@ impl Lane {
             }
         }
     }
+}
+
+/// A socket that sends to one peer, from whatever address leads there now.
+fn socket_to(remote: SocketAddr) -> io::Result<Socket> {
+    let any: SocketAddr = match remote {
+        SocketAddr::V4(_) => ([0; 4], 0).into(),
+        SocketAddr::V6(_) => ([0; 16], 0).into(),
+    };
+    let socket = std::net::UdpSocket::bind(any)?;
+    if cfg!(target_os = "linux") {
+        // Only a connected socket hears that nobody listens over there. Elsewhere it could
+        // not be told a destination at each send.
+        socket.connect(remote)?;
+    }
+    Socket::new(socket)
 }
 
 impl Drop for Lane {

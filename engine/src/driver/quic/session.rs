@@ -11,6 +11,7 @@ use quinn_proto::{
     Connection, ConnectionError, Dir, Event, ReadError, Side as QuicSide, StreamEvent, VarInt,
     WriteError,
 };
+use std::net::SocketAddr;
 use std::time::Instant;
 use trunkline_core::error::H3Code;
 use trunkline_core::h3;
@@ -20,6 +21,8 @@ use trunkline_core::http::StreamId;
 pub(crate) struct Session {
     /// Packets in and out.
     pub(crate) quic: Connection,
+    /// Where the peer was last.
+    remote: SocketAddr,
     /// The handshake is done; the machine hears of it with the next [`tell`](Self::tell).
     connected: bool,
     told_connected: bool,
@@ -41,6 +44,7 @@ impl Session {
     /// 0 for a server.
     pub(crate) fn new(quic: Connection, ahead: u32) -> Self {
         Self {
+            remote: quic.remote_address(),
             quic,
             connected: false,
             told_connected: false,
@@ -75,6 +79,7 @@ impl Session {
     }
     /// Tells the machine what happened; true when something did.
     pub(crate) fn tell(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+        self.follow_peer();
         let mut any = self.tell_connected(machine, now);
         while let Some(event) = self.quic.poll() {
             any = true;
@@ -112,6 +117,16 @@ impl Session {
             }
         }
         any
+    }
+    /// A peer that has moved is asked at once: quinn-proto counts nothing as in flight on the new
+    /// path, so no timer would ever find out that what was sent on the old one is lost. The answer
+    /// to the question does.
+    fn follow_peer(&mut self) {
+        let remote = self.quic.remote_address();
+        if remote != self.remote {
+            self.remote = remote;
+            self.quic.ping();
+        }
     }
     fn tell_connected(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         if !self.connected || self.told_connected {

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use super::*;
-use crate::driver::quic::config;
+use crate::driver::quic::config::{self, QuicSettings};
+use crate::driver::quic::secret::Secret;
 use bytes::BytesMut;
 use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Transmit};
 use std::collections::{BTreeMap, VecDeque};
@@ -165,11 +166,12 @@ impl Scene {
             windows,
             ..Config::default()
         });
-        let quic = config::server(server_tls, &server_config).unwrap();
+        let (secret, settings) = (Secret::random().unwrap(), QuicSettings::default());
+        let quic = config::server(server_tls, &server_config, &secret, &settings).unwrap();
         let server = End::new(Side::Server, &server_config, Some(quic));
         let mut client = End::new(Side::Client, &client_config, None);
         let now = client.line_free_at.max(server.line_free_at);
-        let quic = config::client(client_tls, &client_config).unwrap();
+        let quic = config::client(client_tls, &client_config, &settings).unwrap();
         let begun = client
             .endpoint
             .connect(now, quic, server.address, "localhost");

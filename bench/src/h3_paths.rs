@@ -1,0 +1,314 @@
+//! Our HTTP/3 beside our HTTP/2 over the same paths: loss, reordering and distance through netlab,
+//! and a path that drops UDP.
+
+use crate::figures::{Figures, Metric};
+use crate::server::write_files;
+use crate::subject::build;
+use crate::{machine, plot, report};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use trunkline_interop::{Certificate, Workplace};
+use trunkline_testkit::netlab::{Lab, PathSettings, SERVER_IP, Settings, Side};
+
+const PORT: u16 = 8443;
+/// A transfer is cut after this; its rate until then is what counts.
+const TRANSFER_MAX: Duration = Duration::from_secs(3);
+/// Small requests of one run, and how many of them are under way at once.
+const SMALL_REQUESTS: u32 = 800;
+const SMALL_AT_ONCE: u32 = 16;
+
+/// Flags of `h3-paths`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Rounds of each path; default 5.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Round trips in milliseconds, by a comma.
+    #[arg(long, value_delimiter = ',', default_values_t = [20, 100])]
+    rtt_ms: Vec<u32>,
+    /// Megabits per second.
+    #[arg(long, default_value_t = 100)]
+    rate_mbit: u32,
+}
+
+/// What a path does beside taking its time.
+struct Weather {
+    name: &'static str,
+    loss: f64,
+    reorder: f64,
+}
+
+const WEATHERS: &[Weather] = &[
+    weather("no loss", 0.0, 0.0),
+    weather("1 % loss", 0.01, 0.0),
+    weather("3 % loss", 0.03, 0.0),
+    weather("2 % reordered", 0.0, 0.02),
+];
+
+const fn weather(name: &'static str, loss: f64, reorder: f64) -> Weather {
+    Weather {
+        name,
+        loss,
+        reorder,
+    }
+}
+
+/// The default congestion control of our HTTP/3; HTTP/2 is measured with it too.
+const CUBIC: &str = "cubic";
+
+/// A client of `bench-path`.
+struct Client {
+    kind: &'static str,
+    /// The server that it is measured with.
+    server: &'static str,
+    name: String,
+    /// TCP's, where it is not the machine's.
+    congestion: Option<String>,
+}
+
+/// HTTP/3, and HTTP/2 over TCP as this machine has it and as fast as HTTP/3's congestion control
+/// would make it.
+fn clients() -> Vec<Client> {
+    let machines = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    let machines = machines.unwrap_or_default().trim().to_owned();
+    let client = |kind, server, name: String, congestion| Client {
+        kind,
+        server,
+        name,
+        congestion,
+    };
+    let mut all = vec![
+        client("trunkline-h3", "trunkline", format!("h3 {CUBIC}"), None),
+        client("trunkline-h3", "trunkline-bbr", "h3 bbr".to_owned(), None),
+        client("trunkline", "trunkline", format!("h2 {machines}"), None),
+    ];
+    if machines != CUBIC {
+        let name = format!("h2 {CUBIC}");
+        let congestion = Some(CUBIC.to_owned());
+        all.push(client("trunkline", "trunkline", name, congestion));
+    }
+    all
+}
+
+/// Measures, prints the tables and writes them to `bench/out/`.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let place = Workplace::new()?;
+    let certificate = Certificate::write(place.path())?;
+    let program = build()?.join("bench-path");
+    let clients = clients();
+    let mut figures = Figures::default();
+    let mut places = Vec::new();
+    for &rtt in &options.rtt_ms {
+        for weather in WEATHERS {
+            let title = format!("{rtt} ms {}", weather.name);
+            eprintln!("{title}: {} rounds", options.rounds);
+            for client in &clients {
+                match lab(options, rtt, weather, client.congestion.clone()) {
+                    Ok(lab) => {
+                        let _serving = serve(&lab, &program, &certificate, client.server)?;
+                        exchange(options, &lab, &program, &title, client, &mut figures);
+                    }
+                    Err(why) => eprintln!("{} is not measured: {why}", client.name),
+                }
+            }
+            places.push(title);
+        }
+        let title = format!("{rtt} ms UDP dropped");
+        eprintln!("{title}: {} rounds", options.rounds);
+        let lab = lab(options, rtt, &WEATHERS[0], None)?;
+        let _serving = serve(&lab, &program, &certificate, "trunkline-no-udp")?;
+        first_answers(options, &lab, &program, &title, &mut figures);
+    }
+    let tables = tables(&figures, options, &places, &clients);
+    println!("{tables}");
+    let label = "a long body, MB/s";
+    write_files(&[
+        ("h3-paths.csv", figures.csv()),
+        ("h3-paths.md", page(options, &tables)),
+        (
+            "h3-paths.svg",
+            plot::bars(&figures, &[(Metric::Throughput, label)], &places),
+        ),
+    ])
+}
+
+fn lab(
+    options: &Options,
+    rtt_ms: u32,
+    weather: &Weather,
+    congestion: Option<String>,
+) -> Result<Lab, String> {
+    Lab::build(&Settings {
+        path: PathSettings {
+            delay: Duration::from_micros(u64::from(rtt_ms) * 500),
+            rate: Some(u64::from(options.rate_mbit) * 1_000_000),
+            loss: weather.loss,
+            reorder: weather.reorder,
+            ..PathSettings::default()
+        },
+        congestion,
+        ..Settings::default()
+    })
+}
+
+/// A server process; it ends with this value.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn serve(
+    lab: &Lab,
+    program: &Path,
+    certificate: &Certificate,
+    kind: &str,
+) -> Result<Serving, String> {
+    let mut command = lab.command(Side::Server, &program.to_string_lossy());
+    command.args(["serve", kind, &format!("{SERVER_IP}:{PORT}")]);
+    command.arg(&certificate.chain).arg(&certificate.key);
+    let serving = Serving(command.spawn().map_err(|error| error.to_string())?);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let tried = lab.inside(Side::Server, || {
+            std::net::TcpStream::connect((SERVER_IP, PORT))
+        })?;
+        match tried {
+            Ok(_) => return Ok(serving),
+            Err(error) if Instant::now() > deadline => {
+                return Err(format!("the server does not listen: {error}"));
+            }
+            Err(_) => thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+/// Long bodies and small requests.
+fn exchange(
+    options: &Options,
+    lab: &Lab,
+    program: &Path,
+    title: &str,
+    client: &Client,
+    figures: &mut Figures,
+) {
+    let most = TRANSFER_MAX.as_secs().to_string();
+    let (count, at_once) = (SMALL_REQUESTS.to_string(), SMALL_AT_ONCE.to_string());
+    let (kind, name) = (client.kind, &client.name);
+    let (mut rates, mut medians, mut slowest) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..options.rounds {
+        let lines = said(lab, program, &["transfer", kind], &[&most]);
+        // The last transfer meets a connection that knows its path.
+        if let Some(&[bytes, seconds]) = lines.last().map(Vec::as_slice) {
+            eprintln!("{round} {name}: {:.2} MB/s", bytes / seconds / 1e6);
+            rates.push(bytes / seconds / 1e6);
+        }
+        let lines = said(lab, program, &["small", kind], &[&count, &at_once]);
+        if let Some(&[median, p99]) = lines.last().map(Vec::as_slice) {
+            eprintln!("{round} {name}: p50 {median:.1} ms, p99 {p99:.1} ms");
+            medians.push(median);
+            slowest.push(p99);
+        }
+    }
+    figures.add(title, name, Metric::Throughput, rates);
+    figures.add(title, name, Metric::LatencyMedian, medians);
+    figures.add(title, name, Metric::Latency99, slowest);
+}
+
+/// The first answer over a new connection: without HTTP/3, and where HTTP/3 was announced and UDP
+/// goes nowhere.
+fn first_answers(options: &Options, lab: &Lab, program: &Path, title: &str, figures: &mut Figures) {
+    for (kind, name) in [
+        ("trunkline", "without h3"),
+        ("trunkline-all", "h3 announced"),
+    ] {
+        let rounds = (0..options.rounds).filter_map(|_| {
+            let lines = said(lab, program, &["first", kind], &[]);
+            lines.last().and_then(|line| line.first()).copied()
+        });
+        let rounds: Vec<f64> = rounds.collect();
+        figures.add(title, name, Metric::FirstAnswer, rounds);
+    }
+}
+
+/// The numbers on each line that `bench-path` writes.
+fn said(lab: &Lab, program: &Path, before: &[&str], behind: &[&str]) -> Vec<Vec<f64>> {
+    let url = format!("https://{SERVER_IP}:{PORT}");
+    let mut command: Command = lab.command(Side::Client, &program.to_string_lossy());
+    command.args(before).arg(&url).args(behind);
+    let output = command.stdin(Stdio::null()).output();
+    let Ok(output) = output else {
+        return Vec::new();
+    };
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        eprintln!("{}: {}", before.join(" "), why.trim());
+    }
+    let numbers = |line: &str| {
+        line.split(' ')
+            .filter_map(|word| word.parse().ok())
+            .collect()
+    };
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(numbers)
+        .collect()
+}
+
+fn tables(figures: &Figures, options: &Options, places: &[String], clients: &[Client]) -> String {
+    let mut text = String::new();
+    let cell = |place: &str, name: &str, metric: Metric| {
+        report::spread(figures.get(place, name, metric), metric.digits())
+    };
+    let mut rows = Vec::new();
+    for place in places {
+        for Client { name, .. } in clients {
+            rows.push(vec![
+                place.clone(),
+                name.clone(),
+                cell(place, name, Metric::Throughput),
+                cell(place, name, Metric::LatencyMedian),
+                cell(place, name, Metric::Latency99),
+            ]);
+        }
+    }
+    let head = ["path", "", "MB/s", "p50 ms", "p99 ms"];
+    report::table(&mut text, "h3 beside h2", &head, &rows);
+    let mut rows = Vec::new();
+    for rtt in &options.rtt_ms {
+        let place = format!("{rtt} ms UDP dropped");
+        let of = |name: &str| cell(&place, name, Metric::FirstAnswer);
+        rows.push(vec![place.clone(), of("without h3"), of("h3 announced")]);
+    }
+    let head = ["path", "without h3, ms", "h3 announced, ms"];
+    report::table(&mut text, "first answer", &head, &rows);
+    text
+}
+
+fn page(options: &Options, tables: &str) -> String {
+    let mut text = format!(
+        "# HTTP/3 beside HTTP/2 on the same paths\n\n\
+         Our client and our server through netlab: {} Mbit/s, a queue of one round trip, MTU \
+         1,500; loss and reordering in both directions. A long body: 64 MiB, cut after {} s, on a \
+         connection that has carried one before. Small requests: {SMALL_REQUESTS} of 100 bytes, \
+         {SMALL_AT_ONCE} under way at once on one connection. First answer: the first over a new \
+         connection, without HTTP/3, and where the origin has announced HTTP/3 and UDP goes \
+         nowhere. The word behind the version is the congestion control. Median (smallest to largest) of {} rounds.\n\n",
+        options.rate_mbit,
+        TRANSFER_MAX.as_secs(),
+        options.rounds,
+    );
+    for line in machine::describe() {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "- {line}");
+    }
+    text.push_str("\n![Throughput](h3-paths.svg)\n\n");
+    text.push_str(tables);
+    text
+}

@@ -1,0 +1,94 @@
+//! Carries the race of QUIC and TCP for one connection out: two attempts and time in and out of
+//! [`QuicRace`]. The loser is closed by being dropped.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::time::Sleep;
+use trunkline_core::pool::{QuicRace, QuicRaceStep};
+
+/// Who was there first.
+pub(super) enum Winner<Q, T> {
+    Quic(Q),
+    Tcp(T),
+}
+
+/// Runs `quic` at once and `tcp` when core says so. Where both fail, TCP's error counts: it says
+/// more about the origin.
+pub(super) async fn first_of<Q, T, E>(
+    quic: impl Future<Output = Result<Q, E>>,
+    tcp: impl Future<Output = Result<T, E>>,
+) -> Result<Winner<Q, T>, E> {
+    let (mut quic, mut tcp) = (pin!(quic), pin!(tcp));
+    let mut running = Running {
+        race: QuicRace::new(Instant::now()),
+        quic: true,
+        tcp: false,
+        error: None,
+        alarm: None,
+    };
+    poll_fn(|cx| running.poll(cx, quic.as_mut(), tcp.as_mut())).await
+}
+
+struct Running<E> {
+    race: QuicRace,
+    /// Which attempts run.
+    quic: bool,
+    tcp: bool,
+    error: Option<E>,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl<E> Running<E> {
+    fn poll<Q, T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut quic: Pin<&mut impl Future<Output = Result<Q, E>>>,
+        mut tcp: Pin<&mut impl Future<Output = Result<T, E>>>,
+    ) -> Poll<Result<Winner<Q, T>, E>> {
+        loop {
+            if self.quic
+                && let Poll::Ready(done) = quic.as_mut().poll(cx)
+            {
+                self.quic = false;
+                match done {
+                    Ok(won) => return Poll::Ready(Ok(Winner::Quic(won))),
+                    Err(error) => {
+                        self.error.get_or_insert(error);
+                        self.race.handle_quic_failed();
+                    }
+                }
+            }
+            if self.tcp
+                && let Poll::Ready(done) = tcp.as_mut().poll(cx)
+            {
+                self.tcp = false;
+                match done {
+                    Ok(won) => return Poll::Ready(Ok(Winner::Tcp(won))),
+                    Err(error) => {
+                        self.error = Some(error);
+                        self.race.handle_tcp_failed();
+                    }
+                }
+            }
+            match self.race.poll(Instant::now()) {
+                QuicRaceStep::StartTcp => self.tcp = true,
+                QuicRaceStep::Wait(Some(until)) if self.rings(cx, until) => {}
+                QuicRaceStep::Wait(_) => return Poll::Pending,
+                QuicRaceStep::Failed => {
+                    if let Some(error) = self.error.take() {
+                        return Poll::Ready(Err(error));
+                    }
+                }
+            }
+        }
+    }
+    /// Sets the alarm; true if that time has passed already.
+    fn rings(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
+        let alarm = self
+            .alarm
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until.into())));
+        alarm.as_mut().poll(cx).is_ready()
+    }
+}

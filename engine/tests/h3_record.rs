@@ -1,0 +1,130 @@
+//! HTTPS records (RFC 9460) of a resolver that gives them: HTTP/3 with the first request.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "support/http3.rs"]
+mod http3;
+#[path = "support/origin.rs"]
+mod origin;
+#[path = "support/peer.rs"]
+mod support;
+
+use http::{Response, Version};
+use http_body_util::BodyExt;
+use http3::Origin;
+use origin::run;
+use std::future::{pending, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use trunkline::client::{
+    Client, ClientTls, HttpsRecord, Protocols, Resolver, Resolving, ResolvingRecord,
+};
+use trunkline::{Body, Limits};
+
+/// Every name is this machine's; the record is as the test says.
+#[derive(Clone)]
+struct Names {
+    record: Option<HttpsRecord>,
+    /// The record never comes.
+    silent: bool,
+    asked: Arc<AtomicU64>,
+}
+
+impl Names {
+    fn with(alpn: &[&str], port: Option<u16>) -> Self {
+        Self {
+            record: Some(HttpsRecord {
+                alpn: alpn.iter().map(|name| name.as_bytes().to_vec()).collect(),
+                port,
+                ttl: Duration::from_secs(60),
+            }),
+            silent: false,
+            asked: Arc::default(),
+        }
+    }
+}
+
+impl Resolver for Names {
+    fn resolve(&self, _host: &str, port: u16) -> Resolving {
+        Box::pin(ready(Ok(vec![([127, 0, 0, 1], port).into()])))
+    }
+    fn https_record(&self, _host: &str, _port: u16) -> ResolvingRecord {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if self.silent {
+            return Box::pin(pending());
+        }
+        Box::pin(ready(Ok(self.record.clone())))
+    }
+}
+
+fn origin() -> Origin {
+    Origin::start(Limits::default(), |_| async {
+        Response::new(Body::full("ok"))
+    })
+}
+
+fn client(origin: &Origin, names: Names, protocols: Protocols) -> Client {
+    let tls = ClientTls::new().root(origin.root()).only_given_roots();
+    let client = Client::builder().resolver(names).protocols(protocols);
+    client.tls(tls).build().unwrap()
+}
+
+async fn version(client: &Client, origin: &Origin) -> Version {
+    let response = client.get(origin.url("/")).send().await.unwrap();
+    let version = response.version();
+    response.into_body().collect().await.unwrap();
+    version
+}
+
+#[test]
+fn a_record_that_names_h3_is_used_for_the_first_request() {
+    run(async {
+        let origin = origin();
+        let names = Names::with(&["h2", "h3"], None);
+        let client = client(&origin, names.clone(), Protocols::All);
+        assert_eq!(version(&client, &origin).await, Version::HTTP_3);
+        assert_eq!(version(&client, &origin).await, Version::HTTP_3);
+        assert_eq!(names.asked.load(Ordering::SeqCst), 1);
+        assert_eq!(origin.running.metrics().connections_accepted, 1);
+    });
+}
+
+#[test]
+fn a_record_may_name_another_port_and_a_wrong_one_only_costs_the_race() {
+    run(async {
+        let origin = origin();
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let names = Names::with(&["h3"], Some(port));
+        let client = client(&origin, names, Protocols::All);
+        assert_eq!(version(&client, &origin).await, Version::HTTP_2);
+    });
+}
+
+#[test]
+fn a_record_without_h3_or_one_that_never_comes_changes_nothing() {
+    run(async {
+        let origin = origin();
+        let plain = Names::with(&["h2"], None);
+        let silent = Names {
+            silent: true,
+            ..Names::with(&["h3"], None)
+        };
+        for names in [plain, silent] {
+            let client = client(&origin, names, Protocols::All);
+            assert_eq!(version(&client, &origin).await, Version::HTTP_2);
+        }
+    });
+}
+
+#[test]
+fn nobody_asks_for_a_record_where_http_3_is_not_allowed() {
+    run(async {
+        let origin = origin();
+        let names = Names::with(&["h3"], None);
+        let client = client(&origin, names.clone(), Protocols::H2AndH1);
+        assert_eq!(version(&client, &origin).await, Version::HTTP_2);
+        assert_eq!(names.asked.load(Ordering::SeqCst), 0);
+    });
+}

@@ -1,0 +1,110 @@
+//! A path for UDP that a test can break: between clients and a server, as a NAT stands there.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a path that fails fails its test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::net::UdpSocket;
+
+const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
+
+/// A running relay; it ends with the runtime.
+pub(crate) struct UdpRelay {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    server: SocketAddr,
+    /// What each client's packets go on from.
+    clients: BTreeMap<SocketAddr, Arc<UdpSocket>>,
+    /// Clients whose packets go nowhere, and who get none.
+    cut: BTreeSet<SocketAddr>,
+}
+
+impl UdpRelay {
+    /// Begins to relay to `server`.
+    pub(crate) async fn to(server: SocketAddr) -> Self {
+        let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+        let address = front.local_addr().unwrap();
+        let state = Arc::new(Mutex::new(State {
+            server,
+            clients: BTreeMap::new(),
+            cut: BTreeSet::new(),
+        }));
+        tokio::spawn(forward(front, Arc::clone(&state)));
+        Self { address, state }
+    }
+    /// Where clients send to, as a URL.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://localhost:{}{path}", self.address.port())
+    }
+    /// From now on nothing goes to or comes from the addresses that clients had so far.
+    pub(crate) fn cut_known_clients(&self) {
+        let mut state = self.lock();
+        let known: Vec<SocketAddr> = state.clients.keys().copied().collect();
+        state.cut.extend(known);
+    }
+    /// From now on everything goes to another server, and only what comes from it counts.
+    pub(crate) fn turn_to(&self, server: SocketAddr) {
+        self.lock().server = server;
+    }
+    /// How many addresses clients have had.
+    pub(crate) fn clients(&self) -> usize {
+        self.lock().clients.len()
+    }
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+}
+
+async fn forward(front: Arc<UdpSocket>, state: Arc<Mutex<State>>) {
+    let mut bytes = vec![0; DATAGRAM_BYTES_MAX];
+    loop {
+        let (length, client) = front.recv_from(&mut bytes).await.unwrap();
+        let known = {
+            let state = state.lock().unwrap();
+            if state.cut.contains(&client) {
+                continue;
+            }
+            state.clients.get(&client).cloned()
+        };
+        let back = match known {
+            Some(back) => back,
+            None => {
+                let back = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+                let clients = &mut state.lock().unwrap().clients;
+                clients.insert(client, Arc::clone(&back));
+                let (front, state) = (Arc::clone(&front), Arc::clone(&state));
+                tokio::spawn(bring_back(Arc::clone(&back), front, client, state));
+                back
+            }
+        };
+        let server = state.lock().unwrap().server;
+        // What cannot be sent is lost.
+        let _ = back.send_to(&bytes[..length], server).await;
+    }
+}
+
+async fn bring_back(
+    back: Arc<UdpSocket>,
+    front: Arc<UdpSocket>,
+    client: SocketAddr,
+    state: Arc<Mutex<State>>,
+) {
+    let mut bytes = vec![0; DATAGRAM_BYTES_MAX];
+    loop {
+        // An error is about a packet sent before: nobody listened.
+        let Ok((length, from)) = back.recv_from(&mut bytes).await else {
+            continue;
+        };
+        let counts = {
+            let state = state.lock().unwrap();
+            from == state.server && !state.cut.contains(&client)
+        };
+        if counts {
+            let _ = front.send_to(&bytes[..length], client).await;
+        }
+    }
+}
