@@ -12,7 +12,8 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::time::Duration;
 use support::service;
-use trunkline::{Body, Running, Server};
+use trunkline::upgrade::Protocol;
+use trunkline::{Body, Running, Server, ServerConfig};
 
 fn hello() -> Running {
     Server::bind("127.0.0.1:0")
@@ -201,5 +202,32 @@ fn a_block_that_comes_again_means_what_the_table_says_now() {
     assert_eq!(asks(&with_new_agent(b"two")), "/ two");
     for _ in 0..5 {
         assert_eq!(asks(&with_newest_entry), "/ two");
+    }
+}
+
+#[test]
+fn an_extended_connect_that_comes_again_says_again_what_it_is_for() {
+    let config = ServerConfig {
+        extended_connect: true,
+        ..ServerConfig::default()
+    };
+    let running = Server::bind("127.0.0.1:0")
+        .config(config)
+        .serve(service(async |request: Request<Body>| {
+            let protocol = request.extensions().get::<Protocol>();
+            let protocol = protocol.map_or("nothing", Protocol::as_str);
+            Response::new(Full::new(Bytes::from(protocol.to_owned())))
+        }))
+        .unwrap();
+    let mut peer = FramePeer::connect(running.local_addr());
+    // CONNECT, the protocol, http, `/`, `a`: nothing of it enters the table.
+    let asked = b"\x02\x07CONNECT\x00\x09:protocol\x09websocket\x86\x84\x01\x01a";
+    for stream in (1..15).step_by(2) {
+        peer.says(&Frame::new(kind::HEADERS, 0x5, stream, asked));
+        let answer = peer.hears(kind::DATA);
+        assert_eq!(
+            (answer.stream, &answer.payload[..]),
+            (stream, &b"websocket"[..])
+        );
     }
 }

@@ -121,19 +121,17 @@ impl Conn {
         if self.exchanges.len() >= PIPELINED_REQUESTS_MAX {
             return Ok(Step::HoldBack);
         }
-        let mut fields = self.spare.pop().unwrap_or_default();
         if scan.is_fresh()
             && let Some(begin) = bytes.get(..self.last_head.len())
+            && let Some(known) = self.last_head.find(begin, 0)
         {
-            fields = match self.last_head.recall(begin, 0, fields) {
-                Ok((head, version)) => {
-                    let length = BodyLength::of_request(&head)?;
-                    self.begin_request(head, version, length)?;
-                    return Ok(Step::Took(begin.len()));
-                }
-                Err(fields) => fields,
-            };
+            let version = known.version();
+            let head = known.again(self.spare.pop().unwrap_or_default());
+            let length = BodyLength::of_request(&head)?;
+            self.begin_request(head, version, length)?;
+            return Ok(Step::Took(begin.len()));
         }
+        let fields = self.spare.pop().unwrap_or_default();
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
@@ -144,7 +142,7 @@ impl Conn {
         self.timers.stop(Timer::Head as usize);
         let (head, version) = parse::request(&bytes[..len], fields, &self.config.limits)?;
         // A connection with one exchange pays nothing for a second.
-        if self.next_id > 1 {
+        if self.next_id > 1 && self.last_head.is_due() {
             self.last_head.keep(&bytes[..len], 0, &head, version);
         }
         let length = BodyLength::of_request(&head)?;

@@ -17,28 +17,6 @@ use std::time::Instant;
 /// What an empty CONTINUATION that ends nothing costs of the glitch budget.
 const EMPTY_CONTINUATION_POINTS: u32 = 10;
 
-/// A block that opens a stream.
-enum Heard<'a> {
-    /// The last one again.
-    Again(RequestHead),
-    /// Another. `block`: what it was, with the decoder's stamp, if it would mean the same again.
-    Fields {
-        fields: Fields,
-        block: Option<(&'a [u8], u64)>,
-    },
-    /// It broke a rule of its stream.
-    Flawed(Violation, Fields),
-}
-
-impl Heard<'_> {
-    fn into_fields(self) -> Fields {
-        match self {
-            Self::Again(head) => head.into_fields(),
-            Self::Fields { fields, .. } | Self::Flawed(_, fields) => fields,
-        }
-    }
-}
-
 impl Conn {
     pub(super) fn take_headers(
         &mut self,
@@ -114,21 +92,18 @@ impl Conn {
         flaw: Option<Violation>,
         block: &[u8],
     ) -> Result<(), Violation> {
-        let mut fields = self.spare.pop().unwrap_or_default();
         let opens = self.side == Side::Server && id > self.last_peer_id;
         let stamp = self.decoder.stamp();
         if let Some(stamp) = stamp
             && opens
             && flaw.is_none()
+            && let Some(known) = self.last_head.find(block, stamp)
         {
-            fields = match self.last_head.recall(block, stamp, fields) {
-                Ok((head, _)) => {
-                    self.last_peer_id = id;
-                    return self.take_request(now, id, end, Heard::Again(head));
-                }
-                Err(fields) => fields,
-            };
+            let head = known.again(self.spare.pop().unwrap_or_default());
+            self.last_peer_id = id;
+            return self.take_request(now, id, end, Ok(head));
         }
+        let mut fields = self.spare.pop().unwrap_or_default();
         let decoded = self
             .decoder
             .decode(block, &self.config.limits, &mut fields)?;
@@ -143,16 +118,23 @@ impl Conn {
             }
         } else if opens {
             self.last_peer_id = id;
-            // A connection with one exchange pays nothing for a second.
-            let repeatable = self.counts.exchanges > 0
-                && stamp == self.decoder.stamp()
-                && !Decoder::resizes(block);
-            let block = stamp.filter(|_| repeatable).map(|stamp| (block, stamp));
-            let heard = match flaw {
-                Some(violation) => Heard::Flawed(violation, fields),
-                None => Heard::Fields { fields, block },
+            let head = match flaw {
+                None => RequestHead::from_fields(fields, Version::Http2),
+                Some(violation) => {
+                    self.recycle(fields);
+                    Err(violation)
+                }
             };
-            self.take_request(now, id, end, heard)
+            // A connection with one exchange pays nothing for a second.
+            if self.counts.exchanges > 0
+                && let (Ok(head), Some(stamp)) = (&head, stamp)
+                && self.last_head.is_due()
+                && self.decoder.stamp() == Some(stamp)
+                && !Decoder::resizes(block)
+            {
+                self.last_head.keep(block, stamp, head, Version::Http2);
+            }
+            self.take_request(now, id, end, head)
         } else {
             self.recycle(fields);
             self.frame_on_closed(now, id, Input::RecvHeaders { end })
@@ -165,18 +147,21 @@ impl Conn {
         now: Instant,
         id: u32,
         end: bool,
-        heard: Heard<'_>,
+        head: Result<RequestHead, Violation>,
     ) -> Result<(), Violation> {
         if self.draining.ignores(id) {
             // RFC 9113 section 6.8: above the last id of our GOAWAY; the client knows.
-            self.recycle(heard.into_fields());
             return Ok(());
         }
         self.abuse.stream_opened();
-        let head = match self.admit_request(end, heard) {
+        let head = match head {
             Ok(head) => head,
             Err(violation) => return self.refuse(now, id, violation),
         };
+        if let Err(violation) = self.admit_request(end, &head) {
+            self.recycle(head.into_fields());
+            return self.refuse(now, id, violation);
+        }
         let mut stream = self.fresh_stream(Method::of(head.method()));
         if !end {
             let length = Expected::of_request(&head);
@@ -208,37 +193,22 @@ impl Conn {
     }
 
     /// Whether a request becomes an exchange.
-    fn admit_request(&mut self, end: bool, heard: Heard<'_>) -> Result<RequestHead, Violation> {
-        if let Heard::Flawed(violation, _) = heard {
-            return Err(violation);
-        }
+    fn admit_request(&self, end: bool, head: &RequestHead) -> Result<(), Violation> {
         let limits = &self.config.limits;
         if self.streams.len() >= limits.concurrent_streams_max
             // Handlers of reset streams count too (CVE-2023-44487).
             || self.running >= limits.running_handlers_max
         {
-            self.recycle(heard.into_fields());
             return Err(Violation::StreamsTooMany);
         }
-        let head = match heard {
-            Heard::Again(head) => head,
-            Heard::Flawed(violation, _) => return Err(violation),
-            Heard::Fields { fields, block } => {
-                let head = RequestHead::from_fields(fields, Version::Http2)?;
-                if let Some((block, stamp)) = block {
-                    self.last_head.keep(block, stamp, &head, Version::Http2);
-                }
-                head
-            }
-        };
         if head.protocol().is_some() && !self.config.extended_connect {
             // RFC 8441 section 4: we have not offered it.
             return Err(Violation::PseudoFieldUnknown);
         }
         if end {
-            Expected::of_request(&head).end()?;
+            Expected::of_request(head).end()?;
         }
-        Ok(head)
+        Ok(())
     }
 
     /// A block on an open stream: a response head, or trailers.

@@ -143,14 +143,8 @@ impl<S: HttpService> Exchanges<S> {
         };
         let (version, secure) = (machine.version(), self.secure);
         let slots = self.slots.get_or_insert_default();
-        let mut request = match Prepared::again(slots.prepared.as_ref(), &head, body) {
-            Ok(request) => Some(request),
-            Err(body) => {
-                let request = scratch.requests.build(&head, version, secure, body);
-                Prepared::keep(&mut slots.prepared, &head, request.as_ref());
-                request
-            }
-        };
+        let last = &mut slots.prepared;
+        let mut request = scratch.requests.build(&head, version, secure, body, last);
         let offers = matches!(machine, Machine::H1(_))
             && (asked.connect || head.get(Token::UPGRADE).is_some());
         machine.recycle(head.into_fields());

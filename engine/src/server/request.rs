@@ -19,9 +19,16 @@ pub(super) struct Requests {
     arena: BytesMut,
     /// The last authority: a server mostly has one.
     authority: Option<Authority>,
-    /// The last target: who calls one method or polls one resource names it again and again.
+    /// The last target that was kept: who calls one method names it again and again, whatever
+    /// else its heads say.
     last: Option<Uri>,
+    /// Targets that were another, since one was `last`.
+    misses: u32,
 }
+
+/// Where targets differ, one in so many is kept for the next one, and at first each whose count is
+/// a power of two: to keep one costs an allocation, because its memory is then shared.
+const KEPT_ONE_IN: u32 = 64;
 
 /// A request without a body as it came before, for the next one alike.
 pub(super) struct Prepared {
@@ -30,39 +37,12 @@ pub(super) struct Prepared {
     request: Request<()>,
 }
 
-impl Prepared {
-    /// The request of `head` with `body`, if it is the one `kept`.
-    pub(super) fn again(
-        kept: Option<&Self>,
-        head: &RequestHead,
-        body: Body,
-    ) -> Result<Request<Body>, Body> {
-        match kept {
-            Some(kept) if head.number() == Some(kept.number) => Ok(alike(&kept.request, body)),
-            _ => Err(body),
-        }
-    }
-    /// Keeps a `request` that was just built, if its head came before and so may come again.
-    pub(super) fn keep(
-        kept: &mut Option<Self>,
-        head: &RequestHead,
-        request: Option<&Request<Body>>,
-    ) {
-        if let (Some(number), Some(request)) = (head.number(), request) {
-            let request = alike(request, ());
-            *kept = Some(Self { number, request });
-        }
-    }
-}
-
-/// A request like `other` with another body.
-fn alike<A, B>(other: &Request<A>, body: B) -> Request<B> {
-    let mut request = Request::new(body);
+/// Makes `request` like `other` in all that came in a head.
+fn copy_head<A, B>(other: &Request<A>, request: &mut Request<B>) {
     *request.method_mut() = other.method().clone();
     *request.uri_mut() = other.uri().clone();
     *request.version_mut() = other.version();
     *request.headers_mut() = other.headers().clone();
-    request
 }
 
 /// The head has something that the `http` crate cannot carry.
@@ -70,22 +50,51 @@ fn alike<A, B>(other: &Request<A>, body: B) -> Request<B> {
 struct Unsupported;
 
 impl Requests {
-    /// The request of `head` with `body`; `secure`: the connection is under TLS. `None` if the
-    /// `http` crate cannot carry it. An option and not an error: from here the request is taken
-    /// out once, for the handler.
+    /// The request of `head` with `body`; `secure`: the connection is under TLS. `last`: the one of
+    /// its connection that came again, copied for a head alike. `None` if the `http` crate cannot
+    /// carry it. An option and not an error: from here the request is taken out once, for the
+    /// handler.
     pub(super) fn build(
         &mut self,
         head: &RequestHead,
         version: Version,
         secure: bool,
         body: Body,
+        last: &mut Option<Prepared>,
     ) -> Option<Request<Body>> {
         let mut request = Request::new(body);
+        match (head.number(), &last) {
+            (Some(number), Some(last)) if number == last.number => {
+                copy_head(&last.request, &mut request);
+            }
+            (number, _) => {
+                self.put_head(head, version, secure, &mut request).ok()?;
+                if let Some(number) = number {
+                    let mut kept = Request::new(());
+                    copy_head(&request, &mut kept);
+                    let request = kept;
+                    *last = Some(Prepared { number, request });
+                }
+            }
+        }
+        if let Some(protocol) = head.protocol() {
+            let name = std::str::from_utf8(protocol).ok()?;
+            request.extensions_mut().insert(Protocol::new(name));
+        }
+        Some(request)
+    }
+    fn put_head(
+        &mut self,
+        head: &RequestHead,
+        version: Version,
+        secure: bool,
+        request: &mut Request<Body>,
+    ) -> Result<(), Unsupported> {
         match head.method() {
             // As it is made.
             b"GET" => {}
             b"POST" => *request.method_mut() = Method::POST,
-            other => *request.method_mut() = Method::from_bytes(other).ok()?,
+            other => *request.method_mut() = Method::from_bytes(other).map_err(|_| Unsupported)?,
         }
         *request.version_mut() = match version {
             Version::Http10 => http::Version::HTTP_10,
@@ -94,20 +103,23 @@ impl Requests {
             Version::Http3 => http::Version::HTTP_3,
         };
         *request.uri_mut() = match &self.last {
-            Some(last) if Self::is_target(last, head, version) => last.clone(),
+            Some(last) if Self::is_target(last, head, version) => {
+                self.misses = 0;
+                last.clone()
+            }
             _ => {
-                let uri = self.uri(head, version, secure).ok()?;
-                self.last.insert(uri).clone()
+                let uri = self.uri(head, version, secure)?;
+                self.misses = self.misses.wrapping_add(1);
+                if self.misses.is_power_of_two() || self.misses.is_multiple_of(KEPT_ONE_IN) {
+                    self.last = Some(uri.clone());
+                }
+                uri
             }
         };
         if head.fields().len() > 0 {
-            self.put_headers(head, request.headers_mut()).ok()?;
+            self.put_headers(head, request.headers_mut())?;
         }
-        if let Some(protocol) = head.protocol() {
-            let name = std::str::from_utf8(protocol).ok()?;
-            request.extensions_mut().insert(Protocol::new(name));
-        }
-        Some(request)
+        Ok(())
     }
     /// The fields into a map, their values slices of one block.
     fn put_headers(
