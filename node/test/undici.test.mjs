@@ -1,13 +1,9 @@
-// undici's own calls and Node's fetch run over our dispatchers, with every undici and Node line.
+// undici's own calls and Node's fetch run over our dispatchers, with every undici line.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { Writable } from 'node:stream'
-import { promisify } from 'node:util'
 import test from 'node:test'
 import { Agent, Pool, installGlobal, request } from 'trunkline'
-import { cert, certFile } from './support/certificate.mjs'
+import { cert } from './support/certificate.mjs'
 import { h1, h2, ways } from './support/servers.mjs'
 
 const [major] = process.versions.node.split('.').map(Number)
@@ -145,15 +141,6 @@ test('the global fetch goes through us and back', async () => {
   await agent.close()
   await server.close()
 })
-
-const folder = fileURLToPath(new URL('.', import.meta.url))
-for (const line of ['node22', 'node24', 'node26']) {
-  const program = `${folder}node_modules/${line}/bin/node`
-  test(`the global fetch of ${line}, h2, decompression and abort`, { skip: !existsSync(program) }, async () => {
-    const { stdout } = await promisify(execFile)(program, [`${folder}support/fetch-global.mjs`], { env: { ...process.env, NODE_EXTRA_CA_CERTS: certFile } })
-    assert.equal(stdout.trim(), 'ok')
-  })
-}
 
 test('the fast lane: body as text, json, bytes, a stream, by callback', async () => {
   const server = await h2(echo)

@@ -83,20 +83,31 @@ export const ways = [
   { name: 'h2', serve: h2, options: { connect: { ca: cert } } }
 ]
 
+/** How long the origin may take to start, and to end. */
+const ORIGIN_MS_MAX = 15_000
+
 /** The engine's own origin, for HTTP/3: built by `make test`, or by `cargo build --example origin`. */
 export async function origin () {
   const target = process.env.CARGO_TARGET_DIR ?? fileURLToPath(new URL('../../../target', import.meta.url))
   const program = process.env.TRUNKLINE_ORIGIN ?? ['debug', 'release'].map(kind => `${target}/${kind}/examples/origin`).find(existsSync)
   const child = spawn(program, [certFile, keyFile], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [line] = await once(createInterface(child.stdout), 'line')
+  const spoken = once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(ORIGIN_MS_MAX) })
+  const [line] = await spoken.catch(error => {
+    child.kill()
+    throw new Error(`${program} did not say its ports within ${ORIGIN_MS_MAX / 1000} s`, { cause: error })
+  })
   const ports = JSON.parse(line)
   child.unref()
   child.stdout.unref()
   child.stdin.unref()
   const close = async () => {
     child.ref()
+    const ended = once(child, 'exit')
+    const late = setTimeout(() => { child.kill('SIGKILL') }, ORIGIN_MS_MAX)
     child.stdin.end()
-    await once(child, 'exit')
+    const [, signal] = await ended
+    clearTimeout(late)
+    if (signal === 'SIGKILL') throw new Error(`${program} did not end within ${ORIGIN_MS_MAX / 1000} s and was killed`)
   }
   return {
     https: `https://localhost:${ports.https}`,
