@@ -12,6 +12,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -216,8 +217,14 @@ fn start(shared: &Arc<Shared>) -> Result<(Handle, JoinHandle<()>), String> {
                     reader.intake.notified().await;
                 }
             });
-            // It ends when the environment closes; a panic in it ends the engine, not the process.
-            let _ = runtime.block_on(reading);
+            // It ends when the environment closes. A panic in it, or of the runtime, ends the engine
+            // and not the process: what is open is dropped with the runtime, then JavaScript hears.
+            let ran = catch_unwind(AssertUnwindSafe(|| runtime.block_on(reading)));
+            if !matches!(ran, Ok(Ok(()))) {
+                shared.memory.set_ended();
+                drop(runtime);
+                shared.bell.ring();
+            }
         })
         .map_err(|why| format!("the engine has no thread: {why}"))?;
     Ok((handle, thread))

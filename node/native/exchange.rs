@@ -118,6 +118,10 @@ impl Listener for Ears {
         }
     }
     fn fail(&mut self, error: trunkline::Error) {
+        // Whatever it says, it is the engine's end.
+        if self.shared.memory.has_ended() {
+            return self.finish(Kind::Gone, &[]);
+        }
         let text = failure::describe(&error).to_string();
         self.finish(Kind::Failed, text.as_bytes());
     }

@@ -96,6 +96,7 @@ fn carry_out(
 ) {
     let number = entry[1] as usize;
     let verb = entry[0] & 0xff;
+    debug_assert!((REQUEST..=TAKE).contains(&verb), "no verb is {verb}");
     if verb == REQUEST {
         let begun = begin(shared, clients, entry, bytes);
         if open.len() <= number {

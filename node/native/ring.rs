@@ -21,7 +21,7 @@ pub(crate) const ARENA_BYTES: u32 = 1 << 20;
 pub(crate) const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
 
 /// Words of control, each on a cache line of its own.
-pub(crate) const CONTROL_WORDS: usize = 16 * 9;
+pub(crate) const CONTROL_WORDS: usize = 16 * 10;
 /// How far entries are written and read; how far their arena is read; who sleeps.
 const SUBMITTED: usize = 0;
 const INTAKEN: usize = 16;
@@ -33,6 +33,8 @@ const DRAINED_ARENA: usize = 96;
 const SCRIPT_SLEEPS: usize = 112;
 /// Completions wait outside of the ring: whoever drains it is to ring for more.
 const OVERFLOWS: usize = 128;
+/// The engine ended before its environment: nobody reads submissions any more.
+const ENDED: usize = 144;
 
 /// An entry as it lies in a ring.
 pub(crate) type Entry = [u32; ENTRY_WORDS];
@@ -116,6 +118,13 @@ impl Memory {
     /// The engine says whether it sleeps.
     pub(crate) fn set_engine_sleeps(&self, sleeps: bool) {
         self.control[ENGINE_SLEEPS].store(u32::from(sleeps), Ordering::SeqCst);
+    }
+    /// The engine says that it is no more.
+    pub(crate) fn set_ended(&self) {
+        self.control[ENDED].store(1, Ordering::SeqCst);
+    }
+    pub(crate) fn has_ended(&self) -> bool {
+        self.control[ENDED].load(Ordering::SeqCst) == 1
     }
     /// True once if JavaScript sleeps: the caller wakes it.
     fn rouse_script(&self) -> bool {

@@ -64,6 +64,7 @@ export const ResponseExceededMaxSizeError = define('ResponseExceededMaxSizeError
 export const ProxyConnectionError = define('ProxyConnectionError', 'UND_ERR_PRX_CONN', 'Proxy connection failed')
 export const QueueTimeoutError = define('QueueTimeoutError', 'UND_ERR_QUEUE_TIMEOUT', 'Queue Timeout Error')
 export const RefusedError = define('RefusedError', 'UND_ERR_REFUSED', 'The request was refused')
+export const EngineEndedError = define('EngineEndedError', 'UND_ERR_ENGINE_ENDED', 'The engine has ended')
 export const MaxOriginsReachedError = define('MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED', 'Maximum allowed origins reached')
 
 /** The error that a failure of the engine is; `answered`: the response's head had come. */
@@ -99,6 +100,8 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
       return new HeadersTimeoutError(text)
     case 'violation':
       return violation(failure, text)
+    case 'ended':
+      return new EngineEndedError(text)
     case 'refused':
       return new RefusedError(text)
     default:

@@ -256,8 +256,8 @@ export class Exchange implements Ears {
   }
 
   onGone (): void {
-    // The engine let go of it unasked: its thread is ending.
-    this.onFailed({ kind: 'cancelled', message: 'the engine has ended' })
+    // The engine let go of it unasked: its thread ends, or a task of it did.
+    this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' })
   }
 
   onRoom (bytes: number): void {

@@ -89,7 +89,7 @@ export class Lane implements Ears, Spring {
     if (!this.isOver) this.fail(errorOf(failure, this.answer !== null))
   }
 
-  onGone (): void { this.onFailed({ kind: 'cancelled', message: 'the engine has ended' }) }
+  onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
   onSent (): void {}
   onAllSent (): void {}

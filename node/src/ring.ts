@@ -14,6 +14,7 @@ const DRAINED = 80
 const DRAINED_ARENA = 96
 const SCRIPT_SLEEPS = 112
 const OVERFLOWS = 128
+const ENGINE_ENDED = 144
 
 // What is submitted (intake.rs).
 const REQUEST = 1
@@ -66,6 +67,12 @@ export interface Failure {
   retry?: string
 }
 
+/** What every exchange is told when the engine is no more. */
+const ENDED_FAILURE: Failure = {
+  kind: 'ended',
+  message: 'the engine of this thread has ended after a fault of its own, which stderr names; start the process or the worker again'
+}
+
 /** Who hears what becomes of an exchange. */
 export interface Ears {
   /** Its number at the border; 0 before it is submitted and after it is over. */
@@ -101,6 +108,7 @@ export class Border {
   private drained = 0
   private drainedArena = 0
   private draining = false
+  private hasEnded = false
   private flushPlanned = false
   private readonly planned = (): void => { this.flushPlanned = false; this.flush() }
   /** Submissions that found no room, in order. */
@@ -134,6 +142,7 @@ export class Border {
 
   /** A cold call that takes time; rejects with the failure as it came. */
   async askLater (verb: string, question: object): Promise<unknown> {
+    if (this.hasEnded) throw ENDED_FAILURE
     const ticket = ++this.tickets
     const answered = new Promise<string>(resolve => { this.answers.set(ticket, resolve) })
     this.hold()
@@ -150,6 +159,7 @@ export class Border {
 
   /** Submits a request. Its head is `method\0path\0authority` and `\0name\0value` per field. */
   submit (ears: Ears, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number): void {
+    if (this.hasEnded) return queueMicrotask(() => { ears.onFailed(ENDED_FAILURE) })
     if (head.length > HEAD_BYTES_MAX) {
       const message = `the request's head has ${head.length} bytes; it must have at most ${HEAD_BYTES_MAX}`
       return ears.onFailed({ kind: 'config', message })
@@ -223,6 +233,7 @@ export class Border {
 
   /** Writes now, or behind those that wait for room. */
   private write (attempt: () => boolean): void {
+    if (this.hasEnded) return
     if (this.backlog.length > 0 || !attempt()) {
       this.backlog.push(attempt)
       this.flush()
@@ -316,6 +327,25 @@ export class Border {
     this.draining = false
     this.flush()
     if (Atomics.load(control, OVERFLOWS) === 1) this.native.kick()
+    if (Atomics.load(control, ENGINE_ENDED) === 1 && !this.hasEnded) this.endAll()
+  }
+
+  /** The engine is no more: whoever still waits for it fails. */
+  private endAll (): void {
+    this.hasEnded = true
+    this.backlog = []
+    for (const answer of this.answers.values()) answer(JSON.stringify({ error: ENDED_FAILURE }))
+    for (const ears of this.ears.splice(1)) {
+      if (ears === undefined) continue
+      ears.number = 0
+      this.release()
+      try {
+        ears.onFailed(ENDED_FAILURE)
+      } catch (error) {
+        // A handler's own, as in `drain`.
+        process.nextTick(() => { throw error })
+      }
+    }
   }
 
   private complete (at: number): void {

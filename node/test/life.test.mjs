@@ -25,6 +25,11 @@ for (const [line, program] of Object.entries(programs)) {
     const ended = await run(program, 'life/workers.mjs')
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'main still works'], ended.stderr)
   })
+  test(`${line}: a panic of the engine fails what is open and what comes later, and the process lives`, async () => {
+    const ended = await run(program, 'life/panic.mjs')
+    const all = count => Array(count).fill('UND_ERR_ENGINE_ENDED').join(' ')
+    assert.deepEqual([ended.code, ended.stdout], [0, [all(3), all(2), all(2)].join('\n')], ended.stderr)
+  })
   test(`${line}: an exception in a callback is uncaught, and only that`, async () => {
     const ended = await run(program, 'life/throws.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'heard: from the callback\nstill works'], ended.stderr)
