@@ -179,8 +179,9 @@ fn a_quic_server_that_asks_for_proof_of_our_address_gets_it() {
 fn requests_move_on_when_a_quic_server_says_goaway() {
     with_each(&[], |stage| async move {
         let client = stage.client();
-        // Every tenth request is the last of its connection.
-        let path = |number: u32| match number % 10 {
+        // Every twentieth request is the last of its connection. Three of them hand a request back
+        // three times at most, and that is how often it is sent again.
+        let path = |number: u32| match number % 20 {
             3 => "/last",
             _ => "/bytes/1024",
         };
