@@ -5,6 +5,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { Answer } from './answer'
 import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineHandler, type RequestOptions, type StreamAnswer, type StreamFactory } from './api'
 import { bodyOf, isStream, Upload, type RequestBody, type Source } from './body'
+import { isWatched, Trace } from './channels'
 import { ClientClosedError, ClientDestroyedError, errorOf, InvalidArgumentError, MaxOriginsReachedError, RequestContentLengthMismatchError } from './errors'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from './exchange'
 import { forInterceptors } from './handler'
@@ -134,7 +135,12 @@ interface Made {
 
 function submit (state: State, exchange: Exchange | Lane, made: Made): void {
   state.border.submit(exchange, made.origin, made.head, made.body, made.headersTimeout, made.bodyTimeout)
-  if (made.upload === null || exchange.number === 0) return
+  if (exchange.number === 0) return
+  exchange.trace?.onSubmitted()
+  if (made.upload === null) {
+    if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
+    return exchange.onAllSent()
+  }
   exchange.upload = new Upload(state.border, exchange, made.upload, made.length)
   void exchange.upload.run()
 }
@@ -198,6 +204,7 @@ export abstract class Dispatcher extends EventEmitter {
     const exchange = new Exchange(state.border, state, handler, options.method === 'CONNECT')
     exchange.leavesHttp = made.body === 'tunnel'
     exchange.bodyBytesMax = state.checked.maxResponseSize
+    if (isWatched()) exchange.trace = new Trace(this.originOf(options), options, made)
     state.exchanges.add(exchange)
     if (isStream(options.body)) watch(options.body, exchange)
     try {
@@ -207,10 +214,6 @@ export abstract class Dispatcher extends EventEmitter {
       return true
     }
     submit(state, exchange, made)
-    if (made.upload === null) {
-      if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
-      exchange.onAllSent()
-    }
     if (state.exchanges.size >= state.ceiling) state.isBusy = true
     return !state.isBusy
   }
@@ -258,6 +261,7 @@ export abstract class Dispatcher extends EventEmitter {
       const made = this.prepare(state, options)
       lane = new Lane(state.border, state, told, options)
       lane.bodyBytesMax = state.checked.maxResponseSize
+      if (isWatched()) lane.trace = new Trace(this.originOf(options), options, made)
       state.exchanges.add(lane)
       if (isStream(options.body)) watch(options.body, lane)
       if (lane.start()) submit(state, lane, made)

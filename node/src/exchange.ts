@@ -5,6 +5,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Upload } from './body'
+import type { Trace } from './channels'
 import { Tunnel } from './tunnel'
 import { errorOf, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
@@ -63,6 +64,8 @@ export interface Owner {
 export class Exchange implements Ears {
   number = 0
   upload: Upload | null = null
+  /** Where somebody watches. */
+  trace: Trace | null = null
   /** The most bytes of a body; 0: any. */
   bodyBytesMax = 0
   /** It asks for the connection itself. */
@@ -138,6 +141,7 @@ export class Exchange implements Ears {
 
   onInterim (status: number, fields: string): void {
     if (this.isOver) return
+    this.trace?.onHead(status, fields, STATUS_CODES[status] ?? '')
     this.guard(() => {
       this.headText = fields
       this.headFields = null
@@ -147,13 +151,15 @@ export class Exchange implements Ears {
 
   onResponse (status: number, fields: string, version: number): void {
     if (this.isOver) return
+    const text = version < 20 ? STATUS_CODES[status] ?? '' : ''
+    this.trace?.onHead(status, fields, text)
     if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
     this.hasResponse = true
     this.headText = fields
     this.headFields = null
     this.guard(() => {
       if (this.handler.onResponseStarted !== undefined) this.handler.onResponseStarted()
-      if (!this.giveHead(status, version < 20 ? STATUS_CODES[status] ?? '' : '')) this.isPaused = true
+      if (!this.giveHead(status, text)) this.isPaused = true
     })
   }
 
@@ -166,6 +172,9 @@ export class Exchange implements Ears {
     this.headText = fields
     const tunnel = new Tunnel(this.border, this)
     this.tunnel = tunnel
+    // For whoever watches it ends here, as undici has it.
+    this.trace?.onEnd('')
+    this.trace = null
     this.guard(() => {
       if (this.isNew) {
         (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
@@ -244,6 +253,7 @@ export class Exchange implements Ears {
 
   private finish (): void {
     if (this.isOver) return
+    this.trace?.onEnd(this.trailerText)
     this.guard(() => {
       if (this.isNew) (this.handler as NewHandler).onResponseEnd?.(this, fieldsObject(this.rawTrailers as string[]))
       else (this.handler as OldHandler).onComplete?.(this.oldFields(this.rawTrailers))
@@ -272,6 +282,7 @@ export class Exchange implements Ears {
   }
 
   onAllSent (): void {
+    this.trace?.onAllSent()
     if (this.handler.onRequestSent !== undefined) this.guard(() => { this.handler.onRequestSent?.() })
   }
 
@@ -281,6 +292,7 @@ export class Exchange implements Ears {
   private fail (error: Error): void {
     if (this.isOver) return
     this.held = []
+    this.trace?.onError(error)
     this.settle(error)
     if (this.tunnel !== null) return this.tunnel.break(error)
     this.run(() => {

@@ -4,6 +4,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Answer, type Spring } from './answer'
 import type { Upload } from './body'
+import type { Trace } from './channels'
 import { errorOf, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
 import type { Border, Ears, Failure } from './ring'
@@ -25,6 +26,7 @@ interface Owner { onOver: (lane: Lane) => void }
 export class Lane implements Ears, Spring {
   number = 0
   upload: Upload | null = null
+  trace: Trace | null = null
   bodyBytesMax = 0
   private answer: Answer | null = null
   private isOver = false
@@ -58,6 +60,7 @@ export class Lane implements Ears, Spring {
   }
 
   onInterim (status: number, fields: string): void {
+    this.trace?.onHead(status, fields, STATUS_CODES[status] ?? '')
     this.extras.onInfo?.({ statusCode: status, headers: fieldsObject(rawFields(fields)) })
   }
 
@@ -65,7 +68,9 @@ export class Lane implements Ears, Spring {
     if (this.isOver) return
     const { told } = this
     this.told = null
-    this.answer = new Answer(status, version < 20 ? STATUS_CODES[status] ?? '' : '', version, fields, this, this.extras.opaque ?? null)
+    const text = version < 20 ? STATUS_CODES[status] ?? '' : ''
+    this.trace?.onHead(status, fields, text)
+    this.answer = new Answer(status, text, version, fields, this, this.extras.opaque ?? null)
     if (this.extras.responseHeaders === 'raw') this.answer.headers = this.answer.rawHeaders as never
     told?.(null, this.answer)
   }
@@ -80,6 +85,7 @@ export class Lane implements Ears, Spring {
 
   onEnd (trailers: string): void {
     if (this.isOver) return
+    this.trace?.onEnd(trailers)
     this.answer!.end(trailers)
     this.over()
     this.answer!.body.finish()
@@ -92,7 +98,7 @@ export class Lane implements Ears, Spring {
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
   onSent (): void {}
-  onAllSent (): void {}
+  onAllSent (): void { this.trace?.onAllSent() }
   onSourceFailed (error: Error): void { this.abort(error) }
 
   take (bytes: number): void { if (this.number !== 0) this.border.take(this.number, bytes) }
@@ -104,6 +110,7 @@ export class Lane implements Ears, Spring {
   }
 
   private fail (error: Error): void {
+    this.trace?.onError(error)
     this.over(error)
     const { told } = this
     this.told = null

@@ -1,4 +1,4 @@
-// What the tests of undici say on this Node is true on the other lines, whose fetch is another one.
+// What the tests that use undici say on this Node is true on the other lines, whose fetch is another.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { certFile } from './support/certificate.mjs'
@@ -9,9 +9,11 @@ for (const [line, program] of Object.entries(lines)) {
     const ended = await run(program, 'support/fetch-global.mjs', { env: { NODE_EXTRA_CA_CERTS: certFile } })
     assert.deepEqual([ended.code, ended.stdout], [0, 'ok'], ended.stderr)
   })
-  test(`${line}: every undici over every protocol`, async () => {
-    const ended = await run(program, 'undici.test.mjs', { limit: 60_000 })
-    assert.equal(ended.code, 0, ended.stderr + ended.stdout)
-    assert.match(ended.stdout, /pass [1-9]/)
-  })
+  for (const file of ['undici.test.mjs', 'channels.test.mjs']) {
+    test(`${line}: every test of ${file}`, async () => {
+      const ended = await run(program, file, { limit: 60_000 })
+      assert.equal(ended.code, 0, ended.stderr + ended.stdout)
+      assert.match(ended.stdout, /pass [1-9]/)
+    })
+  }
 }

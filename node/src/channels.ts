@@ -1,0 +1,124 @@
+// undici's diagnostics channels: whoever subscribes sees every request as undici shows its own, and
+// may add fields to it before it is sent. Without subscribers a request costs a look at six flags.
+
+import { channel } from 'node:diagnostics_channel'
+import { Head, rawFields, type HeaderValue } from './head'
+
+const created = channel('undici:request:create')
+const headSent = channel('undici:client:sendHeaders')
+const bodySent = channel('undici:request:bodySent')
+const answered = channel('undici:request:headers')
+const ended = channel('undici:request:trailers')
+const failed = channel('undici:request:error')
+
+/** Whether anybody listens. Who subscribes later hears of later requests. */
+export function isWatched (): boolean {
+  return created.hasSubscribers || headSent.hasSubscribers || bodySent.hasSubscribers ||
+    answered.hasSubscribers || ended.hasSubscribers || failed.hasSubscribers
+}
+
+/** What subscribers of `undici:client:sendHeaders` get for a socket: the engine has it, and says
+ * nothing of its addresses. */
+const NO_SOCKET = Object.freeze({ remoteAddress: undefined, remotePort: undefined, localAddress: undefined, localPort: undefined })
+
+/** A request that is checked and not sent; its head is `method\0path\0authority` and `\0name\0value`
+ * per field. */
+export interface Unsent { head: string; length: number | null }
+
+interface Asked {
+  origin?: string | URL
+  body?: unknown
+  idempotent?: boolean
+  blocking?: boolean
+  reset?: boolean
+  upgrade?: boolean | string | null
+  servername?: string
+}
+
+/** A request as undici's channels show it. */
+export class Shown {
+  readonly origin: string
+  readonly protocol: string
+  readonly method: string
+  readonly path: string
+  readonly host: string
+  readonly headers: string[]
+  readonly body: unknown
+  readonly contentLength: number | null
+  readonly idempotent: boolean
+  readonly blocking: boolean
+  readonly reset: boolean | null
+  readonly upgrade: boolean | string | null
+  readonly servername: string | null
+  completed = false
+  aborted = false
+
+  constructor (origin: string, asked: Asked, unsent: Unsent) {
+    const [method, path, host, ...fields] = unsent.head.split('\0')
+    this.origin = origin
+    this.protocol = origin.slice(0, origin.indexOf(':') + 1)
+    this.method = method!
+    this.path = path!
+    this.host = host!
+    this.headers = fields
+    this.body = asked.body ?? null
+    this.contentLength = unsent.length
+    this.idempotent = asked.idempotent ?? ['GET', 'HEAD', 'QUERY'].includes(this.method)
+    this.blocking = asked.blocking ?? this.method !== 'HEAD'
+    this.reset = asked.reset ?? null
+    this.upgrade = asked.upgrade || null
+    this.servername = asked.servername ?? null
+  }
+
+  /** Adds a field, by the rules for a caller's; until the request is sent. */
+  addHeader (key: string, value: HeaderValue): this {
+    const head = new Head(null)
+    head.add(key, value)
+    this.headers.push(...head.fields.split('\0').slice(1))
+    return this
+  }
+}
+
+/** Tells the channels what becomes of one request. */
+export class Trace {
+  private readonly request: Shown
+
+  /** Shows the request, whose head gets what subscribers add. */
+  constructor (origin: string, asked: Asked, unsent: Unsent) {
+    this.request = new Shown(origin, asked, unsent)
+    created.publish({ request: this.request })
+    const { method, path, host, headers } = this.request
+    unsent.head = [method, path, host, ...headers].join('\0')
+  }
+
+  /** The engine has it. */
+  onSubmitted (): void {
+    if (!headSent.hasSubscribers) return
+    const { method, path, host, headers } = this.request
+    let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
+    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+    headSent.publish({ request: this.request, headers: text, socket: NO_SOCKET })
+  }
+
+  onAllSent (): void { bodySent.publish({ request: this.request }) }
+
+  /** `fields` are names and values by turns, a zero between two. */
+  onHead (statusCode: number, fields: string, statusText: string): void {
+    if (!answered.hasSubscribers) return
+    answered.publish({ request: this.request, response: { statusCode, headers: buffers(fields), statusText } })
+  }
+
+  onEnd (trailers: string): void {
+    this.request.completed = true
+    if (ended.hasSubscribers) ended.publish({ request: this.request, trailers: buffers(trailers) })
+  }
+
+  onError (error: Error): void {
+    failed.publish({ request: this.request, error })
+    this.request.aborted = true
+  }
+}
+
+function buffers (fields: string): Buffer[] {
+  return rawFields(fields).map(field => Buffer.from(field as string, 'latin1'))
+}
