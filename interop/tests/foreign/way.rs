@@ -5,7 +5,7 @@ use http_body_util::BodyExt;
 use std::future::Future;
 use std::time::Duration;
 use trunkline::Body;
-use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::client::{Client, ClientBuilder, ClientTls, Protocols};
 use trunkline_interop::{Certificate, Endpoints};
 
 /// A version and whether it is encrypted.
@@ -53,6 +53,10 @@ impl Way {
     }
     /// Our client, held to this way, on at most two connections.
     pub(crate) fn client(self, certificate: &Certificate) -> Client {
+        let client = self.client_builder(certificate);
+        client.build().expect("the settings are allowed")
+    }
+    pub(crate) fn client_builder(self, certificate: &Certificate) -> ClientBuilder {
         let root = certificate.der.clone().into();
         Client::builder()
             .protocols(match self {
@@ -63,8 +67,6 @@ impl Way {
             .tls(ClientTls::new().root(root).only_given_roots())
             .resolve("localhost", [([127, 0, 0, 1], 0).into()])
             .connections(2)
-            .build()
-            .expect("the settings are allowed")
     }
 }
 
