@@ -109,7 +109,7 @@ CASES = {
         EARLY + GREASE + EARLY + OK + GREASE + BODY + wire.headers(("x", "y"))
     ),
     "data_before_headers": _answers(BODY, UNEXPECTED),
-    "headers_behind_trailers": _answers(OK + OK.replace(b":status", b"x-statu") * 2, UNEXPECTED),
+    "headers_behind_trailers": _answers(OK + OK.replace(b":status", b"x-state") * 2, UNEXPECTED),
     # Section 4.1.2.
     "no_status": _answers(wire.headers(("x", "y")), Stop()),
     "two_statuses": _answers(wire.headers((":status", "200"), (":status", "200")), Stop()),
