@@ -1,7 +1,7 @@
 //! The addon behind the npm package `trunkline`: it carries requests and what becomes of them
 //! between JavaScript and the engine, and decides nothing.
 //!
-//! Everything hangs on an [`environment`](environment::Environment), one per Node.js environment
+//! Everything hangs on an `Environment`, one per Node.js environment
 //! (the main thread and each worker): there is no state of the process.
 
 mod client;
