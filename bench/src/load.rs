@@ -62,7 +62,7 @@ fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
     let scenario = target.scenario;
     let mut command = if scenario.is_h3() {
         let mut command = cores.command(&target.generator);
-        command.args(["bench", "--http3", "--insecure", "--json", "-"]);
+        command.args(["bench", "--http3", "--insecure", "--json"]);
         command
     } else {
         cores.command(&find_program("h2load", "nghttp2-client")?)
@@ -84,14 +84,9 @@ fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
     parse(&said, requests)
 }
 
-/// Requests per second from the JSON behind the table, if all of `requests` were answered with
-/// 2xx.
+/// Requests per second from the JSON, if all of `requests` were answered with 2xx.
 fn parse_ours(said: &str, requests: u64) -> Result<f64, String> {
-    let json = said
-        .find('{')
-        .and_then(|at| said.get(at..))
-        .unwrap_or_default();
-    let json: serde_json::Value = serde_json::from_str(json)
+    let json: serde_json::Value = serde_json::from_str(said)
         .map_err(|error| format!("trunkline bench wrote no JSON ({error}): {said}"))?;
     let answered = json["statuses"]["2xx"].as_u64();
     if answered != Some(requests) {

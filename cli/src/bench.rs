@@ -6,7 +6,7 @@ mod tally;
 
 use crate::failure::Failure;
 use crate::target::Target;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Connections at most: each needs a socket and a TLS session.
@@ -50,8 +50,9 @@ pub(crate) struct Options {
     /// Do not verify the server's certificate.
     #[arg(short = 'k', long)]
     insecure: bool,
-    /// Write the results as JSON to this file, or to standard output for `-`.
-    #[arg(long, value_name = "FILE")]
+    /// Write the results as JSON to this file; without a file, or for `-`, to standard output in
+    /// place of the table.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = report::STDOUT)]
     json: Option<PathBuf>,
     /// Give up after so many seconds; what is unanswered by then counts as failed.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -95,7 +96,10 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         cpu: report::cpu_time().saturating_sub(cpu_before),
         tally,
     };
-    report::print(&plan, &outcome);
+    // A program that reads the JSON from standard output must find nothing else there.
+    if json.as_deref() != Some(Path::new(report::STDOUT)) {
+        report::print(&plan, &outcome);
+    }
     if let Some(path) = json {
         report::write_json(&plan, &outcome, &path)?;
     }

@@ -77,6 +77,9 @@ pub(crate) fn print(plan: &Plan, outcome: &Outcome) {
     }
 }
 
+/// The name of a file that means standard output.
+pub(crate) const STDOUT: &str = "-";
+
 /// Writes the same as JSON.
 pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
     let tally = &outcome.tally;
@@ -110,7 +113,7 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
         "latency_ms": latencies,
     });
     let text = format!("{json:#}\n");
-    if path == Path::new("-") {
+    if path == Path::new(STDOUT) {
         print!("{text}");
         return Ok(());
     }

@@ -136,7 +136,7 @@ impl Files {
         if !self.listings {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         }
-        let Ok(page) = listing::page(directory, request_path).await else {
+        let Ok(page) = listing::page(directory, request_path, &self.root).await else {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         };
         let mut response = Response::new(SiteBody::text(page));

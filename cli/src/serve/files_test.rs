@@ -85,6 +85,13 @@ async fn nothing_outside_the_directory_is_ever_read() {
         assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
         assert!(!body.contains("secret"), "{path}");
     }
+    let (status, _, page) = ask(&files, "/", None).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(page.contains("a.txt"), "{page}");
+    assert!(
+        !page.contains("link.txt") && !page.contains("up/"),
+        "{page}"
+    );
 }
 
 #[tokio::test]

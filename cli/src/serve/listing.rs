@@ -29,9 +29,14 @@ struct Entry {
     modified: String,
 }
 
-/// The page for `directory`, reached as `request_path`.
-pub(crate) async fn page(directory: &Path, request_path: &str) -> std::io::Result<String> {
-    let (mut entries, cut) = entries(directory).await?;
+/// The page for `directory`, reached as `request_path`; what leads out of `root` is left out, as it
+/// is not served either.
+pub(crate) async fn page(
+    directory: &Path,
+    request_path: &str,
+    root: &Path,
+) -> std::io::Result<String> {
+    let (mut entries, cut) = entries(directory, root).await?;
     entries.sort_by(|a, b| (!a.directory, &a.name).cmp(&(!b.directory, &b.name)));
     let shown = percent_encoding::percent_decode_str(request_path).decode_utf8_lossy();
     let title = html_escape::encode_text(&shown);
@@ -68,15 +73,21 @@ pub(crate) async fn page(directory: &Path, request_path: &str) -> std::io::Resul
     Ok(page)
 }
 
-async fn entries(directory: &Path) -> std::io::Result<(Vec<Entry>, bool)> {
+async fn entries(directory: &Path, root: &Path) -> std::io::Result<(Vec<Entry>, bool)> {
     let mut reader = tokio::fs::read_dir(directory).await?;
     let mut entries = Vec::new();
     while let Some(item) = reader.next_entry().await? {
         if entries.len() == ENTRIES_MAX {
             return Ok((entries, true));
         }
-        // A link that leads nowhere has no metadata: it is not listed, as it cannot be served.
-        let Ok(metadata) = tokio::fs::metadata(item.path()).await else {
+        // A link that leads nowhere resolves to nothing.
+        let Ok(place) = tokio::fs::canonicalize(item.path()).await else {
+            continue;
+        };
+        if !place.starts_with(root) {
+            continue;
+        }
+        let Ok(metadata) = tokio::fs::metadata(&place).await else {
             continue;
         };
         entries.push(Entry {
