@@ -10,11 +10,11 @@ mod connection_info;
 mod driver;
 mod error;
 mod net;
-mod server;
 mod tls;
 mod window;
 
 pub mod client;
+pub mod server;
 pub mod upgrade;
 
 pub use body::{Body, BodySender};

@@ -3,20 +3,28 @@
 
 mod accept;
 mod access;
+mod attendant;
+mod attended;
+mod attended_entry;
 mod connection;
 mod date;
 mod exchange;
+mod heads;
+mod listening;
 mod metrics;
 mod quic;
 mod quic_connection;
 mod request;
 mod respond;
 mod scratch;
+mod serve;
 mod service;
 mod serving;
 mod worker;
 
 pub use access::Access;
+pub use attendant::{Answer, Attendant, Ended, Given, Line, Place};
+pub use listening::{Attending, Listening};
 pub use metrics::Metrics;
 pub use service::HttpService;
 
@@ -26,8 +34,9 @@ use crate::driver::quic::secret::Secret;
 use crate::error::Error;
 use crate::net::listen::{listeners, udp_sockets};
 use crate::tls::Tls;
-use accept::{Ground, Shown};
+use accept::Shown;
 use access::AccessLog;
+use exchange::Tower;
 use metrics::Counters;
 use respond::Extra;
 use std::fmt;
@@ -58,6 +67,7 @@ pub struct Server {
     tls: Option<Tls>,
     workers: usize,
     http3: bool,
+    shares_port: bool,
     access_log: Option<AccessLog>,
     quic_secret: Result<Option<Secret>, Error>,
     quic: QuicSettings,
@@ -82,6 +92,7 @@ impl Server {
             tls: None,
             workers: 1,
             http3: false,
+            shares_port: false,
             access_log: None,
             quic_secret: Ok(None),
             quic: QuicSettings::default(),
@@ -138,6 +149,14 @@ impl Server {
         };
         self
     }
+    /// Whether other processes and other servers of this one may listen on the same port, each with
+    /// a share of the connections (SO_REUSEPORT; on Unix). HTTP/3 then finds only the connections
+    /// that the kernel gives to each. Default: false, and a port that is in use is an error.
+    #[must_use]
+    pub fn shares_port(mut self, shares_port: bool) -> Self {
+        self.shares_port = shares_port;
+        self
+    }
     /// Calls `log` when an exchange is over, answered or not, on the thread that served it: it
     /// must not block. Default: nobody is told.
     #[must_use]
@@ -155,23 +174,8 @@ impl Server {
     ///
     /// # Errors
     /// When the address cannot be listened on or a setting is out of its range.
-    pub fn serve<S: HttpService>(mut self, service: S) -> Result<Running, Error> {
-        let address = std::mem::replace(&mut self.address, Err(Error::config("address taken")))?;
-        let mut tries = PORT_TRIES_MAX;
-        loop {
-            let listeners = listeners(address, self.workers, self.config.backlog)?;
-            let udp = match self.http3 {
-                true => udp_sockets(local_addr(&listeners)?, self.workers),
-                false => Ok(Vec::new()),
-            };
-            tries -= 1;
-            match udp {
-                Ok(udp) => return self.start(listeners, udp, service),
-                // A port that is free for TCP need not be for UDP; nobody asked for this one.
-                Err(_) if address.port() == 0 && tries > 0 => {}
-                Err(error) => return Err(error),
-            }
-        }
+    pub fn serve<S: HttpService>(self, service: S) -> Result<Running, Error> {
+        self.listen()?.serve(Tower(service))
     }
     /// Starts the workers on a socket that listens already; they share it.
     ///
@@ -191,20 +195,39 @@ impl Server {
         }
         listeners.push(listener);
         let udp = match self.http3 {
-            true => udp_sockets(local_addr(&listeners)?, self.workers)?,
+            true => udp_sockets(local_addr(&listeners)?, self.workers, self.shares_port)?,
             false => Vec::new(),
         };
-        self.start(listeners, udp, service)
+        self.ready(listeners, udp)?.serve(Tower(service))
     }
-    fn start<S: HttpService>(
-        self,
-        listeners: Vec<TcpListener>,
-        udp: Vec<UdpSocket>,
-        service: S,
-    ) -> Result<Running, Error> {
+    /// Opens the sockets and accepts nobody yet: for [`Listening::attend`].
+    ///
+    /// # Errors
+    /// When the address cannot be listened on or a setting is out of its range.
+    pub fn listen(mut self) -> Result<Listening, Error> {
+        let address = std::mem::replace(&mut self.address, Err(Error::config("address taken")))?;
+        let (count, shares) = (self.workers, self.shares_port);
+        let mut tries = PORT_TRIES_MAX;
+        loop {
+            let listeners = listeners(address, count, self.config.backlog, shares)?;
+            let udp = match self.http3 {
+                true => udp_sockets(local_addr(&listeners)?, count, shares),
+                false => Ok(Vec::new()),
+            };
+            tries -= 1;
+            match udp {
+                Ok(udp) => return self.ready(listeners, udp),
+                // A port that is free for TCP need not be for UDP; nobody asked for this one.
+                Err(_) if address.port() == 0 && tries > 0 => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    /// What the workers need, with the sockets open.
+    fn ready(self, listeners: Vec<TcpListener>, udp: Vec<UdpSocket>) -> Result<Listening, Error> {
         let config = self.config.freeze()?;
         let local_addr = local_addr(&listeners)?;
-        let mut seats = match (&self.tls, self.http3) {
+        let seats = match (&self.tls, self.http3) {
             (_, false) => Vec::new(),
             (Some(tls), true) => {
                 let secret = match self.quic_secret? {
@@ -218,49 +241,26 @@ impl Server {
                     "http3 is on without a certificate; HTTP/3 is always under TLS",
                 ));
             }
-        }
-        .into_iter();
+        };
         let port = local_addr.port();
         let alt_svc = format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}");
-        let extra = Arc::new(Extra {
-            date: self.config.date,
-            alt_svc: self.http3.then(|| Arc::from(alt_svc)),
-        });
-        let lender = Arc::new(Lender::new(config.windows.memory_budget));
-        let mut workers = Vec::with_capacity(listeners.len());
-        let mut counters = Vec::with_capacity(listeners.len());
-        for (number, listener) in listeners.into_iter().enumerate() {
-            let ground = Ground {
-                service: service.clone(),
-                tls: self.tls.clone(),
-                config: Arc::clone(&config),
-                counters: Arc::new(Counters::default()),
-                lender: Arc::clone(&lender),
-                shown: Shown {
-                    info: self.config.connection_info,
-                    sni_is_binding: self.config.sni_is_binding,
-                    log: self.access_log.clone(),
-                    local_addr,
-                },
-                extra: Arc::clone(&extra),
-            };
-            let seat = seats.next();
-            counters.push(Arc::clone(&ground.counters));
-            let (commands, receiver) = mpsc::unbounded_channel();
-            let connections_max = self.config.connections_max;
-            let thread = thread::Builder::new()
-                .name(format!("trunkline-{number}"))
-                .spawn(move || worker::run(listener, seat, ground, connections_max, receiver))
-                .map_err(|error| Error::config("no thread can be started").with_source(error))?;
-            workers.push(WorkerHandle {
-                commands: Some(commands),
-                thread: Some(thread),
-            });
-        }
-        Ok(Running {
-            local_addr,
-            workers,
-            counters,
+        Ok(Listening {
+            listeners,
+            seats,
+            tls: self.tls,
+            connections_max: self.config.connections_max,
+            shown: Shown {
+                info: self.config.connection_info,
+                sni_is_binding: self.config.sni_is_binding,
+                log: self.access_log,
+                local_addr,
+            },
+            extra: Arc::new(Extra {
+                date: self.config.date,
+                alt_svc: self.http3.then(|| Arc::from(alt_svc)),
+            }),
+            lender: Arc::new(Lender::new(config.windows.memory_budget)),
+            config,
         })
     }
 }

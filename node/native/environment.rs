@@ -7,11 +7,13 @@ use crate::failure;
 use crate::intake::Intake;
 use crate::napi::{Env, Outcome, Refused, Value, call};
 use crate::ring::{ARENA_BYTES, CONTROL_WORDS, Completions, ENTRIES, Entry, Memory};
+use crate::servers::{Servers, Task};
 use crate::uv::{self, Bell};
 use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
+use tokio::task::LocalSet;
 
 /// What both threads of an environment share.
 pub(crate) struct Shared {
@@ -26,6 +29,9 @@ pub(crate) struct Shared {
     bell: Bell,
     outbound: Mutex<Outbound>,
     clients: Mutex<Clients>,
+    /// JavaScript's thread alone uses them.
+    servers: Mutex<Servers>,
+    tasks: Mutex<Vec<Task>>,
     /// Bodies that cross by reference, in either direction, by the number in an entry.
     put: Mutex<Put>,
     intake: Notify,
@@ -93,9 +99,13 @@ impl Shared {
         let Some(bytes) = put.places.get_mut(place as usize) else {
             return Bytes::new();
         };
-        let bytes = std::mem::take(bytes);
+        let bytes = mem::take(bytes);
         put.free.push(place);
         bytes
+    }
+    /// What the engine's thread is to do for servers.
+    pub(crate) fn take_tasks(&self) -> Vec<Task> {
+        mem::take(&mut *lock(&self.tasks))
     }
     pub(crate) fn clients(&self) -> MutexGuard<'_, Clients> {
         lock(&self.clients)
@@ -154,8 +164,8 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
     if status != 0 {
         return Err(refuse("Node-API gave no event loop"));
     }
-    let environment = Box::into_raw(Box::<std::mem::MaybeUninit<Environment>>::new_uninit())
-        .cast::<Environment>();
+    let environment =
+        Box::into_raw(Box::<mem::MaybeUninit<Environment>>::new_uninit()).cast::<Environment>();
     // SAFETY: on the loop's thread; the environment is freed after the bell is closed.
     let bell = unsafe { Bell::new(uv_loop.cast(), rung, environment.cast()) }
         .ok_or_else(|| refuse("libuv gave no handle"))?;
@@ -168,6 +178,8 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
             overflow: VecDeque::new(),
         }),
         clients: Mutex::default(),
+        servers: Mutex::default(),
+        tasks: Mutex::default(),
         put: Mutex::default(),
         intake: Notify::new(),
         closing: AtomicBool::new(false),
@@ -209,19 +221,22 @@ fn start(shared: &Arc<Shared>) -> Result<(Handle, JoinHandle<()>), String> {
     let thread = thread::Builder::new()
         .name("trunkline".into())
         .spawn(move || {
-            let mut intake = Intake::new(Arc::clone(&shared));
             let reader = Arc::clone(&shared);
-            let reading = runtime.spawn(async move {
+            // What servers hold stays on this thread.
+            let local = LocalSet::new();
+            let reading = async move {
+                let mut intake = Intake::new(Arc::clone(&reader));
                 while !reader.closing.load(Ordering::Acquire) {
                     intake.run();
                     reader.intake.notified().await;
                 }
-            });
+            };
             // It ends when the environment closes. A panic in it, or of the runtime, ends the engine
             // and not the process: what is open is dropped with the runtime, then JavaScript hears.
-            let ran = catch_unwind(AssertUnwindSafe(|| runtime.block_on(reading)));
-            if !matches!(ran, Ok(Ok(()))) {
+            let ran = catch_unwind(AssertUnwindSafe(|| local.block_on(&runtime, reading)));
+            if ran.is_err() {
                 shared.memory.set_ended();
+                drop(local);
                 drop(runtime);
                 shared.bell.ring();
             }
@@ -331,6 +346,13 @@ unsafe extern "C" fn ask(
             let _entered = environment.runtime.enter();
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
+                "listen" | "identity" | "drain" | "stop" => {
+                    let shared = &environment.shared;
+                    let leave = |task| lock(&shared.tasks).push(task);
+                    let answer = lock(&shared.servers).ask(&verb, &text, leave);
+                    shared.intake.notify_one();
+                    answer
+                }
                 _ => environment.shared.clients().ask(&verb, &text),
             };
             let answer = match answer {

@@ -137,7 +137,10 @@ impl Drop for Ears {
 
 /// Fields as JavaScript splits them: names and values by turns, a zero between two. No valid field
 /// holds a zero.
-fn with_text<'a, R>(fields: impl Iterator<Item = Field<'a>>, give: impl FnOnce(&[u8]) -> R) -> R {
+pub(crate) fn with_text<'a, R>(
+    fields: impl Iterator<Item = Field<'a>>,
+    give: impl FnOnce(&[u8]) -> R,
+) -> R {
     let mut text = Vec::with_capacity(512);
     for field in fields {
         if !text.is_empty() {

@@ -97,6 +97,7 @@ fn code_of(kind: io::ErrorKind) -> Option<&'static str> {
         Kind::HostUnreachable => "EHOSTUNREACH",
         Kind::NetworkUnreachable => "ENETUNREACH",
         Kind::NetworkDown => "ENETDOWN",
+        Kind::AddrInUse => "EADDRINUSE",
         Kind::AddrNotAvailable => "EADDRNOTAVAIL",
         Kind::TimedOut => "ETIMEDOUT",
         Kind::PermissionDenied => "EACCES",

@@ -1,13 +1,16 @@
 //! Submissions, read on the engine's thread and carried out.
 
 use crate::client::Clients;
+use crate::desk::{self, Desk};
 use crate::environment::Shared;
 use crate::exchange::{Ears, Upload, UploadBody};
 use crate::failure;
 use crate::ring::{Entry, Submissions};
+use crate::servers::Serving;
 use bytes::Bytes;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trunkline::Body;
 use trunkline::client::{Listening, Submission};
 use trunkline::core::http::{Fields, RequestHead, Token, Version};
@@ -49,30 +52,43 @@ pub(crate) struct Intake {
     shared: Arc<Shared>,
     submissions: Submissions,
     open: Vec<Option<Open>>,
+    desk: Rc<Desk>,
+    serving: Serving,
 }
 
 impl Intake {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let submissions = Submissions::new(Arc::clone(&shared.memory));
+        let desk = Desk::new(&shared);
+        let serving = Serving::new(&shared, &desk);
         Self {
             shared,
             submissions,
             open: Vec::new(),
+            desk,
+            serving,
         }
     }
 
-    /// Carries out everything that is there.
+    /// Carries out everything that is there. Inside the engine's `LocalSet`.
     pub(crate) fn run(&mut self) {
         let shared = Arc::clone(&self.shared);
         shared.spill();
+        for task in shared.take_tasks() {
+            self.serving.carry_out(task);
+        }
+        let now = Instant::now();
         let clients = shared.clients();
         let Self {
             shared,
             submissions,
             open,
+            desk,
+            ..
         } = self;
-        while submissions.next(range, |entry, bytes| {
-            carry_out(shared, &clients, open, &entry, bytes);
+        while submissions.next(range, |entry, bytes| match entry[0] & 0xff {
+            desk::ANSWER.. => desk.carry_out(now, &entry, bytes),
+            _ => carry_out(shared, &clients, open, &entry, bytes),
         }) {}
     }
 }
@@ -83,7 +99,7 @@ fn range(entry: &Entry) -> Option<(u32, u32)> {
         (REQUEST, BODY_INLINE) => Some((entry[3], entry[4].saturating_add(entry[5]))),
         (REQUEST, _) => Some((entry[3], entry[4])),
         (PIECE, BODY_INLINE) => Some((entry[3], entry[4])),
-        _ => None,
+        _ => desk::range(entry),
     }
 }
 

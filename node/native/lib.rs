@@ -5,12 +5,14 @@
 //! (the main thread and each worker): there is no state of the process.
 
 mod client;
+mod desk;
 mod environment;
 mod exchange;
 mod failure;
 mod intake;
 mod napi;
 mod ring;
+mod servers;
 mod settings;
 mod uv;
 

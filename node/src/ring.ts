@@ -24,9 +24,9 @@ const FAIL = 4
 const CANCEL = 5
 const TAKE = 6
 // How a body comes.
-const INLINE = 1 << 8
-const PUT = 2 << 8
-const STREAMING = 3 << 8
+export const INLINE = 1 << 8
+export const PUT = 2 << 8
+export const STREAMING = 3 << 8
 /** The request asks for the connection itself. */
 const LEAVES_HTTP = 1 << 16
 
@@ -40,12 +40,12 @@ const GONE = 6
 const ROOM = 7
 const ANSWER = 8
 const LAST = 1 << 8
-const BY_REFERENCE = 1 << 9
+export const BY_REFERENCE = 1 << 9
 
 /** Bytes of a body from which they do not go through the arena. */
-const BY_REFERENCE_BYTES_MIN = 16 * 1024
+export const BY_REFERENCE_BYTES_MIN = 16 * 1024
 /** Characters of a request's head: an arena holds a few of the largest. */
-const HEAD_BYTES_MAX = 256 * 1024
+export const HEAD_BYTES_MAX = 256 * 1024
 /** Submissions that may wait for the end of the turn before the engine hears of them. */
 const UNPUBLISHED_MAX = 32
 /** Turns of a drain before others of this loop get theirs. */
@@ -93,22 +93,35 @@ export interface Ears {
 /** How a request's body is given. */
 export type Given = Buffer | 'streaming' | 'tunnel' | null
 
+/** The border's other half, for servers (`server/border.ts`): it hears its own completions. */
+export interface ServerHalf {
+  /** The entry at `at` of the completions. */
+  complete: (verb: number, at: number) => void
+  /** The engine is no more. */
+  endAll: () => void
+}
+
+/** The first of the completions that are a server's (desk.rs). */
+const SERVERS_FROM = 16
+
 export class Border {
-  private readonly native: Native
+  /** The half for servers, once there is one. */
+  servers: ServerHalf | null = null
+  readonly native: Native
   private readonly control: Int32Array
   private readonly submissions: Int32Array
-  private readonly submissionArena: Buffer
-  private readonly completions: Int32Array
-  private readonly completionArena: Buffer
+  readonly submissionArena: Buffer
+  readonly completions: Int32Array
+  readonly completionArena: Buffer
   private readonly entryMask: number
-  private readonly arenaBytes: number
+  readonly arenaBytes: number
   private submitted = 0
   private published = 0
-  private arenaWritten = 0
+  arenaWritten = 0
   private drained = 0
   private drainedArena = 0
   private draining = false
-  private hasEnded = false
+  hasEnded = false
   private flushPlanned = false
   private readonly planned = (): void => { this.flushPlanned = false; this.flush() }
   /** Submissions that found no room, in order. */
@@ -232,14 +245,24 @@ export class Border {
   }
 
   /** Writes now, or behind those that wait for room. */
-  private write (attempt: () => boolean): void {
+  write (attempt: () => boolean): void {
     if (this.hasEnded) return
-    if (this.backlog.length > 0 || !attempt()) {
-      this.backlog.push(attempt)
-      this.flush()
-      if (this.backlog.length === 1) setImmediate(() => { this.retry() })
-      return
-    }
+    if (this.isFull || !attempt()) this.defer(attempt)
+    else this.wrote()
+  }
+
+  /** Others wait for room already. */
+  get isFull (): boolean { return this.backlog.length > 0 }
+
+  /** What found no room goes in when there is some. */
+  defer (attempt: () => boolean): void {
+    this.backlog.push(attempt)
+    this.flush()
+    if (this.backlog.length === 1) setImmediate(() => { this.retry() })
+  }
+
+  /** The engine hears of what was written, in batches. */
+  wrote (): void {
     if (this.draining) return
     if (((this.submitted - this.published) | 0) >= UNPUBLISHED_MAX) return this.flush()
     if (!this.flushPlanned) {
@@ -257,12 +280,12 @@ export class Border {
     if (this.backlog.length > 0) setImmediate(() => { this.retry() })
   }
 
-  private hasEntry (): boolean {
+  hasEntry (): boolean {
     return ((this.submitted - Atomics.load(this.control, INTAKEN)) | 0) <= this.entryMask
   }
 
   /** Where `length` bytes lie in one piece; undefined: neither they nor an entry have room. */
-  private room (length: number): number | undefined {
+  room (length: number): number | undefined {
     if (!this.hasEntry()) return undefined
     const left = this.arenaBytes - (this.arenaWritten & (this.arenaBytes - 1))
     const skipped = length > left ? left : 0
@@ -271,7 +294,7 @@ export class Border {
     return (this.arenaWritten + skipped) | 0
   }
 
-  private entry (kind: number, number: number, word2: number, word3: number, word4: number, word5: number, word6: number, word7: number): void {
+  entry (kind: number, number: number, word2: number, word3: number, word4: number, word5: number, word6: number, word7: number): void {
     const { submissions } = this
     const at = (this.submitted & this.entryMask) << 3
     submissions[at] = kind
@@ -346,6 +369,7 @@ export class Border {
         process.nextTick(() => { throw error })
       }
     }
+    this.servers?.endAll()
   }
 
   private complete (at: number): void {
@@ -355,6 +379,7 @@ export class Border {
     const length = completions[at + 4]!
     const position = completions[at + 3]!
     const verb = kind & 0xff
+    if (verb >= SERVERS_FROM) return this.servers!.complete(verb, at)
     if (verb === ANSWER) {
       const text = this.completionArena.utf8Slice(position & (this.arenaBytes - 1), (position & (this.arenaBytes - 1)) + length)
       this.drainedArena = (position + length) | 0
@@ -400,7 +425,7 @@ export class Border {
   }
 
   /** One string for a whole head. */
-  private text (position: number, length: number): string {
+  text (position: number, length: number): string {
     if (length === 0) return ''
     const from = position & (this.arenaBytes - 1)
     this.drainedArena = (position + length) | 0
@@ -408,7 +433,7 @@ export class Border {
   }
 
   /** Bytes of the arena, where they stay. */
-  private copy (position: number, length: number): Buffer {
+  copy (position: number, length: number): Buffer {
     const from = position & (this.arenaBytes - 1)
     this.drainedArena = (position + length) | 0
     if (length > SLAB_BYTES - this.slabUsed) {
@@ -422,8 +447,8 @@ export class Border {
   }
 
   /** Something is under way: the process stays. */
-  private hold (): void { if (this.active++ === 0) this.native.hold(1) }
-  private release (): void { if (--this.active === 0) this.native.hold(0) }
+  hold (): void { if (this.active++ === 0) this.native.hold(1) }
+  release (): void { if (--this.active === 0) this.native.hold(0) }
 }
 
 let border: Border | undefined
@@ -435,5 +460,6 @@ declare global {
     latin1Slice: (from: number, to: number) => string
     utf8Slice: (from: number, to: number) => string
     latin1Write: (text: string, at: number) => number
+    utf8Write: (text: string, at: number) => number
   }
 }

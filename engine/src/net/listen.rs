@@ -6,7 +6,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
-/// Opens `count` listeners on `address`. Port 0 is chosen once and shared by all.
+/// Opens `count` listeners on `address`. Port 0 is chosen once and shared by all. `shares`: others
+/// may have listeners on it too.
 ///
 /// # Errors
 /// Names the address and what to do: in use, not allowed, not ours.
@@ -14,9 +15,10 @@ pub(crate) fn listeners(
     mut address: SocketAddr,
     count: usize,
     backlog: u32,
+    shares: bool,
 ) -> Result<Vec<TcpListener>, Error> {
     let mut listeners = Vec::with_capacity(count);
-    if address.port() != 0 {
+    if address.port() != 0 && !shares {
         // Two programs that share ports by SO_REUSEPORT would split connections unnoticed: one
         // bind without it finds the other.
         bind(address, false).map_err(|error| explain(address, error))?;
@@ -37,7 +39,11 @@ pub(crate) fn listeners(
 ///
 /// # Errors
 /// Names the address and what to do, as [`listeners`] does.
-pub(crate) fn udp_sockets(address: SocketAddr, count: usize) -> Result<Vec<UdpSocket>, Error> {
+pub(crate) fn udp_sockets(
+    address: SocketAddr,
+    count: usize,
+    shares: bool,
+) -> Result<Vec<UdpSocket>, Error> {
     let explain = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => Error::config(format!(
             "UDP port {} is in use: HTTP/3 needs it beside TCP; stop the other program, take \
@@ -56,7 +62,9 @@ pub(crate) fn udp_sockets(address: SocketAddr, count: usize) -> Result<Vec<UdpSo
         Ok(socket.into())
     };
     // As for TCP: one bind without sharing finds another program that shares.
-    drop(bind(false).map_err(explain)?);
+    if !shares {
+        drop(bind(false).map_err(explain)?);
+    }
     (0..count).map(|_| bind(true).map_err(explain)).collect()
 }
 

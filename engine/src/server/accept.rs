@@ -4,10 +4,9 @@
 
 use super::access::AccessLog;
 use super::connection::Connection;
-use super::exchange::Exchanges;
 use super::metrics::{Counters, add};
 use super::respond::Extra;
-use super::service::HttpService;
+use super::serve::{Exchanging, Serve};
 use super::serving::Serving;
 use super::worker::OpenEntry;
 use crate::connection_info::ConnectionInfo;
@@ -73,11 +72,10 @@ pub(super) struct Ground<S> {
     pub(super) shown: Shown,
 }
 
-impl<S: HttpService> Ground<S> {
+impl<S: Serve> Ground<S> {
     /// The exchanges of a new connection; `secure`: it is under TLS.
-    pub(super) fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> Exchanges<S> {
-        let extra = Arc::clone(&self.extra);
-        Exchanges::new(self.service.clone(), Arc::clone(signals), secure, extra)
+    pub(super) fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> S::Exchanges {
+        self.service.exchanges(signals, secure, &self.extra)
     }
 }
 
@@ -85,14 +83,14 @@ impl<S: HttpService> Ground<S> {
 ///
 /// Written by hand: an async block keeps a place for each value that it holds or passes on, and
 /// its task is as large as the largest of its stages for as long as the connection lives.
-pub(super) struct Served<S: HttpService, T> {
+pub(super) struct Served<S: Serve, T> {
     stage: Stage<S, T>,
     counters: Arc<Counters>,
     /// Its place among the open connections, until its end.
     _entry: OpenEntry,
 }
 
-enum Stage<S: HttpService, T> {
+enum Stage<S: Serve, T> {
     /// The handshake, or the first bytes.
     Starting(Starting<S, T>),
     Serving(Box<Connection<S, T>>),
@@ -101,7 +99,7 @@ enum Stage<S: HttpService, T> {
 
 type Starting<S, T> = Pin<Box<dyn Future<Output = io::Result<Box<Connection<S, T>>>>>>;
 
-impl<S: HttpService, T> Served<S, T> {
+impl<S: Serve, T> Served<S, T> {
     /// Serves what [`start`] gives.
     pub(super) fn new(
         start: impl Future<Output = io::Result<Box<Connection<S, T>>>> + 'static,
@@ -118,7 +116,7 @@ impl<S: HttpService, T> Served<S, T> {
 
 impl<S, T> Future for Served<S, T>
 where
-    S: HttpService,
+    S: Serve,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     type Output = ();
@@ -149,7 +147,7 @@ where
     }
 }
 
-impl<S: HttpService, T> Unpin for Served<S, T> {}
+impl<S: Serve, T> Unpin for Served<S, T> {}
 
 /// Opens a connection over `socket`. `open`: how many of its exchanges are.
 pub(super) async fn start<S, T>(
@@ -160,7 +158,7 @@ pub(super) async fn start<S, T>(
     open: Rc<Cell<u64>>,
 ) -> io::Result<Box<Connection<S, T>>>
 where
-    S: HttpService,
+    S: Serve,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let timeouts = &ground.config.timeouts;
@@ -202,7 +200,7 @@ struct Opened<T> {
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
     /// The connection; `first` came already.
-    fn connection<S: HttpService>(
+    fn connection<S: Serve>(
         self,
         first: &[u8],
         ground: Ground<S>,
@@ -212,12 +210,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         let now = Instant::now();
         let mut machine = machine(&ground, self.http2, now);
         machine.handle_bytes(now, first);
+        let version = machine.version();
         let secure = self.transport.is_tls();
         let stall = ground.config.timeouts.write_stall;
         let link = Link::new(self.transport, machine).with_write_stall(stall);
         let mut exchanges = ground.exchanges(&signals, secure);
         if let Some(info) = self.info {
-            exchanges.show(info, &ground.shown, &ground.counters);
+            exchanges.show(info, version, &ground.shown, &ground.counters);
         }
         let serving = Serving::new(exchanges, signals, ground.counters, open);
         Box::new(Connection::new(link, serving))

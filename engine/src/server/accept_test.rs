@@ -1,3 +1,4 @@
+use super::super::exchange::Tower;
 use super::*;
 use http::{Request, Response};
 use std::convert::Infallible;
@@ -31,12 +32,12 @@ fn what_an_idle_connection_holds_is_no_larger_than_its_bound() {
     let sizes = [
         (
             "task",
-            size_of::<Served<Answer, TcpStream>>(),
+            size_of::<Served<Tower<Answer>, TcpStream>>(),
             TASK_BYTES_MAX,
         ),
         (
             "connection",
-            size_of::<Connection<Answer, TcpStream>>(),
+            size_of::<Connection<Tower<Answer>, TcpStream>>(),
             CONNECTION_BYTES_MAX,
         ),
         ("signals", size_of::<Signals>(), SIGNALS_BYTES_MAX),

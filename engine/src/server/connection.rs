@@ -1,7 +1,7 @@
 //! One connection on one task: its socket, its machine and all its handlers. A turn reads what is
 //! there, runs what became ready, and writes once.
 
-use super::service::HttpService;
+use super::serve::{Exchanging, Serve};
 use super::serving::Serving;
 use crate::driver::link::Link;
 use crate::upgrade::Upgraded;
@@ -19,7 +19,7 @@ const LINGER: Duration = Duration::from_secs(2);
 const LINGER_DRAINING: Duration = Duration::from_millis(250);
 
 /// A connection from after its handshake to its end.
-pub(super) struct Connection<S: HttpService, T> {
+pub(super) struct Connection<S: Serve, T> {
     link: Link<T>,
     serving: Serving<S>,
     stage: Stage,
@@ -33,7 +33,7 @@ enum Stage {
     Lingering(Pin<Box<tokio::time::Sleep>>),
 }
 
-impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
+impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     /// Serves `link`.
     pub(super) fn new(link: Link<T>, serving: Serving<S>) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     }
 }
 
-impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S, T> {
+impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S, T> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -125,4 +125,4 @@ impl<S: HttpService, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S,
     }
 }
 
-impl<S: HttpService, T> Unpin for Connection<S, T> {}
+impl<S: Serve, T> Unpin for Connection<S, T> {}

@@ -14,22 +14,32 @@ struct Date {
     good_until: Option<Instant>,
 }
 
-/// Gives `write` the date of `now`.
-pub(super) fn with_date<R>(now: Instant, write: impl FnOnce(&[u8]) -> R) -> R {
-    DATE.with_borrow_mut(|date| {
-        if date.good_until.is_none_or(|until| now >= until) {
+impl Date {
+    /// The date of `now`.
+    fn at(&mut self, now: Instant) -> &mut Self {
+        if self.good_until.is_none_or(|until| now >= until) {
             let wall = SystemTime::now();
             let into_second = wall
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.subsec_nanos());
-            date.good_until = Some(
+            self.good_until = Some(
                 now + Duration::from_secs(1)
                     .saturating_sub(Duration::from_nanos(into_second.into())),
             );
-            date.text.clear();
+            self.text.clear();
             // Writing to a String cannot fail.
-            let _ = write!(date.text, "{}", httpdate::HttpDate::from(wall));
+            let _ = write!(self.text, "{}", httpdate::HttpDate::from(wall));
         }
-        write(date.text.as_bytes())
-    })
+        self
+    }
+}
+
+/// Gives `write` the date of `now`.
+pub(super) fn with_date<R>(now: Instant, write: impl FnOnce(&[u8]) -> R) -> R {
+    DATE.with_borrow_mut(|date| write(date.at(now).text.as_bytes()))
+}
+
+/// Until when the date of `now` is said.
+pub(super) fn date_until(now: Instant) -> Instant {
+    DATE.with_borrow_mut(|date| date.at(now).good_until.unwrap_or(now))
 }

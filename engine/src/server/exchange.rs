@@ -10,6 +10,7 @@ use super::metrics::{Counters, add};
 use super::request::{Prepared, trailer_map};
 use super::respond::{Asked, Extra};
 use super::scratch::Scratch;
+use super::serve::{Exchanging, Serve};
 use super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::connection_info::{ConnectionInfo, TlsInfo};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::sync::oneshot;
-use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token};
+use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token, Version};
 
 #[path = "exchange_slot.rs"]
 mod slot;
@@ -95,25 +96,36 @@ impl View {
     }
 }
 
-impl<S: HttpService> Exchanges<S> {
-    /// None yet.
-    pub(super) fn new(service: S, signals: Arc<Signals>, secure: bool, extra: Arc<Extra>) -> Self {
-        Self {
-            service,
+/// A tower service, cloned for each connection.
+#[derive(Clone)]
+pub(super) struct Tower<S>(pub(super) S);
+
+impl<S: HttpService> Serve for Tower<S> {
+    type Exchanges = Exchanges<S>;
+
+    fn exchanges(
+        &self,
+        signals: &Arc<Signals>,
+        secure: bool,
+        extra: &Arc<Extra>,
+    ) -> Self::Exchanges {
+        Exchanges {
+            service: self.0.clone(),
             secure,
-            extra,
+            extra: Arc::clone(extra),
             view: None,
-            signals,
+            signals: Arc::clone(signals),
             slots: None,
             upgrade: None,
         }
     }
-    /// How many wait for their handler or for room.
-    pub(super) fn len(&self) -> usize {
+}
+
+impl<S: HttpService> Exchanging for Exchanges<S> {
+    fn len(&self) -> usize {
         self.slots.as_ref().map_or(0, |slots| slots.waiting.len())
     }
-    /// A request came: runs its handler as far as it goes.
-    pub(super) fn start(
+    fn start(
         &mut self,
         scratch: &mut Scratch,
         machine: &mut Machine,
@@ -174,8 +186,7 @@ impl<S: HttpService> Exchanges<S> {
             slots.waiting.push((stream, slot));
         }
     }
-    /// The connection is `info`; tells those who want to know.
-    pub(super) fn show(&mut self, info: ConnectionInfo, shown: &Shown, counters: &Arc<Counters>) {
+    fn show(&mut self, info: ConnectionInfo, _: Version, shown: &Shown, counters: &Arc<Counters>) {
         self.view = Some(Box::new(View {
             info,
             attach: shown.info,
@@ -184,6 +195,79 @@ impl<S: HttpService> Exchanges<S> {
             counters: Arc::clone(counters),
         }));
     }
+    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
+        // A late wake of an exchange that ended finds the slot free or gone, or another exchange
+        // in it that is polled once for nothing.
+        let Some(stream) = self.slots.as_ref().and_then(|slots| slots.stream_in(slot)) else {
+            return;
+        };
+        self.advance(scratch, machine, now, slot);
+        if let Some(slots) = &mut self.slots
+            && slots.is_free(slot)
+        {
+            slots.forget(stream);
+        }
+    }
+    fn resume_stream(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+    ) {
+        if let Some(slot) = self.slots.as_ref().and_then(|slots| slots.of(stream)) {
+            self.resume(scratch, machine, now, slot);
+        }
+    }
+    fn receive(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) {
+        let length = data.len();
+        let read = self
+            .inlet_of(stream)
+            .is_some_and(|inlet| inlet.push(data, end));
+        if !read && length > 0 {
+            machine.consume(now, stream, length);
+        }
+    }
+    fn receive_trailers(
+        &mut self,
+        _: &mut Machine,
+        _: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    ) {
+        if let Some(inlet) = self.inlet_of(stream) {
+            inlet.end(Some(trailer_map(trailers)));
+        }
+    }
+    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
+        if let Some(slots) = &mut self.slots
+            && let Some(slot) = slots.of(stream)
+        {
+            if let Some(inlet) = &slots.all[slot as usize].inlet {
+                inlet.fail(Error::reset(reset));
+            }
+            slots.give_back(machine, now, slot, self.view.as_deref());
+            slots.forget(stream);
+        }
+    }
+    fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>> {
+        let leave = self.upgrade.take_if(|leave| leave.stream == stream)?;
+        Some(leave.taker)
+    }
+    fn release(&mut self) {
+        self.slots.take_if(|slots| slots.waiting.is_empty());
+    }
+    fn close(&mut self) {}
+}
+
+impl<S: HttpService> Exchanges<S> {
     /// The connection is not one for this host (RFC 9110 section 15.5.20).
     fn misdirect(
         &mut self,
@@ -202,93 +286,10 @@ impl<S: HttpService> Exchanges<S> {
         responses.status(machine, now, stream, &self.extra, status);
         machine.handler_done(now, stream);
     }
-    /// A slot's waker was called, or the machine has room for its body again.
-    pub(super) fn resume(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        slot: u32,
-    ) {
-        // A late wake of an exchange that ended finds the slot free or gone, or another exchange
-        // in it that is polled once for nothing.
-        let Some(stream) = self.slots.as_ref().and_then(|slots| slots.stream_in(slot)) else {
-            return;
-        };
-        self.advance(scratch, machine, now, slot);
-        if let Some(slots) = &mut self.slots
-            && slots.is_free(slot)
-        {
-            slots.forget(stream);
-        }
-    }
-    /// The machine has room for the body of `stream` again.
-    pub(super) fn resume_stream(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-    ) {
-        if let Some(slot) = self.slots.as_ref().and_then(|slots| slots.of(stream)) {
-            self.resume(scratch, machine, now, slot);
-        }
-    }
-    /// Body bytes came.
-    pub(super) fn receive(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        data: Bytes,
-        end: bool,
-    ) {
-        let length = data.len();
-        let read = self
-            .inlet_of(stream)
-            .is_some_and(|inlet| inlet.push(data, end));
-        if !read && length > 0 {
-            machine.consume(now, stream, length);
-        }
-    }
-    /// The request's trailers came.
-    pub(super) fn receive_trailers(&mut self, stream: StreamId, trailers: &Fields) {
-        if let Some(inlet) = self.inlet_of(stream) {
-            inlet.end(Some(trailer_map(trailers)));
-        }
-    }
-    /// The exchange ended early: its handler is cancelled.
-    pub(super) fn cancel(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        reset: Reset,
-    ) {
-        if let Some(slots) = &mut self.slots
-            && let Some(slot) = slots.of(stream)
-        {
-            if let Some(inlet) = &slots.all[slot as usize].inlet {
-                inlet.fail(Error::reset(reset));
-            }
-            slots.give_back(machine, now, slot, self.view.as_deref());
-            slots.forget(stream);
-        }
-    }
-    /// Where the connection goes that left HTTP with `stream`.
-    pub(super) fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>> {
-        let leave = self.upgrade.take_if(|leave| leave.stream == stream)?;
-        Some(leave.taker)
-    }
-    /// Gives memory back while the connection idles.
-    pub(super) fn release(&mut self) {
-        self.slots.take_if(|slots| slots.waiting.is_empty());
-    }
     fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
         let slots = self.slots.as_ref()?;
         slots.all[slots.of(stream)? as usize].inlet.as_ref()
     }
-
     /// Runs the exchange as far as it goes; gives the slot back when it is over.
     fn advance(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, index: u32) {
         let Some(slots) = &mut self.slots else {

@@ -5,7 +5,7 @@
 use super::accept::Ground;
 use super::metrics::add;
 use super::quic_connection::QuicConnection;
-use super::service::HttpService;
+use super::serve::Serve;
 use super::worker::OpenConnections;
 use crate::driver::quic::cid::Steering;
 use crate::driver::quic::config::{self, QuicSettings};
@@ -78,7 +78,7 @@ pub(super) fn seats(
 }
 
 /// The endpoint of one worker.
-pub(super) struct QuicListener<S: HttpService> {
+pub(super) struct QuicListener<S: Serve> {
     ground: Ground<S>,
     open: Rc<OpenConnections>,
     connections_max: usize,
@@ -109,7 +109,7 @@ pub(super) struct QuicListener<S: HttpService> {
     draining: bool,
 }
 
-impl<S: HttpService> QuicListener<S> {
+impl<S: Serve> QuicListener<S> {
     /// Within the worker's runtime. `signals`: drains it.
     pub(super) fn new(
         seat: Seat,
@@ -381,7 +381,7 @@ impl<S: HttpService> QuicListener<S> {
     }
 }
 
-impl<S: HttpService> Future for QuicListener<S> {
+impl<S: Serve> Future for QuicListener<S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -406,9 +406,9 @@ impl<S: HttpService> Future for QuicListener<S> {
     }
 }
 
-impl<S: HttpService> Unpin for QuicListener<S> {}
+impl<S: Serve> Unpin for QuicListener<S> {}
 
-impl<S: HttpService> Drop for QuicListener<S> {
+impl<S: Serve> Drop for QuicListener<S> {
     fn drop(&mut self) {
         let now = Instant::now();
         for connection in self.connections.iter_mut().flatten() {

@@ -2,7 +2,7 @@
 
 use super::accept::{Ground, Shown};
 use super::metrics::{Counters, add};
-use super::service::HttpService;
+use super::serve::{Exchanging, Serve};
 use super::serving::Serving;
 use super::worker::{OpenConnections, OpenEntry};
 use crate::connection_info::ConnectionInfo;
@@ -24,7 +24,7 @@ use trunkline_core::http::Side;
 const ROUNDS_PER_TURN_MAX: u32 = 8;
 
 /// A connection from its first packet to its last.
-pub(super) struct QuicConnection<S: HttpService> {
+pub(super) struct QuicConnection<S: Serve> {
     pub(super) session: Session,
     pub(super) handle: ConnectionHandle,
     /// It stands in the endpoint's list of those whose turn it is.
@@ -48,7 +48,7 @@ pub(super) struct QuicConnection<S: HttpService> {
     release_at: Option<Instant>,
 }
 
-impl<S: HttpService> QuicConnection<S> {
+impl<S: Serve> QuicConnection<S> {
     /// `endpoint`: where its waker leaves its handle.
     pub(super) fn new(
         quic: Connection,
@@ -100,7 +100,9 @@ impl<S: HttpService> QuicConnection<S> {
                 && let Some(shown) = self.shown.take()
             {
                 let info = ConnectionInfo::of_quic(&self.session.quic, shown.local_addr, None);
-                self.serving.exchanges.show(info, &shown, &self.counters);
+                let version = self.machine.version();
+                let exchanges = &mut self.serving.exchanges;
+                exchanges.show(info, version, &shown, &self.counters);
             }
             let answered = self.serving.handle_events(&mut self.machine, now);
             let ordered = match self.machine.h3() {

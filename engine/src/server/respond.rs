@@ -62,7 +62,7 @@ pub(super) enum Sending {
 
 impl Extra {
     /// Where else the origin is served, for who is not there already.
-    fn elsewhere(&self, version: Version) -> Option<&str> {
+    pub(super) fn elsewhere(&self, version: Version) -> Option<&str> {
         let alt_svc = self.alt_svc.as_deref();
         alt_svc.filter(|_| version != Version::Http3)
     }
@@ -156,16 +156,7 @@ impl Responses {
                     Token::CONTENT_LENGTH => has_length = true,
                     Token::DATE => has_date = true,
                     Token::ALT_SVC => has_alt_svc = true,
-                    Token::TRANSFER_ENCODING => continue,
-                    // RFC 9113 section 8.2.2.
-                    Token::CONNECTION
-                    | Token::KEEP_ALIVE
-                    | Token::PROXY_CONNECTION
-                    | Token::UPGRADE
-                        if !http1 =>
-                    {
-                        continue;
-                    }
+                    _ if is_of_the_connection(token, http1) => continue,
                     _ => {}
                 }
             }
@@ -266,8 +257,18 @@ impl Responses {
     }
 }
 
+/// Whether a field belongs to the connection and not to the message: framing is the machine's, and
+/// HTTP/2 and HTTP/3 have none of the others (RFC 9113 section 8.2.2).
+pub(super) fn is_of_the_connection(token: Token, http1: bool) -> bool {
+    match token {
+        Token::TRANSFER_ENCODING => true,
+        Token::CONNECTION | Token::KEEP_ALIVE | Token::PROXY_CONNECTION | Token::UPGRADE => !http1,
+        _ => false,
+    }
+}
+
 /// Appends `number` in decimal, without the formatter's detours.
-fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
+pub(super) fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
     // u64::MAX has 20 digits.
     let mut digits = [0; 20];
     let mut from = digits.len();
@@ -354,7 +355,7 @@ fn send_trailers(
 }
 
 /// RFC 9110 sections 9.3.2, 15.2, 15.3.5, 15.4.5.
-fn is_bodiless(status: StatusCode, asked: Asked) -> bool {
+pub(super) fn is_bodiless(status: StatusCode, asked: Asked) -> bool {
     asked.head || status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED
 }
 

@@ -1,10 +1,9 @@
 //! What a connection serves, whatever carries it: the notes of others, the machine's events, the
 //! handlers that answer them. TCP and QUIC connections have one each.
 
-use super::exchange::Exchanges;
 use super::metrics::{Counters, add};
 use super::scratch::{Scratch, with_scratch};
-use super::service::HttpService;
+use super::serve::{Exchanging, Serve};
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
 use bytes::Bytes;
@@ -17,8 +16,8 @@ use trunkline_core::error::H2Code;
 use trunkline_core::http::{Event, StreamId};
 
 /// The exchanges of one connection and those who may leave it notes.
-pub(super) struct Serving<S: HttpService> {
-    pub(super) exchanges: Exchanges<S>,
+pub(super) struct Serving<S: Serve> {
+    pub(super) exchanges: S::Exchanges,
     signals: Arc<Signals>,
     notes: Option<Box<Notes>>,
     counters: Arc<Counters>,
@@ -29,10 +28,10 @@ pub(super) struct Serving<S: HttpService> {
     pub(super) draining: bool,
 }
 
-impl<S: HttpService> Serving<S> {
+impl<S: Serve> Serving<S> {
     /// `signals` are those of `exchanges`.
     pub(super) fn new(
-        exchanges: Exchanges<S>,
+        exchanges: S::Exchanges,
         signals: Arc<Signals>,
         counters: Arc<Counters>,
         open: Rc<Cell<u64>>,
@@ -98,7 +97,7 @@ impl<S: HttpService> Serving<S> {
                     exchanges.receive(machine, now, stream, data, end);
                 }
                 Event::TrailersReceived { stream, trailers } => {
-                    exchanges.receive_trailers(stream, &trailers);
+                    exchanges.receive_trailers(machine, now, stream, &trailers);
                     machine.recycle(trailers);
                 }
                 Event::SendReady { stream } => {
@@ -109,7 +108,10 @@ impl<S: HttpService> Serving<S> {
                     exchanges.cancel(machine, now, stream, reset);
                 }
                 Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
-                Event::Closed(closed) => self.counters.closed(closed),
+                Event::Closed(closed) => {
+                    self.counters.closed(closed);
+                    exchanges.close();
+                }
                 // A client's facts, or of no consequence here.
                 Event::InterimReceived { .. }
                 | Event::ResponseReceived { .. }

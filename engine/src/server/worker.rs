@@ -4,7 +4,7 @@
 use super::accept::{Ground, Served, start};
 use super::metrics::add;
 use super::quic::{QuicListener, Seat};
-use super::service::HttpService;
+use super::serve::Serve;
 use crate::driver::signals::{Signals, Stop};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::LocalSet;
+use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::Instant;
 
 /// What a worker is told.
@@ -28,7 +28,7 @@ pub(super) enum Command {
 }
 
 /// Runs a worker until it is drained or `commands` is closed.
-pub(super) fn run<S: HttpService>(
+pub(super) fn run<S: Serve>(
     listener: StdListener,
     seat: Option<Seat>,
     ground: Ground<S>,
@@ -41,17 +41,57 @@ pub(super) fn run<S: HttpService>(
         .build()
         .expect("a runtime can be made");
     let local = LocalSet::new();
+    let serving = serve(listener, seat, ground, connections_max, commands);
     local.block_on(&runtime, async move {
-        let Ok(listener) = TcpListener::from_std(listener) else {
-            return;
-        };
-        let worker = Worker {
-            ground,
-            open: Rc::default(),
-        };
-        let quic = seat.and_then(|seat| worker.serve_quic(seat, connections_max));
-        worker.run(listener, quic, connections_max, commands).await;
+        // The runtime goes next, and what is still open with it.
+        serving.await;
     });
+}
+
+/// The same on the caller's thread, inside its [`LocalSet`]: cuts what is still open at the end.
+pub(super) async fn serve_here<S: Serve>(
+    listener: StdListener,
+    seat: Option<Seat>,
+    ground: Ground<S>,
+    connections_max: usize,
+    commands: mpsc::UnboundedReceiver<Command>,
+) {
+    let serving = serve(listener, seat, ground, connections_max, commands);
+    if let Some(open) = serving.await {
+        open.stop(Stop::Abort);
+        open.wait_until_empty(Instant::now() + LAST_WORDS).await;
+    }
+}
+
+/// What was open is returned.
+async fn serve<S: Serve>(
+    listener: StdListener,
+    seat: Option<Seat>,
+    ground: Ground<S>,
+    connections_max: usize,
+    commands: mpsc::UnboundedReceiver<Command>,
+) -> Option<Rc<OpenConnections>> {
+    let listener = TcpListener::from_std(listener).ok()?;
+    let worker = Worker {
+        ground,
+        open: Rc::default(),
+    };
+    let open = Rc::clone(&worker.open);
+    let quic = seat.and_then(|seat| worker.serve_quic(seat, connections_max));
+    worker.run(listener, quic, connections_max, commands).await;
+    Some(open)
+}
+
+/// The task of the endpoint for HTTP/3, which ends with this.
+struct QuicTask {
+    signals: Arc<Signals>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for QuicTask {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 struct Worker<S> {
@@ -72,11 +112,11 @@ struct OpenConnection {
     exchanges: Rc<Cell<u64>>,
 }
 
-impl<S: HttpService> Worker<S> {
+impl<S: Serve> Worker<S> {
     async fn run(
         self,
         listener: TcpListener,
-        quic: Option<Arc<Signals>>,
+        quic: Option<QuicTask>,
         connections_max: usize,
         mut commands: mpsc::UnboundedReceiver<Command>,
     ) {
@@ -93,24 +133,28 @@ impl<S: HttpService> Worker<S> {
         };
         // From here on nobody is accepted; what the kernel had queued is refused.
         drop(listener);
-        if let Some(quic) = quic {
-            quic.stop(Stop::Drain);
+        if let Some(quic) = &quic {
+            quic.signals.stop(Stop::Drain);
         }
         if let Some(Command::Drain { deadline, cut }) = command {
-            let count = self.drain(deadline).await;
+            let count = tokio::select! {
+                count = self.drain(deadline) => count,
+                // Nobody waits for it any more.
+                () = until_closed(&mut commands) => self.open.exchanges(),
+            };
             // Nobody may be left to hear it.
             let _ = cut.send(count);
         }
     }
     /// Starts the endpoint for HTTP/3; a note to stop makes it take nobody new.
-    fn serve_quic(&self, seat: Seat, connections_max: usize) -> Option<Arc<Signals>> {
+    fn serve_quic(&self, seat: Seat, connections_max: usize) -> Option<QuicTask> {
         let signals = Arc::new(Signals::default());
         let (ground, open) = (self.ground.clone(), Rc::clone(&self.open));
         // Only a socket that its system cannot use fails here; it was bound already.
         let listener =
             QuicListener::new(seat, ground, open, connections_max, Arc::clone(&signals)).ok()?;
-        tokio::task::spawn_local(listener);
-        Some(signals)
+        let task = tokio::task::spawn_local(listener);
+        Some(QuicTask { signals, task })
     }
     fn serve(&self, socket: TcpStream, peer: SocketAddr) {
         add(&self.ground.counters.connections_accepted, 1);
@@ -143,6 +187,10 @@ impl<S: HttpService> Worker<S> {
             .await;
         cut
     }
+}
+
+async fn until_closed(commands: &mut mpsc::UnboundedReceiver<Command>) {
+    while commands.recv().await.is_some() {}
 }
 
 impl OpenConnections {

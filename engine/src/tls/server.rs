@@ -32,6 +32,40 @@ impl Tls {
         let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
         Self::from_der(chain, key)
     }
+    /// The same from texts in PEM.
+    ///
+    /// # Errors
+    /// What is wrong with them, as [`from_pem_files`](Self::from_pem_files).
+    pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, Error> {
+        let (chain, key) = read_pem(certificate, key)?;
+        Self::from_der(chain, key)
+    }
+    /// Takes another certificate chain and key in the place of the first one, as
+    /// [`set_pem_files`](Self::set_pem_files) does.
+    ///
+    /// # Errors
+    /// Those of [`set_pem_files`](Self::set_pem_files).
+    pub fn set_pem(&self, certificate: &[u8], key: &[u8]) -> Result<(), Error> {
+        let (chain, key) = read_pem(certificate, key)?;
+        self.identities()?.set(chain, key)
+    }
+    /// The same for clients that ask for `name`, as
+    /// [`set_pem_files_for`](Self::set_pem_files_for) does.
+    ///
+    /// # Errors
+    /// Those of [`set_pem_files_for`](Self::set_pem_files_for).
+    pub fn set_pem_for(&self, name: &str, certificate: &[u8], key: &[u8]) -> Result<(), Error> {
+        let (chain, key) = read_pem(certificate, key)?;
+        self.identities()?.set_for(name, chain, key)
+    }
+    /// What is offered by ALPN over TCP, best first: `h2`, `http/1.1`. Default: both. A client
+    /// that does not say what it speaks is served HTTP/1.1.
+    #[must_use]
+    pub fn offer(mut self, protocols: &[&str]) -> Self {
+        let offered = protocols.iter().map(|name| name.as_bytes().to_vec());
+        Arc::make_mut(&mut self.config).alpn_protocols = offered.collect();
+        self
+    }
     /// Reads another certificate chain and key in the place of the first one. From the next
     /// handshake on it is shown, on every clone and every server; connections stay as they are.
     ///
@@ -159,6 +193,25 @@ fn read_pem_files(
     let key_der =
         PrivateKeyDer::from_pem_file(key).map_err(|error| pem_error("the key file", key, error))?;
     Ok((chain, key_der))
+}
+
+fn read_pem(certificate: &[u8], key: &[u8]) -> Result<(Chain, PrivateKeyDer<'static>), Error> {
+    let unusable = |what: &str, error: pem::Error| {
+        Error::config(match &error {
+            pem::Error::NoItemsFound => format!("the text of the {what} has no such PEM section"),
+            _ => format!("the text of the {what} is not valid PEM"),
+        })
+        .with_source(error)
+    };
+    let chain = CertificateDer::pem_slice_iter(certificate)
+        .collect::<Result<Chain, _>>()
+        .and_then(|chain| match chain.is_empty() {
+            true => Err(pem::Error::NoItemsFound),
+            false => Ok(chain),
+        })
+        .map_err(|error| unusable("certificate", error))?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| unusable("key", error))?;
+    Ok((chain, key))
 }
 
 /// The certificates of a PEM file, at least one.

@@ -1,0 +1,241 @@
+//! Serving without a future per request: whoever answers from one place hears of every connection
+//! and exchange of a server on the thread that serves, in the heads' own form, and answers when it
+//! likes by orders. Nothing is woken per request and no map is made.
+
+use super::heads::{Heads, Making, trailers};
+use crate::connection_info::ConnectionInfo;
+use crate::driver::signals::Signals;
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use trunkline_core::error::{H2Code, Violation};
+use trunkline_core::http::{Fields, RequestHead, ResponseHead, StreamId, Version};
+
+/// Hears of the connections of one server and of what is asked on them. It must not block.
+///
+/// Each connection is told with [`connected`](Self::connected) and
+/// [`disconnected`](Self::disconnected), and each exchange between them with
+/// [`requested`](Self::requested) and [`ended`](Self::ended).
+pub trait Attendant: Clone + 'static {
+    /// What it keeps of a connection.
+    type Connection: 'static;
+    /// What it keeps of an exchange.
+    type Exchange: 'static;
+
+    /// A connection's handshake is done. `line` is for orders to it. `info` is there if
+    /// [`ServerConfig::connection_info`](crate::ServerConfig::connection_info) is set.
+    fn connected(
+        &self,
+        line: Line,
+        version: Version,
+        info: Option<&ConnectionInfo>,
+    ) -> Self::Connection;
+    /// A request came. `end`: without a body.
+    fn requested(
+        &self,
+        connection: &Self::Connection,
+        place: Place,
+        head: &RequestHead,
+        end: bool,
+    ) -> Self::Exchange;
+    /// Bytes of the request's body came; `end`: the last. They count as unread until
+    /// [`Line::take`], and unread bytes hold the peer back.
+    fn body(&self, exchange: &Self::Exchange, data: Bytes, end: bool);
+    /// The request ended with trailers.
+    fn trailers(&self, exchange: &Self::Exchange, trailers: &Fields);
+    /// The connection took so many bytes that were sent piece by piece.
+    fn room(&self, exchange: &Self::Exchange, bytes: usize);
+    /// The exchange is over.
+    fn ended(&self, exchange: Self::Exchange, how: Ended);
+    /// The connection is closed.
+    fn disconnected(&self, connection: Self::Connection);
+}
+
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Request and answer are whole.
+    Whole,
+    /// The answer was a [`quiet`](Answer::quiet) one.
+    Quiet,
+    /// Early.
+    Reset {
+        /// Why, as HTTP/2 says it.
+        code: H2Code,
+        /// The peer did, or the connection ended.
+        by_peer: bool,
+    },
+}
+
+/// An exchange on its connection. A place is never given to another exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub(super) slot: u32,
+    pub(super) stream: StreamId,
+}
+
+impl Place {
+    /// The stream of HTTP/2 or HTTP/3; on HTTP/1.1 the exchanges count from 1.
+    pub fn stream(self) -> StreamId {
+        self.stream
+    }
+}
+
+/// A final head, and what becomes of the body.
+#[derive(Debug)]
+pub struct Answer<'a> {
+    /// From 200 to 599, and 101 on HTTP/1.1.
+    pub status: u16,
+    /// Names in lower case and values by turns, a zero between two; a one before a name says that
+    /// its value is sensitive. Fields of the connection are left out where the version has none.
+    pub fields: &'a [u8],
+    /// What follows.
+    pub body: Given,
+    /// The date is added where the fields do not say it, if the server says dates.
+    pub date: bool,
+    /// Once the answer is with the connection nobody reads the request any more, and nobody waits
+    /// to hear that all of it is over.
+    pub quiet: bool,
+}
+
+/// How an answer's body is given.
+#[derive(Debug)]
+pub enum Given {
+    /// There is none.
+    Nothing,
+    /// All of it. Its length is said in the head where the fields do not.
+    Whole(Bytes),
+    /// By [`Line::send`] and [`Line::finish`].
+    Streaming,
+}
+
+/// Where orders go: one connection. What is ordered for an exchange that is over is forgotten. On
+/// the thread that serves.
+#[derive(Clone)]
+pub struct Line(pub(super) Rc<Orders>);
+
+/// What a connection is to do in its next turn.
+pub(super) struct Orders {
+    pub(super) list: RefCell<Vec<Order>>,
+    pub(super) version: Cell<Version>,
+    signals: Arc<Signals>,
+    heads: Rc<Heads>,
+}
+
+/// One thing to do.
+pub(super) enum Order {
+    Answer {
+        place: Place,
+        head: Result<Rc<ResponseHead>, Violation>,
+        body: Given,
+        quiet: bool,
+    },
+    Inform(Place, Rc<ResponseHead>),
+    Send(Place, Bytes, bool),
+    Finish(Place, Fields),
+    Reset(Place, H2Code),
+    Take(Place, usize),
+    ShutDown,
+    Abort(H2Code),
+}
+
+impl Line {
+    pub(super) fn new(signals: &Arc<Signals>, heads: &Rc<Heads>) -> Self {
+        Self(Rc::new(Orders {
+            list: RefCell::default(),
+            version: Cell::new(Version::Http11),
+            signals: Arc::clone(signals),
+            heads: Rc::clone(heads),
+        }))
+    }
+    /// What the connection speaks.
+    pub fn version(&self) -> Version {
+        self.0.version.get()
+    }
+    /// Answers a request. A head that the validator refuses becomes a 500.
+    pub fn answer(&self, now: Instant, place: Place, answer: Answer<'_>) {
+        let length = match &answer.body {
+            Given::Whole(body) => Some(body.len() as u64),
+            Given::Nothing | Given::Streaming => None,
+        };
+        let making = self.making(answer.status, length, answer.date);
+        let head = self.0.heads.make(now, answer.fields, making);
+        let (body, quiet) = (answer.body, answer.quiet);
+        self.order(Order::Answer {
+            place,
+            head,
+            body,
+            quiet,
+        });
+    }
+    /// Sends a 1xx before the answer.
+    ///
+    /// # Errors
+    /// What the validator refuses.
+    pub fn inform(
+        &self,
+        now: Instant,
+        place: Place,
+        status: u16,
+        fields: &[u8],
+    ) -> Result<(), Violation> {
+        let making = self.making(status, None, false);
+        let head = self.0.heads.make(now, fields, making)?;
+        self.order(Order::Inform(place, head));
+        Ok(())
+    }
+    /// Bytes of a streaming body; `end`: the last.
+    pub fn send(&self, place: Place, data: Bytes, end: bool) {
+        self.order(Order::Send(place, data, end));
+    }
+    /// The end of a streaming body, with trailers in the form of [`Answer::fields`].
+    pub fn finish(&self, place: Place, fields: &[u8]) {
+        self.order(Order::Finish(place, trailers(fields)));
+    }
+    /// Ends an exchange early.
+    pub fn reset(&self, place: Place, code: H2Code) {
+        self.order(Order::Reset(place, code));
+    }
+    /// Bytes of the request's body were taken: the peer may send as many more.
+    pub fn take(&self, place: Place, bytes: usize) {
+        self.order(Order::Take(place, bytes));
+    }
+    /// Lets the connection end when its exchanges have.
+    pub fn shut_down(&self) {
+        self.order(Order::ShutDown);
+    }
+    /// Ends the connection at once.
+    pub fn abort(&self, code: H2Code) {
+        self.order(Order::Abort(code));
+    }
+    fn making(&self, status: u16, length: Option<u64>, date: bool) -> Making {
+        Making {
+            status,
+            version: self.0.version.get(),
+            // RFC 9110 section 8.6, as far as the status says it.
+            length: length.filter(|_| status >= 200 && status != 204 && status != 304),
+            date,
+        }
+    }
+    fn order(&self, order: Order) {
+        let mut list = self.0.list.borrow_mut();
+        let is_first = list.is_empty();
+        list.push(order);
+        drop(list);
+        if is_first {
+            self.0.signals.ready(ORDERS);
+        }
+    }
+}
+
+/// The note that there are orders: a connection that is attended has no other slots to wake.
+const ORDERS: u32 = 0;
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").finish_non_exhaustive()
+    }
+}

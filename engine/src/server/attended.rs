@@ -1,0 +1,367 @@
+//! The exchanges of one connection that an attendant answers: the machine's facts go to the
+//! attendant as they are, its orders come back in batches, one note for all of them.
+//!
+//! Invariant: each entry's attendant hears `ended` once, and the machine `handler_done` once.
+
+use super::accept::Shown;
+use super::attendant::{Attendant, Ended, Line, Order, Place};
+use super::attended_entry::Entry;
+use super::heads::Heads;
+use super::metrics::{Counters, add};
+use super::respond::{Asked, Extra};
+use super::scratch::Scratch;
+use super::serve::{Exchanging, Serve};
+use crate::connection_info::{ConnectionInfo, TlsInfo};
+use crate::driver::machine::Machine;
+use crate::driver::signals::Signals;
+use crate::upgrade::Upgraded;
+use bytes::Bytes;
+use http::StatusCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::oneshot;
+use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::http::{Fields, RequestHead, Reset, ResetBy, StreamId, Version};
+
+/// What an attended server's connections get their exchanges from.
+#[derive(Clone)]
+pub(super) struct Attended<A> {
+    attendant: A,
+    heads: Rc<Heads>,
+}
+
+impl<A> Attended<A> {
+    pub(super) fn new(attendant: A, extra: &Arc<Extra>) -> Self {
+        let heads = Rc::new(Heads::new(extra));
+        Self { attendant, heads }
+    }
+}
+
+impl<A: Attendant> Serve for Attended<A> {
+    type Exchanges = Exchanges<A>;
+
+    fn exchanges(&self, signals: &Arc<Signals>, _: bool, extra: &Arc<Extra>) -> Exchanges<A> {
+        Exchanges {
+            attendant: self.attendant.clone(),
+            connection: None,
+            line: Line::new(signals, &self.heads),
+            extra: Arc::clone(extra),
+            binding: None,
+            orders: Vec::new(),
+            streams: Vec::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+/// The exchanges of one connection.
+pub(super) struct Exchanges<A: Attendant> {
+    attendant: A,
+    /// `None`: not told yet, or closed.
+    connection: Option<A::Connection>,
+    line: Line,
+    extra: Arc<Extra>,
+    /// The host that alone is served here, and where the others are counted.
+    binding: Option<(Box<str>, Arc<Counters>)>,
+    /// Empty between two turns; its memory is used again.
+    orders: Vec<Order>,
+    /// By slot; of a free one nobody's.
+    streams: Vec<StreamId>,
+    entries: Vec<Option<Entry<A>>>,
+    free: Vec<u32>,
+}
+
+/// No stream has this number: HTTP/2 and HTTP/3 end far below, HTTP/1.1 never gets there.
+const NOBODYS: StreamId = StreamId(u64::MAX);
+
+impl<A: Attendant> Exchanging for Exchanges<A> {
+    fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+    fn show(
+        &mut self,
+        info: ConnectionInfo,
+        version: Version,
+        shown: &Shown,
+        counters: &Arc<Counters>,
+    ) {
+        if shown.sni_is_binding
+            && let Some(name) = info.tls().and_then(TlsInfo::server_name)
+        {
+            self.binding = Some((name.into(), Arc::clone(counters)));
+        }
+        self.connect(version, Some(&info).filter(|_| shown.info));
+    }
+    fn start(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        end: bool,
+    ) {
+        if let Some((host, counters)) = &self.binding
+            && !head.is_for(host)
+        {
+            // RFC 9110 section 15.5.20.
+            add(&counters.misdirected, 1);
+            machine.recycle(head.into_fields());
+            let status = StatusCode::MISDIRECTED_REQUEST;
+            let responses = &mut scratch.responses;
+            responses.status(machine, now, stream, &self.extra, status);
+            return machine.handler_done(now, stream);
+        }
+        self.connect(machine.version(), None);
+        let Some(connection) = &self.connection else {
+            return machine.handler_done(now, stream);
+        };
+        let asked = Asked {
+            stream,
+            head: head.method() == b"HEAD",
+            connect: head.method() == b"CONNECT",
+        };
+        let slot = self.free.pop().unwrap_or(self.entries.len() as u32);
+        let place = Place { slot, stream };
+        let exchange = self.attendant.requested(connection, place, &head, end);
+        machine.recycle(head.into_fields());
+        let entry = Some(Entry::new(asked, exchange, end));
+        if slot as usize == self.entries.len() {
+            self.entries.push(entry);
+            self.streams.push(stream);
+        } else {
+            self.entries[slot as usize] = entry;
+            self.streams[slot as usize] = stream;
+        }
+    }
+    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, _: u32) {
+        let mut orders = std::mem::take(&mut self.orders);
+        std::mem::swap(&mut orders, &mut self.line.0.list.borrow_mut());
+        for order in orders.drain(..) {
+            self.obey(scratch, machine, now, order);
+        }
+        self.orders = orders;
+    }
+    fn resume_stream(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+    ) {
+        if let Some(slot) = self.of(stream) {
+            self.with_entry(scratch, machine, now, slot, |entry, attendant, machine| {
+                let taken = entry.pump(machine, now)?;
+                tell_room(attendant, entry, taken);
+                Ok(())
+            });
+        }
+    }
+    fn receive(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) {
+        let Some(slot) = self.of(stream) else {
+            if !data.is_empty() {
+                machine.consume(now, stream, data.len());
+            }
+            return;
+        };
+        if let Some(Some(entry)) = self.entries.get_mut(slot) {
+            entry.unread += data.len();
+            entry.received |= end;
+            self.attendant.body(&entry.exchange, data, end);
+        }
+        self.settle(machine, now, slot);
+    }
+    fn receive_trailers(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    ) {
+        let Some(slot) = self.of(stream) else {
+            return;
+        };
+        if let Some(Some(entry)) = self.entries.get_mut(slot) {
+            entry.received = true;
+            self.attendant.trailers(&entry.exchange, trailers);
+        }
+        self.settle(machine, now, slot);
+    }
+    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
+        if let Some(slot) = self.of(stream) {
+            let (code, by_peer) = match reset.by {
+                ResetBy::Us(violation) => (violation.h2_code(), false),
+                ResetBy::Peer(code) => (code, true),
+                ResetBy::Connection(_) => (H2Code::CANCEL, true),
+            };
+            self.end(machine, now, slot, Ended::Reset { code, by_peer });
+        }
+    }
+    fn close(&mut self) {
+        for slot in 0..self.entries.len() {
+            self.cut(slot);
+        }
+        if let Some(connection) = self.connection.take() {
+            self.attendant.disconnected(connection);
+        }
+    }
+    fn take_upgrade(&mut self, _: StreamId) -> Option<oneshot::Sender<Upgraded>> {
+        None
+    }
+    fn release(&mut self) {
+        if self.len() == 0 {
+            (self.orders, self.streams) = (Vec::new(), Vec::new());
+            (self.entries, self.free) = (Vec::new(), Vec::new());
+        }
+    }
+}
+
+impl<A: Attendant> Exchanges<A> {
+    /// Tells the attendant of the connection, once.
+    fn connect(&mut self, version: Version, info: Option<&ConnectionInfo>) {
+        if self.connection.is_none() {
+            self.line.0.version.set(version);
+            let line = self.line.clone();
+            self.connection = Some(self.attendant.connected(line, version, info));
+        }
+    }
+    fn of(&self, stream: StreamId) -> Option<usize> {
+        self.streams.iter().position(|&at| at == stream)
+    }
+    /// The slot of a place whose exchange is still open.
+    fn open(&self, place: Place) -> Option<usize> {
+        let slot = place.slot as usize;
+        (self.streams.get(slot) == Some(&place.stream)).then_some(slot)
+    }
+
+    fn obey(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, order: Order) {
+        let place = match &order {
+            Order::ShutDown => return machine.shut_down(now),
+            Order::Abort(code) => return machine.abort(now, *code),
+            Order::Answer { place, .. }
+            | Order::Inform(place, _)
+            | Order::Send(place, ..)
+            | Order::Finish(place, _)
+            | Order::Reset(place, _)
+            | Order::Take(place, _) => *place,
+        };
+        let Some(slot) = self.open(place) else {
+            return;
+        };
+        if let Order::Reset(_, code) = order {
+            machine.reset(now, place.stream, code);
+            let by_peer = false;
+            return self.end(machine, now, slot, Ended::Reset { code, by_peer });
+        }
+        self.with_entry(scratch, machine, now, slot, |entry, attendant, machine| {
+            match order {
+                Order::Answer {
+                    head, body, quiet, ..
+                } => {
+                    let head = head.map_err(Misuse::Invalid)?;
+                    entry.quiet = quiet;
+                    entry.answer(machine, now, &head, body)
+                }
+                Order::Inform(_, head) => {
+                    // One that comes too late, or to HTTP/1.0, is not sent; the answer counts.
+                    let _ = machine.send_interim(now, place.stream, &head);
+                    Ok(())
+                }
+                Order::Send(_, data, end) => {
+                    let taken = entry.send(machine, now, data, end)?;
+                    tell_room(attendant, entry, taken);
+                    Ok(())
+                }
+                Order::Finish(_, trailers) => entry.finish(machine, now, trailers),
+                Order::Take(_, bytes) => {
+                    entry.unread = entry.unread.saturating_sub(bytes);
+                    machine.consume(now, place.stream, bytes);
+                    Ok(())
+                }
+                Order::Reset(..) | Order::ShutDown | Order::Abort(_) => Ok(()),
+            }
+        });
+    }
+    /// Does something to an entry, and what follows from it.
+    fn with_entry(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        slot: usize,
+        work: impl FnOnce(&mut Entry<A>, &A, &mut Machine) -> Result<(), Misuse>,
+    ) {
+        let Some(Some(entry)) = self.entries.get_mut(slot) else {
+            return;
+        };
+        match work(entry, &self.attendant, machine) {
+            Ok(()) => self.settle(machine, now, slot),
+            Err(misuse) => {
+                let responses = &mut scratch.responses;
+                if entry.fail(machine, now, responses, &self.extra, misuse) {
+                    let (code, by_peer) = (H2Code::INTERNAL_ERROR, false);
+                    self.end(machine, now, slot, Ended::Reset { code, by_peer });
+                }
+            }
+        }
+    }
+    /// Ends an exchange that both sides have ended.
+    fn settle(&mut self, machine: &mut Machine, now: Instant, slot: usize) {
+        let Some(Some(entry)) = self.entries.get(slot) else {
+            return;
+        };
+        if entry.is_over() {
+            let how = if entry.quiet {
+                Ended::Quiet
+            } else {
+                Ended::Whole
+            };
+            self.end(machine, now, slot, how);
+        }
+    }
+    fn end(&mut self, machine: &mut Machine, now: Instant, slot: usize, how: Ended) {
+        let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) else {
+            return;
+        };
+        self.streams[slot] = NOBODYS;
+        self.free.push(slot as u32);
+        let stream = entry.asked.stream;
+        if entry.unread > 0 {
+            // Nobody reads it any more; the connection's window gets it back.
+            machine.consume(now, stream, entry.unread);
+        }
+        machine.handler_done(now, stream);
+        self.attendant.ended(entry.exchange, how);
+    }
+    /// The machine is gone or has ended everything: what it has not told of ends with it.
+    fn cut(&mut self, slot: usize) {
+        if let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) {
+            self.streams[slot] = NOBODYS;
+            self.free.push(slot as u32);
+            let (code, by_peer) = (H2Code::CANCEL, true);
+            self.attendant
+                .ended(entry.exchange, Ended::Reset { code, by_peer });
+        }
+    }
+}
+
+fn tell_room<A: Attendant>(attendant: &A, entry: &Entry<A>, taken: usize) {
+    if taken > 0 {
+        attendant.room(&entry.exchange, taken);
+    }
+}
+
+impl<A: Attendant> Drop for Exchanges<A> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

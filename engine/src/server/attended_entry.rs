@@ -1,0 +1,181 @@
+//! One exchange of an attendant: its answer, sent as far as the machine takes it.
+
+use super::attendant::{Attendant, Given};
+use super::respond::{Asked, Extra, Responses, is_bodiless};
+use crate::driver::machine::Machine;
+use bytes::Bytes;
+use http::StatusCode;
+use std::collections::VecDeque;
+use std::time::Instant;
+use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::http::{Fields, ResponseHead};
+
+/// An exchange, until both sides have ended.
+pub(super) struct Entry<A: Attendant> {
+    pub(super) asked: Asked,
+    pub(super) exchange: A::Exchange,
+    /// The request is whole.
+    pub(super) received: bool,
+    pub(super) quiet: bool,
+    /// Bytes of the request that were told and not taken.
+    pub(super) unread: usize,
+    stage: Stage,
+    /// What the machine has no room for yet.
+    waiting: VecDeque<Bytes>,
+    /// How our side ends, once nothing waits.
+    finish: Option<Finish>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The head is to come.
+    Head,
+    Body,
+    Done,
+}
+
+enum Finish {
+    Plain,
+    Trailers(Fields),
+}
+
+impl<A: Attendant> Entry<A> {
+    pub(super) fn new(asked: Asked, exchange: A::Exchange, received: bool) -> Self {
+        Self {
+            asked,
+            exchange,
+            received,
+            quiet: false,
+            unread: 0,
+            stage: Stage::Head,
+            waiting: VecDeque::new(),
+            finish: None,
+        }
+    }
+    /// Whether nothing more is to come from either side that anybody waits for.
+    pub(super) fn is_over(&self) -> bool {
+        self.stage == Stage::Done && (self.received || self.quiet)
+    }
+    /// Sends the head, and what is there of the body.
+    pub(super) fn answer(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        head: &ResponseHead,
+        body: Given,
+    ) -> Result<(), Misuse> {
+        if self.stage != Stage::Head {
+            return Err(Misuse::StreamNotOpen);
+        }
+        let status = StatusCode::from_u16(head.status).unwrap_or_default();
+        let bodiless = is_bodiless(status, self.asked);
+        let end = bodiless
+            || match &body {
+                Given::Nothing => true,
+                Given::Whole(body) => body.is_empty(),
+                Given::Streaming => false,
+            };
+        machine.respond(now, self.asked.stream, head, end)?;
+        self.stage = if end { Stage::Done } else { Stage::Body };
+        match body {
+            Given::Whole(body) if !end => self.send(machine, now, body, true).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+    /// The machine refused what we gave it: nothing of that was sent. A failed answer must not look
+    /// like a whole one, and one that was not begun says what it is. False: the exchange ended
+    /// meanwhile, which the machine tells by itself.
+    pub(super) fn fail(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        extra: &Extra,
+        misuse: Misuse,
+    ) -> bool {
+        if !matches!(misuse, Misuse::Invalid(_) | Misuse::BodyLength) {
+            return false;
+        }
+        let stream = self.asked.stream;
+        match self.stage {
+            Stage::Head => {
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                responses.status(machine, now, stream, extra, status);
+            }
+            Stage::Body | Stage::Done => machine.reset(now, stream, H2Code::INTERNAL_ERROR),
+        }
+        true
+    }
+    /// Body bytes; `end`: the last. How many bytes the machine took at once.
+    pub(super) fn send(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        data: Bytes,
+        end: bool,
+    ) -> Result<usize, Misuse> {
+        if self.stage == Stage::Done {
+            // Of an answer that has no body.
+            return Ok(data.len());
+        }
+        let stream = self.asked.stream;
+        if self.waiting.is_empty() && machine.send_room(stream) > 0 {
+            let length = data.len();
+            machine.send_body(now, stream, data, end)?;
+            if end {
+                self.stage = Stage::Done;
+            }
+            return Ok(length);
+        }
+        if !data.is_empty() {
+            self.waiting.push_back(data);
+        }
+        if end {
+            self.finish = Some(Finish::Plain);
+        }
+        Ok(0)
+    }
+    /// The end of the body, perhaps with trailers.
+    pub(super) fn finish(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        trailers: Fields,
+    ) -> Result<(), Misuse> {
+        if self.stage != Stage::Body || self.finish.is_some() {
+            return Ok(());
+        }
+        self.finish = Some(match trailers.is_empty() {
+            true => Finish::Plain,
+            false => Finish::Trailers(trailers),
+        });
+        self.pump(machine, now).map(|_| ())
+    }
+    /// Sends what waits, as far as there is room. How many bytes the machine took.
+    pub(super) fn pump(&mut self, machine: &mut Machine, now: Instant) -> Result<usize, Misuse> {
+        let stream = self.asked.stream;
+        let mut taken = 0;
+        while !self.waiting.is_empty() && machine.send_room(stream) > 0 {
+            let Some(data) = self.waiting.pop_front() else {
+                break;
+            };
+            taken += data.len();
+            let is_last = self.waiting.is_empty() && matches!(self.finish, Some(Finish::Plain));
+            machine.send_body(now, stream, data, is_last)?;
+            if is_last {
+                self.finish = None;
+                self.stage = Stage::Done;
+            }
+        }
+        if self.waiting.is_empty()
+            && let Some(finish) = self.finish.take()
+        {
+            match finish {
+                Finish::Plain => machine.send_body(now, stream, Bytes::new(), true)?,
+                Finish::Trailers(trailers) => machine.send_trailers(now, stream, &trailers)?,
+            }
+            self.stage = Stage::Done;
+        }
+        Ok(taken)
+    }
+}

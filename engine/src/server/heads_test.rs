@@ -1,0 +1,104 @@
+use super::*;
+use std::time::Duration;
+
+fn making(status: u16, version: Version) -> Making {
+    Making {
+        status,
+        version,
+        length: None,
+        date: false,
+    }
+}
+
+fn heads(alt_svc: Option<&str>) -> Heads {
+    Heads::new(&Arc::new(Extra {
+        date: true,
+        alt_svc: alt_svc.map(Into::into),
+    }))
+}
+
+fn said(head: &ResponseHead) -> Vec<(String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    head.fields()
+        .map(|field| (text(field.name), text(field.value)))
+        .collect()
+}
+
+fn pair(name: &str, value: &str) -> (String, String) {
+    (name.into(), value.into())
+}
+
+#[test]
+fn a_text_becomes_fields_in_its_order() {
+    let text = b"content-type\0text/plain\0set-cookie\0a=1\0set-cookie\0b=2";
+    let made = heads(None).make(Instant::now(), text, making(200, Version::Http2));
+    let made = made.expect("it is valid");
+    assert_eq!(
+        said(&made),
+        [
+            pair("content-type", "text/plain"),
+            pair("set-cookie", "a=1"),
+            pair("set-cookie", "b=2"),
+        ]
+    );
+}
+
+#[test]
+fn a_head_that_comes_again_is_the_same_one_until_the_second_is_over() {
+    let (heads, now) = (heads(None), Instant::now());
+    let dated = Making {
+        date: true,
+        ..making(200, Version::Http2)
+    };
+    let first = heads.make(now, b"a\0b", dated).expect("it is valid");
+    let again = heads.make(now, b"a\0b", dated).expect("it is valid");
+    assert!(Rc::ptr_eq(&first, &again));
+    let later = now + Duration::from_secs(2);
+    let later = heads.make(later, b"a\0b", dated).expect("it is valid");
+    assert!(!Rc::ptr_eq(&first, &later), "its date has passed");
+    let other = heads.make(now, b"a\0c", dated).expect("it is valid");
+    assert_eq!(said(&other)[0], pair("a", "c"));
+}
+
+#[test]
+fn what_the_text_says_is_not_said_twice() {
+    let text = b"date\0then\0content-length\x007\0alt-svc\0clear";
+    let making = Making {
+        length: Some(7),
+        date: true,
+        ..making(200, Version::Http2)
+    };
+    let made = heads(Some("h3=\":1\"")).make(Instant::now(), text, making);
+    assert_eq!(made.expect("it is valid").fields().len(), 3);
+}
+
+#[test]
+fn fields_of_the_connection_stay_where_they_belong() {
+    let text = b"connection\0close\0transfer-encoding\0chunked\0upgrade\0x";
+    let now = Instant::now();
+    let on_h2 = heads(None).make(now, text, making(200, Version::Http2));
+    assert_eq!(said(&on_h2.expect("it is valid")), []);
+    let on_h1 = heads(None).make(now, text, making(200, Version::Http11));
+    assert_eq!(
+        said(&on_h1.expect("it is valid")),
+        [pair("connection", "close"), pair("upgrade", "x")]
+    );
+}
+
+#[test]
+fn a_sensitive_value_is_marked_and_its_name_is_clean() {
+    let text = b"\x01set-cookie\0secret\0a\0b";
+    let made = heads(None).make(Instant::now(), text, making(200, Version::Http2));
+    let made = made.expect("it is valid");
+    let sensitive: Vec<bool> = made.fields().map(|field| field.sensitive).collect();
+    assert_eq!(sensitive, [true, false]);
+    assert_eq!(said(&made)[0], pair("set-cookie", "secret"));
+}
+
+#[test]
+fn a_value_that_would_split_the_message_is_refused() {
+    for text in [&b"a\0b\r\nc: d"[..], b"A\0b", b"a b\0c", b"a\0b\nc"] {
+        let made = heads(None).make(Instant::now(), text, making(200, Version::Http11));
+        assert!(made.is_err(), "{text:?}");
+    }
+}

@@ -1,0 +1,88 @@
+//! What stands between a connection and whoever answers its requests: a tower service
+//! ([`exchange`](super::exchange)) or an attendant ([`attended`](super::attended)).
+
+use super::accept::Shown;
+use super::metrics::Counters;
+use super::respond::Extra;
+use super::scratch::Scratch;
+use crate::connection_info::ConnectionInfo;
+use crate::driver::machine::Machine;
+use crate::driver::signals::Signals;
+use crate::upgrade::Upgraded;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::oneshot;
+use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Version};
+
+/// What a worker's connections get their exchanges from.
+pub(super) trait Serve: Clone + 'static {
+    type Exchanges: Exchanging;
+    /// The exchanges of a new connection; `secure`: it is under TLS. `extra`: what every answer
+    /// carries beside the handler's fields.
+    fn exchanges(
+        &self,
+        signals: &Arc<Signals>,
+        secure: bool,
+        extra: &Arc<Extra>,
+    ) -> Self::Exchanges;
+}
+
+/// The exchanges of one connection: hears the machine's facts, and answers.
+pub(super) trait Exchanging: 'static {
+    /// How many are open.
+    fn len(&self) -> usize;
+    /// The connection is `info` and speaks `version`; tells those who want to know.
+    fn show(
+        &mut self,
+        info: ConnectionInfo,
+        version: Version,
+        shown: &Shown,
+        counters: &Arc<Counters>,
+    );
+    /// A request came.
+    fn start(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        end: bool,
+    );
+    /// A note to `slot`: something can go on.
+    fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32);
+    /// The machine has room for the body of `stream` again.
+    fn resume_stream(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+    );
+    /// Body bytes came.
+    fn receive(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    );
+    /// The request's trailers came.
+    fn receive_trailers(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        trailers: &Fields,
+    );
+    /// The exchange ended early.
+    fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
+    /// The machine is done; every exchange has ended before.
+    fn close(&mut self);
+    /// Where the connection goes that left HTTP with `stream`.
+    fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>>;
+    /// Gives memory back while the connection idles.
+    fn release(&mut self);
+}

@@ -1,0 +1,336 @@
+//! What is asked of this environment's servers: connections and requests become completions, and
+//! JavaScript's submissions become the engine's orders. All of it on the engine's thread.
+//!
+//! An exchange goes by a number that is used again, and a serial that tells the exchanges of one
+//! number apart: a submission for an exchange that is over finds another serial and is forgotten.
+
+use crate::environment::Shared;
+use crate::exchange::{BY_REFERENCE, LAST, with_text};
+use crate::ring::{BY_REFERENCE_BYTES_MIN, Entry};
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use trunkline::ConnectionInfo;
+use trunkline::core::error::H2Code;
+use trunkline::core::http::{Fields, RequestHead, Version};
+use trunkline::server::{Answer, Attendant, Ended, Given, Line, Place};
+
+/// What happened: the first word of a completion. `node/src/server/border.ts` has the same
+/// numbers; the client's are below them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    /// A request: words 2 its serial, 5 the connection, 6 the version, 7 the stream. The text is
+    /// method, path, authority, scheme and protocol with a zero between two, then a line feed, the
+    /// name, a zero and the value of each field.
+    Request = 16,
+    /// A piece of a request's body.
+    Data = 17,
+    /// The trailers of a request, which end it.
+    Trailers = 18,
+    /// Word 2: bytes of the answer's body that the connection took.
+    Room = 19,
+    /// The exchange is over: words 2 the code, 5 whether it was the peer who ended it.
+    Closed = 20,
+    /// A connection: words 2 its server, 6 the version.
+    Connected = 21,
+    /// It is closed.
+    Disconnected = 22,
+    /// A server has ended.
+    Ended = 23,
+}
+
+/// The request's body is to come, or was not the last piece.
+const MORE: u32 = 1 << 10;
+
+/// What is submitted; the client's are below them. Words 1 and 2 are the exchange's number and
+/// serial.
+pub(crate) const ANSWER: u32 = 16;
+/// A 1xx; word 6 its status.
+const INFORM: u32 = 17;
+/// A piece of an answer's body.
+const SEND: u32 = 18;
+/// The end of an answer's body: a text of trailers.
+const FINISH: u32 = 19;
+/// Word 6: the code.
+const RESET: u32 = 20;
+/// Word 6: bytes of the request's body that were taken.
+const TAKE: u32 = 21;
+/// Word 1: a connection that is to end when its exchanges have.
+const SHUT_DOWN: u32 = 22;
+/// Words 1 and 6: a connection that is to end at once, and the code.
+const ABORT: u32 = 23;
+
+/// How a body comes: the second byte, as the client's.
+const BODY_INLINE: u32 = 1;
+const BODY_PUT: u32 = 2;
+const BODY_STREAMING: u32 = 3;
+
+/// The last piece.
+const END: u32 = 1 << 16;
+/// Nobody waits for the exchange's end.
+const QUIET: u32 = 1 << 17;
+/// No date is added.
+const NO_DATE: u32 = 1 << 18;
+
+/// The bytes of the arena that belong to a submission: the text's, then the body's.
+pub(crate) fn range(entry: &Entry) -> Option<(u32, u32)> {
+    let inline = entry[0] >> 8 & 0xff == BODY_INLINE;
+    match entry[0] & 0xff {
+        ANSWER if inline => Some((entry[3], entry[4].saturating_add(entry[5]))),
+        SEND if inline => Some((entry[3], entry[4])),
+        ANSWER | INFORM | FINISH if entry[4] > 0 => Some((entry[3], entry[4])),
+        _ => None,
+    }
+}
+
+/// Everything that is open on this environment's servers.
+pub(crate) struct Desk {
+    shared: Arc<Shared>,
+    exchanges: RefCell<Exchanges>,
+    lines: RefCell<HashMap<u32, Line>>,
+    connections: Cell<u32>,
+}
+
+#[derive(Default)]
+struct Exchanges {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Where the texts of heads are made.
+    text: Vec<u8>,
+}
+
+struct Slot {
+    serial: u32,
+    open: Option<(Line, Place)>,
+}
+
+impl Desk {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Rc<Self> {
+        Rc::new(Self {
+            shared: Arc::clone(shared),
+            exchanges: RefCell::default(),
+            lines: RefCell::default(),
+            connections: Cell::new(0),
+        })
+    }
+    /// Carries out a submission.
+    pub(crate) fn carry_out(&self, now: Instant, entry: &Entry, bytes: &[u8]) {
+        match entry[0] & 0xff {
+            SHUT_DOWN => return self.with_line(entry[1], Line::shut_down),
+            ABORT => return self.with_line(entry[1], |line| line.abort(H2Code(entry[6]))),
+            _ => {}
+        }
+        let exchanges = self.exchanges.borrow();
+        let slot = exchanges.slots.get(entry[1] as usize);
+        let Some((line, place)) = slot
+            .filter(|slot| slot.serial == entry[2])
+            .and_then(|slot| slot.open.as_ref())
+        else {
+            return self.forget(entry);
+        };
+        let place = *place;
+        match entry[0] & 0xff {
+            ANSWER => self.answer(now, line, place, entry, bytes),
+            INFORM => {
+                // JavaScript looks at heads itself; what it let through and is refused here is
+                // not sent, and the answer still comes.
+                let _ = line.inform(now, place, entry[6] as u16, bytes);
+            }
+            SEND => {
+                let data = match entry[0] >> 8 & 0xff {
+                    BODY_PUT => self.shared.take_put(entry[5]),
+                    _ => Bytes::copy_from_slice(bytes),
+                };
+                line.send(place, data, entry[0] & END != 0);
+            }
+            FINISH => line.finish(place, bytes),
+            RESET => line.reset(place, H2Code(entry[6])),
+            TAKE => line.take(place, entry[6] as usize),
+            verb => debug_assert!(false, "no verb is {verb}"),
+        }
+    }
+    fn answer(&self, now: Instant, line: &Line, place: Place, entry: &Entry, bytes: &[u8]) {
+        let (fields, inline) = bytes.split_at((entry[4] as usize).min(bytes.len()));
+        let body = match entry[0] >> 8 & 0xff {
+            BODY_INLINE => Given::Whole(Bytes::copy_from_slice(inline)),
+            BODY_PUT => Given::Whole(self.shared.take_put(entry[5])),
+            BODY_STREAMING => Given::Streaming,
+            _ => Given::Nothing,
+        };
+        let answer = Answer {
+            status: entry[6] as u16,
+            fields,
+            body,
+            date: entry[0] & NO_DATE == 0,
+            quiet: entry[0] & QUIET != 0,
+        };
+        line.answer(now, place, answer);
+    }
+    /// Nobody gets it: bytes that were put somewhere are given back.
+    fn forget(&self, entry: &Entry) {
+        if matches!(entry[0] & 0xff, ANSWER | SEND) && entry[0] >> 8 & 0xff == BODY_PUT {
+            drop(self.shared.take_put(entry[5]));
+        }
+    }
+    fn with_line(&self, connection: u32, order: impl FnOnce(&Line)) {
+        if let Some(line) = self.lines.borrow().get(&connection) {
+            order(line);
+        }
+    }
+}
+
+/// One server of the environment, as the engine sees whoever answers.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) desk: Rc<Desk>,
+    pub(crate) number: u32,
+}
+
+/// A connection by its number.
+pub(crate) struct Connection {
+    number: u32,
+    line: Line,
+}
+
+impl Attendant for Server {
+    type Connection = Connection;
+    type Exchange = u32;
+
+    fn connected(&self, line: Line, version: Version, info: Option<&ConnectionInfo>) -> Connection {
+        let desk = &self.desk;
+        let number = desk.connections.get().wrapping_add(1);
+        desk.connections.set(number);
+        desk.lines.borrow_mut().insert(number, line.clone());
+        let mut entry = [Kind::Connected as u32, number, self.number, 0, 0, 0, 0, 0];
+        entry[6] = digits(version);
+        let text = info.map(described).unwrap_or_default();
+        desk.shared.complete(entry, text.as_bytes(), &[]);
+        Connection { number, line }
+    }
+    fn requested(
+        &self,
+        connection: &Connection,
+        place: Place,
+        head: &RequestHead,
+        end: bool,
+    ) -> u32 {
+        let exchanges = &mut *self.desk.exchanges.borrow_mut();
+        let number = exchanges.free.pop().unwrap_or_else(|| {
+            exchanges.slots.push(Slot {
+                serial: 0,
+                open: None,
+            });
+            exchanges.slots.len() as u32 - 1
+        });
+        let slot = &mut exchanges.slots[number as usize];
+        slot.serial = slot.serial.wrapping_add(1);
+        slot.open = Some((connection.line.clone(), place));
+        write_head(&mut exchanges.text, head);
+        let entry = [
+            Kind::Request as u32 | if end { 0 } else { MORE },
+            number,
+            slot.serial,
+            0,
+            0,
+            connection.number,
+            digits(connection.line.version()),
+            // A connection's streams never get as far as 2^32.
+            place.stream().0 as u32,
+        ];
+        self.desk.shared.complete(entry, &exchanges.text, &[]);
+        number
+    }
+    fn body(&self, exchange: &u32, data: Bytes, end: bool) {
+        let more = if end { 0 } else { MORE };
+        let mut entry = [Kind::Data as u32 | more, *exchange, 0, 0, 0, 0, 0, 0];
+        if data.len() >= BY_REFERENCE_BYTES_MIN {
+            entry[0] |= BY_REFERENCE;
+            entry[5] = self.desk.shared.put(data);
+            self.desk.shared.complete(entry, &[], &[]);
+        } else {
+            self.desk.shared.complete(entry, &data, &[]);
+        }
+    }
+    fn trailers(&self, exchange: &u32, trailers: &Fields) {
+        let entry = [Kind::Trailers as u32, *exchange, 0, 0, 0, 0, 0, 0];
+        with_text(trailers.iter(), |text| {
+            self.desk.shared.complete(entry, text, &[]);
+        });
+    }
+    fn room(&self, exchange: &u32, bytes: usize) {
+        let entry = [Kind::Room as u32, *exchange, bytes as u32, 0, 0, 0, 0, 0];
+        self.desk.shared.complete(entry, &[], &[]);
+    }
+    fn ended(&self, exchange: u32, how: Ended) {
+        let exchanges = &mut *self.desk.exchanges.borrow_mut();
+        exchanges.slots[exchange as usize].open = None;
+        exchanges.free.push(exchange);
+        let (code, by_peer) = match how {
+            Ended::Quiet => return,
+            Ended::Whole => (H2Code(0), false),
+            Ended::Reset { code, by_peer } => (code, by_peer),
+        };
+        let kind = Kind::Closed as u32 | LAST;
+        let entry = [kind, exchange, code.0, 0, 0, u32::from(by_peer), 0, 0];
+        self.desk.shared.complete(entry, &[], &[]);
+    }
+    fn disconnected(&self, connection: Connection) {
+        self.desk.lines.borrow_mut().remove(&connection.number);
+        let kind = Kind::Disconnected as u32;
+        let entry = [kind, connection.number, self.number, 0, 0, 0, 0, 0];
+        self.desk.shared.complete(entry, &[], &[]);
+    }
+}
+
+/// A request's head as JavaScript splits it: a name is found by the line feed before it and the
+/// zero behind it, which no value holds.
+fn write_head(text: &mut Vec<u8>, head: &RequestHead) {
+    text.clear();
+    text.extend_from_slice(head.method());
+    for part in [
+        head.path(),
+        head.authority(),
+        head.scheme(),
+        head.protocol(),
+    ] {
+        text.push(0);
+        text.extend_from_slice(part.unwrap_or_default());
+    }
+    for field in head.fields() {
+        text.push(b'\n');
+        text.extend_from_slice(field.name);
+        text.push(0);
+        text.extend_from_slice(field.value);
+    }
+}
+
+/// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on.
+fn described(info: &ConnectionInfo) -> String {
+    let (peer, local) = (info.peer_addr(), info.local_addr());
+    let mut text = format!(
+        "{}\0{}\0{}\0{}",
+        peer.ip(),
+        peer.port(),
+        local.ip(),
+        local.port()
+    );
+    if let Some(tls) = info.tls() {
+        let alpn = String::from_utf8_lossy(tls.alpn().unwrap_or_default());
+        let name = tls.server_name().unwrap_or_default();
+        text += &format!("\0{}\0{alpn}\0{name}", tls.protocol());
+    }
+    text
+}
+
+fn digits(version: Version) -> u32 {
+    match version {
+        Version::Http10 => 10,
+        Version::Http11 => 11,
+        Version::Http2 => 20,
+        Version::Http3 => 30,
+    }
+}

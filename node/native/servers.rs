@@ -1,0 +1,297 @@
+//! The cold calls of servers: sockets are opened on JavaScript's thread, where what is wrong can be
+//! thrown, and served on the engine's.
+
+use crate::client::read;
+use crate::desk::{Desk, Kind, Server};
+use crate::environment::Shared;
+use crate::failure;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline::server::{Attending, Listening};
+use trunkline::{Limits, ServerConfig, Timeouts, Tls, Windows};
+
+/// The servers of one environment, as JavaScript's thread knows them.
+#[derive(Default)]
+pub(crate) struct Servers {
+    next: u32,
+    tls: HashMap<u32, Tls>,
+}
+
+/// What the engine's thread does for a server.
+pub(crate) enum Task {
+    Serve(u32, Listening),
+    Drain(u32, Duration),
+    Stop(u32),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ServerAsk {
+    server: u32,
+    deadline_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct IdentityAsk {
+    server: u32,
+    name: Option<String>,
+    cert: String,
+    key: String,
+}
+
+/// What a server listens with; what is absent keeps the engine's default. Times in ms, 0: never.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct ListenAsk {
+    host: Option<String>,
+    port: u16,
+    shares_port: bool,
+    backlog: Option<u32>,
+    tls: Option<TlsAsk>,
+    http1: Option<bool>,
+    http2: Option<bool>,
+    http3: bool,
+    extended_connect: bool,
+    connections_max: Option<usize>,
+    limits: LimitsAsk,
+    timeouts: TimeoutsAsk,
+    windows: WindowsAsk,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TlsAsk {
+    cert: String,
+    key: String,
+    #[serde(default)]
+    names: HashMap<String, Pair>,
+    key_log_file: Option<String>,
+    #[serde(default)]
+    sni_is_binding: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    cert: String,
+    key: String,
+}
+
+/// Structs of options that override a setting of the same name where they are there.
+macro_rules! overrides {
+    ($name:ident of $target:ident { $($field:ident: $kind:ty),* $(,)? }) => {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        struct $name { $($field: Option<$kind>),* }
+
+        impl $name {
+            fn apply(&self, to: &mut $target) {
+                $(if let Some(value) = self.$field { to.$field = value; })*
+            }
+        }
+    };
+}
+
+overrides!(LimitsAsk of Limits {
+    field_count_max: usize, field_section_bytes_max: usize, header_block_bytes_max: usize,
+    continuations_max: u32, concurrent_streams_max: u32, running_handlers_max: u32,
+    request_streams_max: u32, request_handlers_max: u32, outbox_bytes_max: usize,
+    send_buffer_bytes_max: usize, requests_per_connection_max: u64, head_bytes_max: usize,
+    target_bytes_max: usize, chunk_extension_bytes_max: usize, interim_responses_max: u32,
+});
+overrides!(WindowsAsk of Windows {
+    stream_initial: u32, stream_max: u32, connection: u32, memory_budget: u64, auto: bool,
+});
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct TimeoutsAsk {
+    handshake: Option<u64>,
+    settings: Option<u64>,
+    head: Option<u64>,
+    body_idle: Option<u64>,
+    write_stall: Option<u64>,
+    stream_stall: Option<u64>,
+    idle: Option<u64>,
+    age_max: Option<u64>,
+    rate_min: Option<u32>,
+    rate_grace: Option<u64>,
+}
+
+impl TimeoutsAsk {
+    fn apply(&self, to: &mut Timeouts) {
+        let time = |ms: u64| (ms > 0).then(|| Duration::from_millis(ms));
+        for (from, to) in [
+            (self.handshake, &mut to.handshake),
+            (self.settings, &mut to.settings),
+            (self.head, &mut to.head),
+            (self.body_idle, &mut to.body_idle),
+            (self.write_stall, &mut to.write_stall),
+            (self.stream_stall, &mut to.stream_stall),
+            (self.idle, &mut to.idle),
+            (self.age_max, &mut to.age_max),
+        ] {
+            if let Some(ms) = from {
+                *to = time(ms);
+            }
+        }
+        if let Some(rate) = self.rate_min {
+            to.rate_min = rate;
+        }
+        if let Some(ms) = self.rate_grace {
+            to.rate_grace = Duration::from_millis(ms);
+        }
+    }
+}
+
+impl Servers {
+    /// Carries out one cold call, with what is left for the engine's thread.
+    pub(crate) fn ask(
+        &mut self,
+        verb: &str,
+        text: &str,
+        leave: impl FnOnce(Task),
+    ) -> Result<Value, Value> {
+        match verb {
+            "listen" => self.listen(&read(text)?, leave),
+            "identity" => {
+                let ask: IdentityAsk = read(text)?;
+                let gone = || failure::refusal("config", "the server has no certificates");
+                let tls = self.tls.get(&ask.server).ok_or_else(gone)?;
+                let (cert, key) = (ask.cert.as_bytes(), ask.key.as_bytes());
+                match &ask.name {
+                    None => tls.set_pem(cert, key),
+                    Some(name) => tls.set_pem_for(name, cert, key),
+                }
+                .map_err(|error| failure::describe(&error))?;
+                Ok(Value::Null)
+            }
+            "drain" => {
+                let ask: ServerAsk = read(text)?;
+                let deadline = ask.deadline_ms.map_or(FOR_EVER, Duration::from_millis);
+                let deadline = deadline.min(FOR_EVER);
+                leave(Task::Drain(ask.server, deadline));
+                Ok(Value::Null)
+            }
+            _ => {
+                let ask: ServerAsk = read(text)?;
+                self.tls.remove(&ask.server);
+                leave(Task::Stop(ask.server));
+                Ok(Value::Null)
+            }
+        }
+    }
+
+    fn listen(&mut self, ask: &ListenAsk, leave: impl FnOnce(Task)) -> Result<Value, Value> {
+        let tls = ask.tls().map_err(|error| failure::describe(&error))?;
+        let listening = match &ask.host {
+            Some(host) => ask.open(host, tls.as_ref()),
+            // Both families where there are both, as Node.js does.
+            None => ask
+                .open("::", tls.as_ref())
+                .or_else(|_| ask.open("0.0.0.0", tls.as_ref())),
+        };
+        let listening = listening.map_err(|error| failure::describe(&error))?;
+        self.next += 1;
+        let server = self.next;
+        if let Some(tls) = tls {
+            self.tls.insert(server, tls);
+        }
+        let address = listening.local_addr();
+        leave(Task::Serve(server, listening));
+        let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+        let (ip, port) = (address.ip().to_string(), address.port());
+        Ok(json!({ "server": server, "address": ip, "port": port, "family": family }))
+    }
+}
+
+impl ListenAsk {
+    fn tls(&self) -> Result<Option<Tls>, trunkline::Error> {
+        let Some(ask) = &self.tls else {
+            return Ok(None);
+        };
+        let tls = Tls::from_pem(ask.cert.as_bytes(), ask.key.as_bytes())?;
+        for (name, pair) in &ask.names {
+            tls.set_pem_for(name, pair.cert.as_bytes(), pair.key.as_bytes())?;
+        }
+        let mut offered = Vec::new();
+        if self.http2.unwrap_or(true) {
+            offered.push("h2");
+        }
+        if self.http1.unwrap_or(true) {
+            offered.push("http/1.1");
+        }
+        let tls = tls.offer(&offered);
+        match &ask.key_log_file {
+            Some(path) => tls.key_log(path).map(Some),
+            None => Ok(Some(tls)),
+        }
+    }
+    fn open(&self, host: &str, tls: Option<&Tls>) -> Result<Listening, trunkline::Error> {
+        let mut config = ServerConfig {
+            connection_info: true,
+            extended_connect: self.extended_connect,
+            sni_is_binding: self.tls.as_ref().is_some_and(|tls| tls.sni_is_binding),
+            ..ServerConfig::default()
+        };
+        self.limits.apply(&mut config.limits);
+        self.timeouts.apply(&mut config.timeouts);
+        self.windows.apply(&mut config.windows);
+        config.backlog = self.backlog.unwrap_or(config.backlog);
+        config.connections_max = self.connections_max.unwrap_or(config.connections_max);
+        let mut server = trunkline::Server::bind((host, self.port))
+            .shares_port(self.shares_port)
+            .http3(self.http3)
+            .config(config);
+        if let Some(tls) = tls {
+            server = server.tls(tls.clone());
+        }
+        server.listen()
+    }
+}
+
+/// A year: a deadline that nobody waits for.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The servers of one environment on the engine's thread, inside its `LocalSet`.
+pub(crate) struct Serving {
+    shared: Arc<Shared>,
+    desk: Rc<Desk>,
+    attending: HashMap<u32, Attending>,
+}
+
+impl Serving {
+    pub(crate) fn new(shared: &Arc<Shared>, desk: &Rc<Desk>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            desk: Rc::clone(desk),
+            attending: HashMap::new(),
+        }
+    }
+    pub(crate) fn carry_out(&mut self, task: Task) {
+        match task {
+            Task::Serve(number, listening) => self.serve(number, listening),
+            Task::Drain(number, deadline) => {
+                if let Some(attending) = self.attending.get(&number) {
+                    attending.drain(deadline);
+                }
+            }
+            Task::Stop(number) => drop(self.attending.remove(&number)),
+        }
+    }
+    fn serve(&mut self, number: u32, listening: Listening) {
+        let desk = Rc::clone(&self.desk);
+        let (attending, serving) = listening.attend(Server { desk, number });
+        self.attending.insert(number, attending);
+        let shared = Arc::clone(&self.shared);
+        tokio::task::spawn_local(async move {
+            serving.await;
+            shared.complete([Kind::Ended as u32, number, 0, 0, 0, 0, 0, 0], &[], &[]);
+        });
+    }
+}

@@ -1,0 +1,231 @@
+// The border's half for servers: what is asked of them comes out of the completions' ring, answers
+// go into the submissions'. `node/native/desk.rs` is the other end and has the same numbers.
+
+import { BY_REFERENCE, BY_REFERENCE_BYTES_MIN, HEAD_BYTES_MAX, INLINE, PUT, STREAMING, theBorder, type Border, type ServerHalf } from '../ring'
+import { Connection } from './connection'
+import { Exchange } from './exchange'
+import type { Listener } from './listener'
+
+// What is completed.
+const REQUEST = 16
+const DATA = 17
+const TRAILERS = 18
+const ROOM = 19
+const CLOSED = 20
+const CONNECTED = 21
+const DISCONNECTED = 22
+const ENDED = 23
+/** The request's body is to come, or this was not its last piece. */
+const MORE = 1 << 10
+
+// What is submitted.
+const ANSWER = 16
+const INFORM = 17
+const SEND = 18
+const FINISH = 19
+const RESET = 20
+const TAKE = 21
+const SHUT_DOWN = 22
+const ABORT = 23
+
+/** How an answer is given. */
+export const Flags = {
+  /** No body follows the head. */
+  End: 1 << 16,
+  /** Nobody waits for the exchange's end: it is forgotten once it is answered. */
+  Quiet: 1 << 17,
+  /** The date is not added. */
+  NoDate: 1 << 18
+} as const
+
+/** Code units whose UTF-8 surely goes through the arena: three bytes each at most. */
+const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
+
+export class ServerBorder implements ServerHalf {
+  /** By number; what is over is not there. */
+  private readonly exchanges: (Exchange | undefined)[] = []
+  private readonly connections = new Map<number, Connection>()
+  private readonly listeners = new Map<number, Listener>()
+
+  constructor (readonly border: Border) { border.servers = this }
+
+  /** The listener with this number hears of its connections from here on, until it has ended. */
+  enlist (number: number, listener: Listener): void { this.listeners.set(number, listener) }
+
+  /** Nothing is told to this exchange any more. */
+  forget (exchange: Exchange): void {
+    if (this.exchanges[exchange.number] === exchange) this.exchanges[exchange.number] = undefined
+  }
+
+  complete (verb: number, at: number): void {
+    const { completions } = this.border
+    const number = completions[at + 1]!
+    switch (verb) {
+      case REQUEST: return this.completeRequest(at)
+      case CONNECTED: {
+        const { listener, text } = { listener: this.listeners.get(completions[at + 2]!), text: this.text(at) }
+        if (listener === undefined) return
+        const connection = new Connection(this, listener, number, completions[at + 6]!, text)
+        this.connections.set(number, connection)
+        return listener.opened(connection)
+      }
+      case DISCONNECTED: {
+        const connection = this.connections.get(number)
+        this.connections.delete(number)
+        return connection?.listener.closed(connection)
+      }
+      case ENDED: {
+        const listener = this.listeners.get(number)
+        this.listeners.delete(number)
+        return listener?.ended()
+      }
+    }
+    const exchange = this.exchanges[number]
+    const kind = completions[at]!
+    if (exchange === undefined) {
+      // Nobody reads it any more; what lies outside of the ring is given back.
+      if (verb === DATA && (kind & BY_REFERENCE) !== 0) this.border.native.take(completions[at + 5]!)
+      return
+    }
+    switch (verb) {
+      case DATA: return exchange.arrived(this.data(at), (kind & MORE) === 0)
+      case TRAILERS: return exchange.finished(this.text(at))
+      case ROOM: return exchange.took(completions[at + 2]!)
+      case CLOSED:
+        this.exchanges[number] = undefined
+        return exchange.ended(completions[at + 2]!, completions[at + 5] === 1)
+    }
+  }
+
+  private completeRequest (at: number): void {
+    const { completions } = this.border
+    const connection = this.connections.get(completions[at + 5]!)
+    if (connection === undefined) return
+    const number = completions[at + 1]!
+    const hasBody = (completions[at]! & MORE) !== 0
+    const exchange = new Exchange(this, connection, number, completions[at + 2]!, completions[at + 7]!, hasBody, this.text(at))
+    this.exchanges[number] = exchange
+    connection.open++
+    connection.listener.ears.onRequest(exchange)
+  }
+
+  endAll (): void {
+    const { exchanges, connections, listeners } = this
+    for (const [number, exchange] of exchanges.entries()) {
+      exchanges[number] = undefined
+      exchange?.ended(2, false)
+    }
+    for (const connection of connections.values()) connection.listener.closed(connection)
+    connections.clear()
+    for (const listener of listeners.values()) listener.ended()
+    listeners.clear()
+  }
+
+  private text (at: number): string {
+    const { completions } = this.border
+    return this.border.text(completions[at + 3]!, completions[at + 4]!)
+  }
+
+  private data (at: number): Buffer {
+    const { border } = this
+    const { completions } = border
+    if ((completions[at]! & BY_REFERENCE) !== 0) return border.native.take(completions[at + 5]!)
+    return border.copy(completions[at + 3]!, completions[at + 4]!)
+  }
+
+  /** A whole answer, or (`'streaming'`) its head. */
+  answer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number): void {
+    const { border } = this
+    if (border.hasEnded) return
+    if (fields.length > HEAD_BYTES_MAX) {
+      throw new RangeError(`the answer's head has ${fields.length} bytes; it must have at most ${HEAD_BYTES_MAX}`)
+    }
+    if (typeof body === 'string' && body.length > TEXT_LENGTH_MAX) body = Buffer.from(body)
+    if (border.isFull || !this.writeAnswer(exchange, status, fields, body, streams, flags)) {
+      const given = body
+      border.defer(() => this.writeAnswer(exchange, status, fields, given, streams, flags))
+    } else border.wrote()
+  }
+
+  private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number): boolean {
+    const { border } = this
+    let kind = ANSWER | (flags & (Flags.Quiet | Flags.NoDate))
+    let room = fields.length
+    let inline = false
+    if (body !== null) {
+      inline = typeof body === 'string' || body.length < BY_REFERENCE_BYTES_MIN
+      if (inline) room += typeof body === 'string' ? body.length * 3 : body.length
+    }
+    const position = border.room(room)
+    if (position === undefined) return false
+    const at = position & (border.arenaBytes - 1)
+    border.submissionArena.latin1Write(fields, at)
+    let word5 = 0
+    if (streams) kind |= STREAMING
+    else if (inline) {
+      kind |= INLINE
+      if (typeof body === 'string') word5 = border.submissionArena.utf8Write(body, at + fields.length)
+      else {
+        border.submissionArena.set(body!, at + fields.length)
+        word5 = body!.length
+      }
+    } else if (body !== null) {
+      kind |= PUT
+      word5 = border.native.put(body as Buffer)
+    }
+    border.arenaWritten = (position + fields.length + (inline ? word5 : 0)) | 0
+    border.entry(kind, exchange.number, exchange.serial, position, fields.length, word5, status, 0)
+    return true
+  }
+
+  inform (exchange: Exchange, status: number, fields: string): void { this.writeText(INFORM, exchange, fields, status) }
+  finish (exchange: Exchange, trailers: string): void { this.writeText(FINISH, exchange, trailers, 0) }
+
+  private writeText (kind: number, exchange: Exchange, text: string, word6: number): void {
+    const { border } = this
+    border.write(() => {
+      const position = border.room(text.length)
+      if (position === undefined) return false
+      border.submissionArena.latin1Write(text, position & (border.arenaBytes - 1))
+      border.arenaWritten = (position + text.length) | 0
+      border.entry(kind, exchange.number, exchange.serial, position, text.length, 0, word6, 0)
+      return true
+    })
+  }
+
+  send (exchange: Exchange, chunk: Buffer, isLast: boolean): void {
+    const { border } = this
+    const kind = SEND | (isLast ? Flags.End : 0)
+    border.write(() => {
+      if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
+        if (!border.hasEntry()) return false
+        border.entry(kind | PUT, exchange.number, exchange.serial, 0, 0, border.native.put(chunk), 0, 0)
+        return true
+      }
+      const position = border.room(chunk.length)
+      if (position === undefined) return false
+      border.submissionArena.set(chunk, position & (border.arenaBytes - 1))
+      border.arenaWritten = (position + chunk.length) | 0
+      border.entry(kind | INLINE, exchange.number, exchange.serial, position, chunk.length, 0, 0, 0)
+      return true
+    })
+  }
+
+  reset (exchange: Exchange, code: number): void { this.command(RESET, exchange.number, exchange.serial, code) }
+  take (exchange: Exchange, bytes: number): void { this.command(TAKE, exchange.number, exchange.serial, bytes) }
+  shutDown (connection: number): void { this.command(SHUT_DOWN, connection, 0, 0) }
+  abort (connection: number, code: number): void { this.command(ABORT, connection, 0, code) }
+
+  private command (kind: number, number: number, serial: number, word6: number): void {
+    const { border } = this
+    border.write(() => {
+      if (!border.hasEntry()) return false
+      border.entry(kind, number, serial, 0, 0, 0, word6, 0)
+      return true
+    })
+  }
+}
+
+let half: ServerBorder | undefined
+/** This environment's; made by the first listener. */
+export function theServerBorder (): ServerBorder { return (half ??= new ServerBorder(theBorder())) }

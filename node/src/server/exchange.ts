@@ -1,0 +1,192 @@
+// One request and its answer, on any version: what the web-standard server and the API of
+// `node:http2` stand on. Nothing of the head is read until somebody asks for it.
+
+import { Flags, type ServerBorder } from './border'
+import type { Connection } from './connection'
+
+/** Who hears what becomes of a request after its head. */
+export interface ExchangeEars {
+  /** A piece of the request's body, theirs to keep; the peer may send more after `take`. */
+  onData: (chunk: Buffer) => void
+  /** The request is whole; trailers as `Exchange.respond` takes fields. */
+  onEnd: (trailers: string) => void
+  /** The connection took so many bytes of the answer. */
+  onRoom: (bytes: number) => void
+  /** The exchange is over, the last that is heard. 0: both sides are whole; else why it ended early,
+   * as HTTP/2's codes say it. */
+  onClosed: (code: number, byPeer: boolean) => void
+}
+
+export class Exchange {
+  /** Whoever is told of it keeps here what is theirs. */
+  owner: unknown = null
+  /** Bytes of the answer's body that the connection has not taken. */
+  pending = 0
+  headSent = false
+  /** Our side has ended. */
+  done = false
+  /** The request is whole. */
+  received: boolean
+  closed = false
+  /** How it ended; `null`: not yet. */
+  closeCode: number | null = null
+  private listening: ExchangeEars | null = null
+  /** What came before anybody listened. */
+  private early: ((ears: ExchangeEars) => void)[] | null = null
+  /** Where the five parts in front of the fields end. */
+  private ends: [number, number, number, number, number] | null = null
+
+  constructor (
+    private readonly border: ServerBorder,
+    readonly connection: Connection,
+    readonly number: number,
+    readonly serial: number,
+    /** On HTTP/1.1 the exchanges of a connection count from 1. */
+    readonly streamId: number,
+    readonly hasBody: boolean,
+    private readonly text: string
+  ) { this.received = !hasBody }
+
+  get version (): number { return this.connection.version }
+  get method (): string { return this.text.slice(0, this.parts[0]) }
+  /** Path and query; empty on CONNECT. */
+  get path (): string { return this.text.slice(this.parts[0] + 1, this.parts[1]) }
+  get authority (): string { return this.text.slice(this.parts[1] + 1, this.parts[2]) }
+  get scheme (): string { return this.text.slice(this.parts[2] + 1, this.parts[3]) || (this.connection.encrypted ? 'https' : 'http') }
+  /** What an extended CONNECT is for. */
+  get protocol (): string { return this.text.slice(this.parts[3] + 1, this.parts[4]) }
+
+  private get parts (): [number, number, number, number, number] {
+    if (this.ends !== null) return this.ends
+    const { text } = this
+    const method = text.indexOf('\0')
+    const path = text.indexOf('\0', method + 1)
+    const authority = text.indexOf('\0', path + 1)
+    const scheme = text.indexOf('\0', authority + 1)
+    const end = text.indexOf('\n', scheme + 1)
+    return (this.ends = [method, path, authority, scheme, end === -1 ? text.length : end])
+  }
+
+  /** The first value of a field by its lower-case name. */
+  field (name: string): string | undefined {
+    const { text } = this
+    const at = text.indexOf(`\n${name}\0`)
+    if (at === -1) return undefined
+    const from = at + name.length + 2
+    const to = text.indexOf('\n', from)
+    return to === -1 ? text.slice(from) : text.slice(from, to)
+  }
+
+  /** Names in lower case and values by turns, in the order they came. */
+  rawFields (): string[] {
+    const { text } = this
+    const raw: string[] = []
+    let at = this.parts[4]
+    while (at < text.length) {
+      const zero = text.indexOf('\0', at)
+      const end = text.indexOf('\n', zero)
+      const next = end === -1 ? text.length : end
+      raw.push(text.slice(at + 1, zero), text.slice(zero + 1, next))
+      at = next
+    }
+    return raw
+  }
+
+  get ears (): ExchangeEars | null { return this.listening }
+  /** Whoever is set hears what came already. */
+  set ears (ears: ExchangeEars | null) {
+    this.listening = ears
+    const { early } = this
+    if (ears === null || early === null) return
+    this.early = null
+    for (const tell of early) tell(ears)
+  }
+
+  private tell (tell: (ears: ExchangeEars) => void): void {
+    if (this.listening !== null) tell(this.listening)
+    else (this.early ??= []).push(tell)
+  }
+
+  // What the border tells.
+
+  arrived (chunk: Buffer, isLast: boolean): void {
+    const { listening } = this
+    if (isLast) this.received = true
+    if (chunk.length > 0) {
+      if (listening !== null) listening.onData(chunk)
+      else this.tell(ears => { ears.onData(chunk) })
+    }
+    if (isLast) this.tell(ears => { ears.onEnd('') })
+  }
+
+  finished (trailers: string): void {
+    this.received = true
+    this.tell(ears => { ears.onEnd(trailers) })
+  }
+
+  took (bytes: number): void {
+    this.pending -= bytes
+    this.listening?.onRoom(bytes)
+  }
+
+  ended (code: number, byPeer: boolean): void {
+    this.over(code)
+    this.tell(ears => { ears.onClosed(code, byPeer) })
+  }
+
+  private over (code: number): void {
+    if (this.closed) return
+    this.closed = true
+    this.closeCode = code
+    this.pending = 0
+    this.connection.open--
+  }
+
+  // What is done to it. After its end every call changes nothing.
+
+  /** Bytes of the request's body were taken: the peer may send as many more. */
+  take (bytes: number): void { if (!this.closed && bytes > 0) this.border.take(this, bytes) }
+
+  /** The whole answer. `fields`: names in lower case and values by turns, a zero between two; a one
+   * before a name keeps its value out of the compressors' tables. */
+  answer (status: number, fields: string, body: Buffer | string | null, flags = 0): void {
+    if (this.closed || this.headSent) return
+    this.headSent = this.done = true
+    this.border.answer(this, status, fields, body, false, flags)
+    if ((flags & Flags.Quiet) === 0) return
+    this.border.forget(this)
+    this.over(0)
+  }
+
+  /** The head of an answer whose body follows, unless the flags say `End`. */
+  respond (status: number, fields: string, flags = 0): void {
+    if ((flags & Flags.End) !== 0) return this.answer(status, fields, null, flags)
+    if (this.closed || this.headSent) return
+    this.headSent = true
+    this.border.answer(this, status, fields, null, true, flags)
+  }
+
+  /** A piece of the body; `pending` says how much of it waits, `onRoom` when it goes on. */
+  write (chunk: Buffer, isLast = false): void {
+    if (this.closed || this.done || !this.headSent) return
+    this.done = isLast
+    if (chunk.length === 0 && !isLast) return
+    this.pending += chunk.length
+    this.border.send(this, chunk, isLast)
+  }
+
+  /** The end of the body, perhaps with trailers. */
+  end (trailers = ''): void {
+    if (this.closed || this.done || !this.headSent) return
+    this.done = true
+    this.border.finish(this, trailers)
+  }
+
+  /** A 1xx before the answer. */
+  inform (status: number, fields: string): void {
+    if (!this.closed && !this.headSent) this.border.inform(this, status, fields)
+  }
+
+  /** Ends it early. `onClosed` follows. */
+  reset (code: number): void { if (!this.closed) this.border.reset(this, code) }
+}

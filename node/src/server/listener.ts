@@ -1,0 +1,159 @@
+// A server that listens, on HTTP/1.1, HTTP/2 and HTTP/3, before anybody has given its exchanges the
+// form of an API.
+
+import type { Failure } from '../ring'
+import { theServerBorder, type ServerBorder } from './border'
+import type { Connection } from './connection'
+import type { Exchange } from './exchange'
+
+/** A certificate chain and its key, both in PEM. */
+export interface Identity { cert: string | Buffer; key: string | Buffer }
+
+export interface ListenTls extends Identity {
+  /** Other certificates for clients that ask for these names (SNI); `*.rest` is for one label more. */
+  names?: Record<string, Identity>
+  /** The secrets of every session are appended here: for debugging. */
+  keyLogFile?: string
+  /** A request for another host than the one that was asked for by SNI is answered with 421. */
+  sniIsBinding?: boolean
+}
+
+export interface ListenOptions {
+  /** Default: every address of both families. */
+  host?: string
+  /** Default 0: a free one. */
+  port?: number
+  /** Others may listen on the same port, each with a share of the connections. */
+  sharesPort?: boolean
+  backlog?: number
+  tls?: ListenTls
+  /** Whether HTTP/1.1 and HTTP/2 are offered by ALPN. Default: both. */
+  http1?: boolean
+  http2?: boolean
+  /** Needs `tls`. Default: false. */
+  http3?: boolean
+  /** RFC 8441 and RFC 9220. */
+  extendedConnect?: boolean
+  connectionsMax?: number
+  /** The engine's own, by its names in camel case; times in ms, 0: never. */
+  limits?: Record<string, number>
+  timeouts?: Record<string, number>
+  windows?: Record<string, number | boolean>
+}
+
+export interface Address { address: string; port: number; family: 'IPv4' | 'IPv6' }
+
+/** Who hears what becomes of a server. */
+export interface ListenerEars {
+  onRequest: (exchange: Exchange) => void
+  /** A handshake is done, and its version is known. */
+  onConnection?: (connection: Connection) => void
+  /** The last that is heard of a connection. */
+  onConnectionClosed?: (connection: Connection) => void
+  /** After `close` or `destroy`: nothing of it is left. */
+  onClosed?: () => void
+}
+
+function pem (identity: Identity): { cert: string; key: string } {
+  return { cert: String(identity.cert), key: String(identity.key) }
+}
+
+function tlsOf (tls: ListenTls): object {
+  const names: Record<string, object> = {}
+  for (const [name, identity] of Object.entries(tls.names ?? {})) names[name] = pem(identity)
+  return { ...pem(tls), names, keyLogFile: tls.keyLogFile, sniIsBinding: tls.sniIsBinding }
+}
+
+export class Listener {
+  /** Those that are open. */
+  readonly connections = new Set<Connection>()
+  private readonly border: ServerBorder = theServerBorder()
+  private number = 0
+  private where: Address | null = null
+  private isHolding = false
+  private wantsHold = true
+
+  constructor (readonly ears: ListenerEars) {}
+
+  /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
+  listen (options: ListenOptions): void {
+    const { tls, ...rest } = options
+    const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
+    const made = this.border.border.ask('listen', question) as Address & { server: number }
+    this.number = made.server
+    this.where = { address: made.address, port: made.port, family: made.family }
+    this.border.enlist(this.number, this)
+    if (this.wantsHold) this.hold()
+  }
+
+  address (): Address | null { return this.where }
+
+  /** Takes nobody new, and lets what is open finish, at most so long; then cuts it. */
+  close (deadlineMs?: number): void {
+    if (this.where === null) return
+    this.where = null
+    this.border.border.ask('drain', { server: this.number, deadlineMs })
+  }
+
+  /** Ends at once, also while it closes. */
+  destroy (): void {
+    if (this.number === 0) return
+    this.where = null
+    this.border.border.ask('stop', { server: this.number })
+  }
+
+  /** Ends the connections that have no exchange. */
+  closeIdle (): void {
+    for (const connection of this.connections) if (connection.open === 0) connection.shutDown()
+  }
+
+  /** Another certificate from the next handshake on: for everybody, or for who asks for `name`. */
+  setIdentity (identity: Identity, name?: string): void {
+    this.border.border.ask('identity', { server: this.number, name, ...pem(identity) })
+  }
+
+  /** Whether it keeps the process alive; it does from `listen` to its end. */
+  ref (): void {
+    this.wantsHold = true
+    if (this.number !== 0) this.hold()
+  }
+
+  unref (): void {
+    this.wantsHold = false
+    this.release()
+  }
+
+  private hold (): void {
+    if (!this.isHolding) this.border.border.hold()
+    this.isHolding = true
+  }
+
+  private release (): void {
+    if (this.isHolding) this.border.border.release()
+    this.isHolding = false
+  }
+
+  // What the border tells.
+
+  opened (connection: Connection): void {
+    this.connections.add(connection)
+    this.ears.onConnection?.(connection)
+  }
+
+  closed (connection: Connection): void {
+    connection.closed = true
+    this.connections.delete(connection)
+    this.ears.onConnectionClosed?.(connection)
+  }
+
+  ended (): void {
+    const { number } = this
+    this.number = 0
+    this.where = null
+    this.release()
+    if (!this.border.border.hasEnded) this.border.border.ask('stop', { server: number })
+    this.ears.onClosed?.()
+  }
+}
+
+export type { Failure }

@@ -1,0 +1,189 @@
+// A web `Request` that costs nothing which nobody reads.
+
+import type { Exchange, ExchangeEars } from './exchange'
+import { RequestHeaders } from './headers'
+
+const BuiltIn = globalThis.Request
+
+/** A request of a server as `fetch` handlers get it: an instance of the built-in class for
+ * `instanceof`; `clone()` gives one that is. */
+export class Request implements ExchangeEars {
+  private urlText: string | null = null
+  private fields: RequestHeaders | null = null
+  private controller: AbortController | null = null
+  private used = false
+  private stream: ReadableStream<Uint8Array> | null = null
+  /** What came and was not read. */
+  private chunks: Buffer[] = []
+  private isWhole: boolean
+  private failure: Error | null = null
+  /** Who waits for more of the body. */
+  private stirred: (() => void) | null = null
+  /** Who waits for room for the answer's body, and for the exchange's end. */
+  onRoomFor: (() => void) | null = null
+
+  constructor (private readonly exchange: Exchange) {
+    this.isWhole = !exchange.hasBody
+    exchange.ears = this
+  }
+
+  get method (): string { return this.exchange.method }
+  get url (): string {
+    if (this.urlText !== null) return this.urlText
+    const { exchange } = this
+    const { path } = exchange
+    if (/^https?:\/\//.test(path)) return (this.urlText = path)
+    return (this.urlText = `${exchange.scheme}://${exchange.authority}${path}`)
+  }
+
+  get headers (): Headers { return (this.fields ??= new RequestHeaders(this.exchange)) as unknown as Headers }
+
+  /** Aborts when the exchange ends before its answer is whole. */
+  get signal (): AbortSignal {
+    if (this.controller === null) {
+      this.controller = new AbortController()
+      if (this.failure !== null) this.controller.abort(this.failure)
+    }
+    return this.controller.signal
+  }
+
+  get destination (): string { return '' }
+  get referrer (): string { return 'about:client' }
+  get referrerPolicy (): string { return '' }
+  get mode (): string { return 'cors' }
+  get credentials (): string { return 'same-origin' }
+  get cache (): string { return 'default' }
+  get redirect (): string { return 'follow' }
+  get integrity (): string { return '' }
+  get keepalive (): boolean { return false }
+  get duplex (): string { return 'half' }
+  get bodyUsed (): boolean { return this.used }
+  get [Symbol.toStringTag] (): string { return 'Request' }
+
+  /** Whether somebody reads the body, or will. */
+  get isReading (): boolean { return this.stream !== null || (this.used && !this.isWhole) }
+
+  get body (): ReadableStream<Uint8Array> | null {
+    if (!this.exchange.hasBody) return null
+    return (this.stream ??= this.makeStream())
+  }
+
+  private makeStream (): ReadableStream<Uint8Array> {
+    if (this.used) throw new TypeError('the body was used already')
+    // Node.js's types know byte streams by another name than the web's.
+    const source = {
+      type: 'bytes',
+      pull: async (controller: ReadableByteStreamController): Promise<void> => {
+        this.used = true
+        const chunk = await this.next()
+        if (chunk !== null) controller.enqueue(new Uint8Array(chunk))
+        else {
+          controller.close()
+          const { byobRequest } = controller as { byobRequest?: { respond: (bytes: number) => void } | null }
+          byobRequest?.respond(0)
+        }
+      },
+      cancel: () => { this.discard() }
+    }
+    return new ReadableStream(source as never, { highWaterMark: 0 })
+  }
+
+  /** The next piece, with the room it took given back; `null`: the end. */
+  private async next (): Promise<Buffer | null> {
+    if (!this.isWhole && this.chunks.length === 0) this.invite()
+    for (;;) {
+      const chunk = this.chunks.shift()
+      if (chunk !== undefined) {
+        this.exchange.take(chunk.length)
+        return chunk
+      }
+      if (this.failure !== null && !this.isWhole) throw this.failure
+      if (this.isWhole) return null
+      await new Promise<void>(resolve => { this.stirred = resolve })
+    }
+  }
+
+  /** A client may wait to be asked for the body (RFC 9110 section 10.1.1). */
+  private invite (): void {
+    if (this.exchange.field('expect')?.toLowerCase() === '100-continue') this.exchange.inform(100, '')
+  }
+
+  /** Nobody reads the rest. */
+  private discard (): void {
+    this.isWhole = true
+    for (const chunk of this.chunks.splice(0)) this.exchange.take(chunk.length)
+  }
+
+  private async all (): Promise<Buffer> {
+    if (this.used || this.stream !== null) throw new TypeError('the body was used already')
+    this.used = true
+    if (this.isWhole && this.chunks.length === 1) return (await this.next())!
+    const pieces: Buffer[] = []
+    for (let piece = await this.next(); piece !== null; piece = await this.next()) pieces.push(piece)
+    return Buffer.concat(pieces)
+  }
+
+  async text (): Promise<string> {
+    const bytes = await this.all()
+    const isMarked = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+    return isMarked ? bytes.toString('utf8', 3) : bytes.toString('utf8')
+  }
+
+  async json (): Promise<unknown> { return JSON.parse(await this.text()) as unknown }
+  async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.all()) }
+  async arrayBuffer (): Promise<ArrayBuffer> { return (await this.bytes()).buffer as ArrayBuffer }
+  async blob (): Promise<Blob> {
+    return new Blob([await this.bytes()], { type: this.headers.get('content-type') ?? '' })
+  }
+
+  async formData (): Promise<FormData> {
+    const type = this.headers.get('content-type')
+    const headers: Record<string, string> = type === null ? {} : { 'content-type': type }
+    return await new globalThis.Response(await this.bytes(), { headers }).formData()
+  }
+
+  /** A request of the built-in class that shares the body with this one. */
+  clone (): globalThis.Request {
+    const { body, method, url } = this
+    let mine: ReadableStream<Uint8Array> | null = null
+    if (body !== null) {
+      if (this.used) throw new TypeError('the body was used already')
+      const [one, other] = body.tee()
+      this.stream = one
+      mine = other
+    }
+    return new BuiltIn(url, { method, headers: [...this.headers], body: mine, duplex: 'half', signal: this.signal })
+  }
+
+  // What the exchange tells.
+
+  onData (chunk: Buffer): void {
+    if (this.isWhole) return this.exchange.take(chunk.length)
+    this.chunks.push(chunk)
+    this.stir()
+  }
+
+  onEnd (): void {
+    this.isWhole = true
+    this.stir()
+  }
+
+  onRoom (): void { this.onRoomFor?.() }
+
+  onClosed (code: number, byPeer: boolean): void {
+    if (code !== 0 || !this.exchange.done) {
+      const text = byPeer ? 'the client ended the exchange' : 'the exchange ended early'
+      this.failure = new DOMException(`${text} (HTTP/2 code ${code})`, 'AbortError')
+      this.controller?.abort(this.failure)
+    }
+    this.stir()
+    this.onRoomFor?.()
+  }
+
+  private stir (): void {
+    const { stirred } = this
+    this.stirred = null
+    stirred?.()
+  }
+}
+Object.setPrototypeOf(Request.prototype, BuiltIn.prototype)

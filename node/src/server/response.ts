@@ -1,0 +1,171 @@
+// A web `Response` that costs nothing which nobody reads: what it was made of goes over the border
+// as it is, once, and again without a second look when the same one is returned again.
+
+import { textOf, type FieldsInit } from './fields'
+
+/** The bodies that are kept as they are; any other is the built-in class's affair. */
+type Plain = string | Uint8Array | ArrayBuffer | null | undefined
+export type ResponseBody = Plain | ReadableStream | Blob | FormData | URLSearchParams | AsyncIterable<Uint8Array>
+
+export interface ResponseInit { status?: number; statusText?: string; headers?: FieldsInit }
+
+const TEXT = 'text/plain;charset=UTF-8'
+/** RFC 9110: these have no body. */
+const BODILESS = new Set([101, 103, 204, 205, 304])
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+const BuiltIn = globalThis.Response
+
+/** What an answer is made of: the head's fields, and all of the body or where it comes from. */
+export interface Encoded {
+  status: number
+  fields: string
+  body: Buffer | string | null
+  source: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | null
+}
+
+function statusOf (status: number | undefined): number {
+  if (status === undefined) return 200
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw new RangeError(`status is ${status}; it must be an integer from 200 to 599`)
+  }
+  return status
+}
+
+function isPlain (body: unknown): body is Plain {
+  return body == null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ArrayBuffer
+}
+
+function isIterable (body: unknown): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && body !== null && !(body instanceof ReadableStream) && Symbol.asyncIterator in body
+}
+
+/** As the built-in class, and an instance of it for `instanceof`. */
+export class Response {
+  readonly status: number
+  readonly statusText: string
+  private readonly init: FieldsInit | undefined
+  private plain: Plain
+  private iterable: AsyncIterable<Uint8Array> | null = null
+  private jsonType = false
+  /** The built-in one, once somebody asks for what it alone has. */
+  private real: globalThis.Response | null = null
+  /** What was encoded, as long as nobody can have changed it. */
+  private encoded: Encoded | null = null
+
+  constructor (body?: ResponseBody, init?: ResponseInit) {
+    this.status = statusOf(init?.status)
+    this.statusText = init?.statusText ?? ''
+    this.init = init?.headers
+    if (body != null && BODILESS.has(this.status)) throw new TypeError(`an answer with status ${this.status} has no body`)
+    if (isPlain(body)) this.plain = body
+    else if (isIterable(body)) this.iterable = body
+    else this.real = new BuiltIn(body as never, this.builtInInit())
+  }
+
+  private builtInInit (): globalThis.ResponseInit {
+    const { status, statusText, init } = this
+    const headers = init === undefined ? undefined : new Headers(pairs(textOf(init, null)))
+    return { status, statusText, headers }
+  }
+
+  /** All that the built-in class has. */
+  private get full (): globalThis.Response {
+    if (this.real === null) {
+      const body = this.iterable === null ? this.plain : streamOf(this.iterable)
+      this.real = new BuiltIn(body as never, this.builtInInit())
+      this.encoded = null
+    }
+    return this.real
+  }
+
+  get ok (): boolean { return this.status < 300 }
+  get redirected (): boolean { return false }
+  get type (): string { return 'default' }
+  get url (): string { return '' }
+  get headers (): Headers { return this.full.headers }
+  get body (): ReadableStream<Uint8Array> | null { return this.full.body }
+  get bodyUsed (): boolean { return this.real?.bodyUsed ?? false }
+  async text (): Promise<string> { return await this.full.text() }
+  async json (): Promise<unknown> { return await this.full.json() }
+  async arrayBuffer (): Promise<ArrayBuffer> { return await this.full.arrayBuffer() }
+  async blob (): Promise<Blob> { return await this.full.blob() }
+  async formData (): Promise<FormData> { return await this.full.formData() }
+  async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.full.arrayBuffer()) }
+  clone (): globalThis.Response { return this.full.clone() }
+
+  static json (data: unknown, init: ResponseInit = {}): Response {
+    const text = JSON.stringify(data) as string | undefined
+    if (text === undefined) throw new TypeError('the value cannot be written as JSON')
+    const made = new Response(text, init)
+    made.jsonType = true
+    return made
+  }
+
+  static redirect (url: string | URL, status = 302): Response {
+    if (!REDIRECTS.has(status)) throw new RangeError(`status is ${status}; a redirect is 301, 302, 303, 307 or 308`)
+    return new Response(null, { status, headers: { location: String(url) } })
+  }
+
+  static error (): globalThis.Response { return BuiltIn.error() }
+
+  /** What it is on the wire. */
+  encode (): Encoded {
+    if (this.encoded !== null) return this.encoded
+    if (this.real !== null) return encodeBuiltIn(this.real)
+    const { plain, status, init } = this
+    let type: string | null = null
+    if (this.jsonType) type = 'application/json'
+    else if (typeof plain === 'string') type = TEXT
+    const fields = textOf(init, type)
+    // A short text is written into the arena as it is; a long one is made bytes once.
+    let body: Buffer | string | null = null
+    if (typeof plain === 'string') body = plain.length < 1024 ? plain : Buffer.from(plain)
+    else if (plain != null) body = bufferOf(plain)
+    const encoded: Encoded = { status, fields, body, source: this.iterable }
+    if (this.iterable === null) this.encoded = encoded
+    return encoded
+  }
+}
+Object.setPrototypeOf(Response.prototype, BuiltIn.prototype)
+
+function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
+  if (bytes instanceof ArrayBuffer) return Buffer.from(bytes)
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function pairs (text: string): [string, string][] {
+  const pieces = text === '' ? [] : text.split('\0')
+  const found: [string, string][] = []
+  for (let at = 0; at < pieces.length; at += 2) found.push([pieces[at]!, pieces[at + 1]!])
+  return found
+}
+
+function streamOf (iterable: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = iterable[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull (controller) {
+      const { done, value } = await iterator.next() as IteratorResult<Uint8Array, undefined>
+      if (done === true) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel (reason) { await iterator.return?.(reason) }
+  })
+}
+
+/** A `Response` of the built-in class, or of one that looks like it. */
+export function encodeBuiltIn (response: globalThis.Response): Encoded {
+  if (response.bodyUsed) throw new TypeError('the body of the Response was used already')
+  const { status } = response
+  if (status < 200) throw new RangeError(`the status of the Response is ${status}; it must be from 200 to 599`)
+  return { status, fields: textOf(response.headers, null), body: null, source: response.body }
+}
+
+/** What a handler gave as its answer. */
+export function encode (response: unknown): Encoded {
+  if (response instanceof Response) return response.encode()
+  if (typeof response === 'object' && response !== null && 'status' in response && 'headers' in response && 'body' in response) {
+    return encodeBuiltIn(response as globalThis.Response)
+  }
+  throw new TypeError(`the handler gave ${response === null ? 'null' : `a value of the type ${typeof response}`}; it must give a Response`)
+}

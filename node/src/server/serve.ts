@@ -1,0 +1,210 @@
+// `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
+
+import { errorOf } from '../errors'
+import { textOf, type FieldsInit } from './fields'
+import { Flags } from './border'
+import type { Connection } from './connection'
+import type { Exchange } from './exchange'
+import { Listener, type Address, type Failure, type Identity, type ListenOptions } from './listener'
+import { Request } from './request'
+import { encode, Response, type Encoded } from './response'
+
+/** Bytes of an answer's body that may wait for the connection before its source does. */
+const PENDING_BYTES_MAX = 256 * 1024
+/** INTERNAL_ERROR and CANCEL of RFC 9113 section 7. */
+const INTERNAL_ERROR = 2
+/** RFC 8297. */
+const EARLY_HINTS = 103
+
+const PROTOCOLS: Record<number, string> = { 10: 'http/1.0', 11: 'http/1.1', 20: 'h2', 30: 'h3' }
+
+/** What a handler may want to know beside its request. */
+export class RequestInfo {
+  constructor (private readonly exchange: Exchange) {}
+  private get connection (): Connection { return this.exchange.connection }
+  get remoteAddress (): string { return this.connection.remoteAddress }
+  get remotePort (): number { return this.connection.remotePort }
+  get localAddress (): string { return this.connection.localAddress }
+  get localPort (): number { return this.connection.localPort }
+  /** `http/1.1`, `h2` or `h3`. */
+  get protocol (): string { return PROTOCOLS[this.exchange.version]! }
+  get encrypted (): boolean { return this.connection.encrypted }
+  /** The host that the client asked for by SNI. */
+  get servername (): string | null { return this.connection.servername }
+  /** Tells the client what it will need, before the answer (103, RFC 8297). */
+  earlyHints (headers: FieldsInit): void { this.exchange.inform(EARLY_HINTS, textOf(headers, null)) }
+}
+
+export type Answered = Response | globalThis.Response
+export type Fetch = (request: globalThis.Request, info: RequestInfo) => Answered | Promise<Answered>
+
+export interface ServeOptions extends Omit<ListenOptions, 'host'> {
+  hostname?: string
+  fetch: Fetch
+  /** What is answered when `fetch` fails. Default: the error is written to stderr, and 500. */
+  error?: (error: unknown, request: globalThis.Request) => Answered | Promise<Answered>
+  /** Ends the server when it aborts: what is open finishes. */
+  signal?: AbortSignal
+}
+
+/** A server that serves. */
+export class Server {
+  /** When it has ended. */
+  readonly closed: Promise<void>
+  private readonly listener: Listener
+  private readonly where: Address
+
+  constructor (private readonly options: ServeOptions) {
+    const { fetch, error, signal, hostname, ...rest } = options
+    if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
+    if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')
+    let told = (): void => {}
+    this.closed = new Promise(resolve => { told = resolve })
+    this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { told() } })
+    try {
+      this.listener.listen({ ...rest, host: hostname })
+    } catch (failure) {
+      throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
+    }
+    this.where = this.listener.address()!
+    const onAbort = (): void => { void this.close() }
+    if (signal?.aborted === true) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+  }
+
+  get hostname (): string { return this.where.address }
+  get port (): number { return this.where.port }
+  get url (): string {
+    const { address, port, family } = this.where
+    const any = address === '::' || address === '0.0.0.0'
+    const host = any ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+    return `${this.options.tls === undefined ? 'http' : 'https'}://${host}:${port}/`
+  }
+
+  /** Takes nobody new and lets what is open finish: at most so long, where that is said, then cuts
+   * it. Resolves when all has ended. */
+  async close (options: { deadlineMs?: number } = {}): Promise<void> {
+    this.listener.close(options.deadlineMs)
+    await this.closed
+  }
+
+  /** Ends at once. */
+  async destroy (): Promise<void> {
+    this.listener.destroy()
+    await this.closed
+  }
+
+  /** Shows another certificate from the next handshake on: to everybody, or to who asks for `name`. */
+  setIdentity (identity: Identity, name?: string): void {
+    try {
+      this.listener.setIdentity(identity, name)
+    } catch (failure) {
+      throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
+    }
+  }
+
+  ref (): this { this.listener.ref(); return this }
+  unref (): this { this.listener.unref(); return this }
+
+  private handle (exchange: Exchange): void {
+    const request = new Request(exchange)
+    let answer: Answered | Promise<Answered>
+    try {
+      answer = this.options.fetch(request as unknown as globalThis.Request, new RequestInfo(exchange))
+      // The common case costs no promise.
+      if (!(answer instanceof Promise) && !isThenable(answer)) return this.answer(exchange, request, encode(answer))
+    } catch (error) {
+      return this.fail(exchange, request, error)
+    }
+    answer.then(answer => { this.answer(exchange, request, encode(answer)) })
+      .catch((error: unknown) => { this.fail(exchange, request, error) })
+  }
+
+  private answer (exchange: Exchange, request: Request, encoded: Encoded): void {
+    const { status, fields, body, source } = encoded
+    if (source !== null) return void this.stream(exchange, request, status, fields, source)
+    exchange.answer(status, fields, body, request.isReading ? 0 : Flags.Quiet)
+  }
+
+  /** The handler failed. */
+  private fail (exchange: Exchange, request: Request, error: unknown): void {
+    if (exchange.closed) return
+    if (exchange.headSent) return exchange.reset(INTERNAL_ERROR)
+    const { error: hook } = this.options
+    const last = (error: unknown): void => {
+      console.error(error)
+      exchange.answer(500, '', null)
+    }
+    if (hook === undefined) return last(error)
+    const hooked = async (): Promise<void> => {
+      const answer = await hook(error, request as unknown as globalThis.Request)
+      this.answer(exchange, request, encode(answer))
+    }
+    hooked().catch(last)
+  }
+
+  /** Sends a body piece by piece, as fast as the client takes it. */
+  private async stream (exchange: Exchange, request: Request, status: number, fields: string, source: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
+    const pieces = source instanceof ReadableStream ? piecesOf(source) : source[Symbol.asyncIterator]()
+    try {
+      let next = pieces.next()
+      let piece = await soon(next)
+      const flags = request.isReading ? 0 : Flags.Quiet
+      if (piece?.done === true) return exchange.answer(status, fields, null, flags)
+      let first: Buffer | null = null
+      if (piece !== null) {
+        // A body that is one piece is one message, as if it had not been a stream.
+        first = bytesOf(piece.value)
+        next = pieces.next()
+        piece = await soon(next)
+        if (piece?.done === true) return exchange.answer(status, fields, first, flags)
+      }
+      exchange.respond(status, fields)
+      if (first !== null) exchange.write(first)
+      for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
+        exchange.write(bytesOf(piece.value))
+        while (exchange.pending > PENDING_BYTES_MAX && !exchange.closed) {
+          await new Promise<void>(resolve => { request.onRoomFor = resolve })
+        }
+        if (exchange.closed) return void await pieces.return?.(undefined)
+      }
+      exchange.end()
+    } catch (error) {
+      this.fail(exchange, request, error)
+      await pieces.return?.(undefined)
+    }
+  }
+}
+
+/** What is there before the loop turns; `null`: nothing yet, and the head must not wait for it. */
+async function soon<T> (promise: Promise<T>): Promise<T | null> {
+  return await Promise.race([promise, new Promise<null>(resolve => { setImmediate(resolve, null) })])
+}
+
+async function * piecesOf (stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = stream.getReader()
+  let isOver = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      isOver = done
+      if (done) return
+      yield value
+    }
+  } finally {
+    if (!isOver) void reader.cancel().catch(() => {})
+  }
+}
+
+function bytesOf (piece: unknown): Buffer {
+  if (typeof piece === 'string') return Buffer.from(piece)
+  if (piece instanceof Uint8Array) return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+  throw new TypeError(`a piece of the body is a value of the type ${typeof piece}; it must be a Uint8Array or a string`)
+}
+
+function isThenable (value: unknown): value is Promise<Answered> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** Serves a web-standard handler; it listens when this returns. */
+export function serve (options: ServeOptions): Server { return new Server(options) }
