@@ -119,7 +119,9 @@ impl Desk {
     }
     /// Carries out a submission.
     pub(crate) fn carry_out(&self, now: Instant, entry: &Entry, bytes: &[u8]) {
-        match entry[0] & 0xff {
+        let verb = entry[0] & 0xff;
+        debug_assert!((ANSWER..=ABORT).contains(&verb), "no verb is {verb}");
+        match verb {
             SHUT_DOWN => return self.with_line(entry[1], Line::shut_down),
             ABORT => return self.with_line(entry[1], |line| line.abort(H2Code(entry[6]))),
             _ => {}
@@ -133,7 +135,7 @@ impl Desk {
             return self.forget(entry);
         };
         let place = *place;
-        match entry[0] & 0xff {
+        match verb {
             ANSWER => self.answer(now, line, place, entry, bytes),
             INFORM => {
                 // JavaScript looks at heads itself; what it let through and is refused here is
@@ -150,7 +152,7 @@ impl Desk {
             FINISH => line.finish(place, bytes),
             RESET => line.reset(place, H2Code(entry[6])),
             TAKE => line.take(place, entry[6] as usize),
-            verb => debug_assert!(false, "no verb is {verb}"),
+            _ => {}
         }
     }
     fn answer(&self, now: Instant, line: &Line, place: Place, entry: &Entry, bytes: &[u8]) {
