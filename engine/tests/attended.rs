@@ -142,6 +142,7 @@ fn says(body: Given) -> Answer<'static> {
         fields: b"x\0y",
         body,
         date: false,
+        length: true,
         quiet: false,
     }
 }

@@ -75,6 +75,8 @@ const END: u32 = 1 << 16;
 const QUIET: u32 = 1 << 17;
 /// No date is added.
 const NO_DATE: u32 = 1 << 18;
+/// No content-length is added.
+const NO_LENGTH: u32 = 1 << 19;
 
 /// The bytes of the arena that belong to a submission: the text's, then the body's.
 pub(crate) fn range(entry: &Entry) -> Option<(u32, u32)> {
@@ -168,6 +170,7 @@ impl Desk {
             fields,
             body,
             date: entry[0] & NO_DATE == 0,
+            length: entry[0] & NO_LENGTH == 0,
             quiet: entry[0] & QUIET != 0,
         };
         line.answer(now, place, answer);

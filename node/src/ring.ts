@@ -68,7 +68,7 @@ export interface Failure {
 }
 
 /** What every exchange is told when the engine is no more. */
-const ENDED_FAILURE: Failure = {
+export const ENDED_FAILURE: Failure = {
   kind: 'ended',
   message: 'the engine of this thread has ended after a fault of its own, which stderr names; start the process or the worker again'
 }

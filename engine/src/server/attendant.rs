@@ -96,6 +96,8 @@ pub struct Answer<'a> {
     pub body: Given,
     /// The date is added where the fields do not say it, if the server says dates.
     pub date: bool,
+    /// The length of a [`Given::Whole`] body is added where the fields do not say it.
+    pub length: bool,
     /// Once the answer is with the connection nobody reads the request any more, and nobody waits
     /// to hear that all of it is over.
     pub quiet: bool,
@@ -106,7 +108,7 @@ pub struct Answer<'a> {
 pub enum Given {
     /// There is none.
     Nothing,
-    /// All of it. Its length is said in the head where the fields do not.
+    /// All of it.
     Whole(Bytes),
     /// By [`Line::send`] and [`Line::finish`].
     Streaming,
@@ -158,8 +160,8 @@ impl Line {
     /// Answers a request. A head that the validator refuses becomes a 500.
     pub fn answer(&self, now: Instant, place: Place, answer: Answer<'_>) {
         let length = match &answer.body {
-            Given::Whole(body) => Some(body.len() as u64),
-            Given::Nothing | Given::Streaming => None,
+            Given::Whole(body) if answer.length => Some(body.len() as u64),
+            _ => None,
         };
         let making = self.making(answer.status, length, answer.date);
         let head = self.0.heads.make(now, answer.fields, making);

@@ -35,7 +35,9 @@ export const Flags = {
   /** Nobody waits for the exchange's end: it is forgotten once it is answered. */
   Quiet: 1 << 17,
   /** The date is not added. */
-  NoDate: 1 << 18
+  NoDate: 1 << 18,
+  /** The length of a whole body is not said in the head; HTTP/1.1 then sends it in chunks. */
+  NoLength: 1 << 19
 } as const
 
 /** Code units whose UTF-8 surely goes through the arena: three bytes each at most. */
@@ -149,7 +151,7 @@ export class ServerBorder implements ServerHalf {
 
   private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number): boolean {
     const { border } = this
-    let kind = ANSWER | (flags & (Flags.Quiet | Flags.NoDate))
+    let kind = ANSWER | (flags & (Flags.Quiet | Flags.NoDate | Flags.NoLength))
     let room = fields.length
     let inline = false
     if (body !== null) {

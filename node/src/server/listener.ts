@@ -1,7 +1,7 @@
 // A server that listens, on HTTP/1.1, HTTP/2 and HTTP/3, before anybody has given its exchanges the
 // form of an API.
 
-import type { Failure } from '../ring'
+import { ENDED_FAILURE, type Failure } from '../ring'
 import { theServerBorder, type ServerBorder } from './border'
 import type { Connection } from './connection'
 import type { Exchange } from './exchange'
@@ -77,6 +77,7 @@ export class Listener {
 
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
+    if (this.border.border.hasEnded) throw ENDED_FAILURE
     const { tls, ...rest } = options
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
     const made = this.border.border.ask('listen', question) as Address & { server: number }
@@ -90,14 +91,14 @@ export class Listener {
 
   /** Takes nobody new, and lets what is open finish, at most so long; then cuts it. */
   close (deadlineMs?: number): void {
-    if (this.where === null) return
+    if (this.where === null || this.border.border.hasEnded) return
     this.where = null
     this.border.border.ask('drain', { server: this.number, deadlineMs })
   }
 
   /** Ends at once, also while it closes. */
   destroy (): void {
-    if (this.number === 0) return
+    if (this.number === 0 || this.border.border.hasEnded) return
     this.where = null
     this.border.border.ask('stop', { server: this.number })
   }
