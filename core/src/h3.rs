@@ -17,6 +17,7 @@ mod conn_write;
 pub mod control_stream;
 pub mod frame;
 pub mod request_stream;
+mod send_window;
 pub mod settings;
 mod stream;
 pub mod stream_credit;

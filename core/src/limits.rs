@@ -102,8 +102,13 @@ pub const QUIC_UNI_STREAMS_MAX: u32 = 5;
 /// peer that nobody reads can make us hold (the library's default is no bound; RUSTSEC-2026-0185
 /// for what lies in gaps); more is borrowed from [`Windows::memory_budget`].
 pub const QUIC_RECEIVE_WINDOW_BYTES: u32 = 1024 * 1024;
-/// Bytes that we hold for a peer that has not acknowledged them: 40 MB/s at 100 ms.
+/// Bytes that we hold for a peer that has not acknowledged them, sent or not, on a path that has
+/// shown nothing yet: 40 MB/s at 100 ms.
 pub const QUIC_SEND_WINDOW_BYTES: u64 = 4 * 1024 * 1024;
+/// The same on a path whose congestion window has grown: twice that window, up to this, the rest
+/// borrowed from [`Windows::memory_budget`]. Only a peer that takes and acknowledges as much gets
+/// there.
+pub const QUIC_SEND_WINDOW_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Connections whose first packet has come and that are not yet accepted or refused.
 pub const QUIC_INCOMING_MAX: usize = 1024;
 /// Bytes of early packets kept for one of these.
@@ -256,7 +261,8 @@ pub struct Windows {
     /// The connection's window, raised in the preface.
     pub connection: u32,
     /// Bytes that all stream windows of one client or server may borrow beyond their initial
-    /// size: unread bytes stay within this and `stream_initial` per stream.
+    /// size: unread bytes stay within this and `stream_initial` per stream. What QUIC connections
+    /// hold for peers beyond [`QUIC_SEND_WINDOW_BYTES`] comes out of it too.
     pub memory_budget: u64,
     /// False: windows stay at `stream_initial` (fixed-window mode).
     pub auto: bool,

@@ -379,3 +379,19 @@ fn a_command_on_a_stream_that_is_gone_is_a_misuse() {
         Some(Event::Closed(Closed::Drained))
     ));
 }
+
+#[test]
+fn a_packets_worth_of_nothing_is_a_frame_that_peers_ignore() {
+    let mut rig = Rig::client(Cut::Whole);
+    rig.control_frames();
+    rig.conn.pad();
+    rig.conn.pad();
+    rig.run();
+    let frames = rig.control_frames();
+    assert_eq!(frames.len(), 1, "one that waits is enough");
+    assert_eq!((frames[0].0, frames[0].1.len()), (kind::RESERVED, 1120));
+    let mut peer = Rig::server(Cut::Whole);
+    peer.says(2, &frame(kind::RESERVED, &frames[0].1));
+    assert_eq!(peer.closed, None);
+    peer.no_event("nothing was said");
+}

@@ -9,7 +9,7 @@ use std::time::Duration;
 use trunkline_core::credit::{Lender, WINDOW_MAX};
 use trunkline_core::error::Misuse;
 use trunkline_core::http::StreamId;
-use trunkline_core::limits::{Config, QUIC_RECEIVE_WINDOW_BYTES, Windows};
+use trunkline_core::limits::{Config, QUIC_RECEIVE_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES, Windows};
 
 const KIB: usize = 1024;
 const MIB: u32 = 1024 * 1024;
@@ -194,4 +194,33 @@ fn a_body_that_is_expected_widens_the_window() {
     rig.conn.expect_body(rig.now, stream, 100);
     rig.run();
     assert_eq!(rig.windows, [5 * MIB], "it never shrinks for it");
+}
+
+#[test]
+fn what_waits_for_an_acknowledgement_follows_the_path_and_an_idle_connection_gives_it_back() {
+    let lender = Lender::new(64 << 20);
+    let mut rig = Rig::server_with(Config::default(), Cut::Whole);
+    let fresh = std::mem::replace(&mut rig.conn, Rig::server(Cut::Whole).conn);
+    rig.conn = fresh.borrowing_from(&lender);
+    rig.conn.handle_congestion_window(5 << 20);
+    rig.conn.handle_congestion_window((5 << 20) + 1);
+    rig.run();
+    assert_eq!(rig.send_windows, [10 << 20]);
+    assert_eq!(lender.lent(), 6 << 20);
+    rig.conn.release();
+    rig.run();
+    assert_eq!(rig.send_windows, [10 << 20, QUIC_SEND_WINDOW_BYTES]);
+    assert_eq!(lender.lent(), 0);
+}
+
+#[test]
+fn fixed_windows_leave_what_waits_for_an_acknowledgement_as_it_is() {
+    let config = Config {
+        windows: Windows::fixed(MIB, 4 * MIB),
+        ..Config::default()
+    };
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    rig.conn.handle_congestion_window(1 << 30);
+    rig.run();
+    assert!(rig.send_windows.is_empty(), "{:?}", rig.send_windows);
 }

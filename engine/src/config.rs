@@ -33,6 +33,10 @@ pub struct ServerConfig {
     /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
     /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
     pub connection_info: bool,
+    /// Each request carries an [`InterimSender`](crate::InterimSender) among its extensions, with
+    /// which its handler sends `103 (Early Hints)` and other 1xx. It costs three allocations per
+    /// request. Default: false.
+    pub interim_responses: bool,
     /// A request under TLS for another host than the one that the client asked for by SNI is
     /// answered with 421, and no handler sees it (RFC 9110 section 15.5.20). Clients that send
     /// requests for several hosts of one certificate on one connection (RFC 9113 section 9.1.1)
@@ -56,6 +60,7 @@ impl Default for ServerConfig {
             windows: Windows::default(),
             extended_connect: false,
             connection_info: false,
+            interim_responses: false,
             sni_is_binding: false,
             connections_max: 16 * 1024,
             backlog: 1024,

@@ -10,6 +10,7 @@ mod connection;
 mod date;
 mod exchange;
 mod heads;
+mod interim;
 mod listening;
 mod metrics;
 mod quic;
@@ -20,10 +21,12 @@ mod scratch;
 mod serve;
 mod service;
 mod serving;
+mod view;
 mod worker;
 
 pub use access::Access;
 pub use attendant::{Answer, Attendant, Ended, Given, Line, Place};
+pub use interim::InterimSender;
 pub use listening::{Attending, Listening};
 pub use metrics::Metrics;
 pub use service::HttpService;
@@ -257,6 +260,7 @@ impl Server {
             },
             extra: Arc::new(Extra {
                 date: self.config.date,
+                interim: self.config.interim_responses,
                 alt_svc: self.http3.then(|| Arc::from(alt_svc)),
             }),
             lender: Arc::new(Lender::new(config.windows.memory_budget)),

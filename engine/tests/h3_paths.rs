@@ -76,6 +76,24 @@ fn a_download_goes_on_after_the_network_changed() {
 }
 
 #[test]
+fn a_download_goes_on_after_its_path_died_without_a_word() {
+    run(async {
+        let origin = large_and_small(1);
+        let relay = UdpRelay::to(origin.running.local_addr()).await;
+        let watchful = HealthTimes {
+            quiet: Duration::from_millis(200),
+            suspect: Duration::from_millis(100),
+            dead: Duration::from_secs(600),
+            ..HealthTimes::default()
+        };
+        let client = origin.client().health(watchful).build().unwrap();
+        download_over(&client, &relay, || relay.cut_known_clients()).await;
+        assert!(relay.clients() >= 2, "the client has moved");
+        assert_eq!(origin.running.metrics().quic_connections, 1);
+    });
+}
+
+#[test]
 fn a_client_that_moves_reaches_its_worker_through_whichever_gets_its_packets() {
     run(async {
         let origin = large_and_small(2);

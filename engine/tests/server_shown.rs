@@ -36,8 +36,17 @@ fn identity(file: &str, names: &[&str]) -> Identity {
 }
 
 fn client(running: &Running, hosts: &[&str], root: &CertificateDer<'static>) -> Client {
+    client_of(Protocols::H2AndH1, running, hosts, root)
+}
+
+fn client_of(
+    protocols: Protocols,
+    running: &Running,
+    hosts: &[&str],
+    root: &CertificateDer<'static>,
+) -> Client {
     let tls = ClientTls::new().root(root.clone()).only_given_roots();
-    let mut builder = Client::builder().tls(tls);
+    let mut builder = Client::builder().protocols(protocols).tls(tls);
     for host in hosts {
         builder = builder.resolve(host, [running.local_addr()]);
     }
@@ -158,17 +167,23 @@ fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
 #[test]
 fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for() {
     let two = identity("misdirected", &["a.test", "b.test"]);
-    for is_binding in [false, true] {
+    for (is_binding, protocols, version) in [
+        (false, Protocols::H2AndH1, Version::HTTP_2),
+        (true, Protocols::H2AndH1, Version::HTTP_2),
+        (false, Protocols::H3Only, Version::HTTP_3),
+        (true, Protocols::H3Only, Version::HTTP_3),
+    ] {
         let tls = Tls::from_pem_files(&two.certificate, &two.key).unwrap();
         let config = ServerConfig {
             sni_is_binding: is_binding,
             ..ServerConfig::default()
         };
-        let server = Server::bind("127.0.0.1:0").tls(tls).config(config);
+        let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+        let server = server.config(config);
         let running = server.serve(service(async |_| Response::new(Body::full("here"))));
         let running = running.unwrap();
         support::runtime().block_on(async {
-            let client = client(&running, &["a.test", "b.test"], &two.root);
+            let client = client_of(protocols, &running, &["a.test", "b.test"], &two.root);
             let own = client.get(url(&running, "a.test")).send().await.unwrap();
             assert_eq!(own.status(), StatusCode::OK);
             let other = client.get(url(&running, "a.test")).header("host", "b.test");
@@ -177,10 +192,7 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
                 true => StatusCode::MISDIRECTED_REQUEST,
                 false => StatusCode::OK,
             };
-            assert_eq!(
-                (other.status(), other.version()),
-                (expected, Version::HTTP_2)
-            );
+            assert_eq!((other.status(), other.version()), (expected, version));
             // On a connection of its own it is for the right host.
             let own = client.get(url(&running, "b.test")).send().await.unwrap();
             assert_eq!(own.status(), StatusCode::OK);
@@ -215,7 +227,7 @@ fn a_certificate_is_replaced_while_connections_go_on() {
 }
 
 #[test]
-fn each_name_has_its_certificate_and_everybody_else_the_first() {
+fn each_name_has_its_certificate_and_everybody_else_the_first_over_tcp_and_quic() {
     let first = identity("first", &["a.test", "x.y.c.test"]);
     let named = identity("named", &["b.test"]);
     let wild = identity("wild", &["*.c.test"]);
@@ -229,19 +241,24 @@ fn each_name_has_its_certificate_and_everybody_else_the_first() {
         let wrong = wrong.unwrap_err();
         assert!(wrong.to_string().contains(&format!("{name:?}")), "{wrong}");
     }
-    let server = Server::bind("127.0.0.1:0").tls(tls);
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
     let running = server.serve(service(async |_| Response::new(Body::empty())));
     let running = running.unwrap();
+    let shows = async |protocols, host: &str, identity: &Identity| {
+        let client = client_of(protocols, &running, &[host], &identity.root);
+        client.get(url(&running, host)).send().await.is_ok()
+    };
     support::runtime().block_on(async {
-        for (host, identity) in [
-            ("a.test", &first),
-            ("b.test", &named),
-            ("any.c.test", &wild),
-            ("x.y.c.test", &first),
-        ] {
-            let client = client(&running, &[host], &identity.root);
-            let answered = client.get(url(&running, host)).send().await;
-            assert_eq!(answered.unwrap().status(), 200, "{host}");
+        for protocols in [Protocols::H2AndH1, Protocols::H3Only] {
+            for (host, own, other) in [
+                ("a.test", &first, &named),
+                ("b.test", &named, &first),
+                ("any.c.test", &wild, &first),
+                ("x.y.c.test", &first, &wild),
+            ] {
+                assert!(shows(protocols, host, own).await, "{protocols:?} {host}");
+                assert!(!shows(protocols, host, other).await, "{protocols:?} {host}");
+            }
         }
     });
 }

@@ -91,6 +91,11 @@ pub enum Action {
         /// May fall: then withhold what is read until it fits.
         window: u32,
     },
+    /// Let so many bytes wait for the peer's acknowledgement on all streams together, sent or not.
+    HoldBytes {
+        /// May fall: then take nothing until it fits.
+        bytes: u64,
+    },
     /// Send one datagram (RFC 9297 section 2.1). It may be dropped.
     Datagram {
         /// Quarter stream id and payload.

@@ -12,6 +12,7 @@
 
 use super::conn_goaway::Draining;
 use super::conn_uni::{OurUni, PeerUni, Seen};
+use super::send_window::SendWindow;
 use super::settings::Settings;
 use super::stream::{SendQueue, Stream};
 use super::stream_credit::StreamCredit;
@@ -134,6 +135,8 @@ pub struct Conn {
     pub(super) credit: Credit,
     /// How wide it is, as the transport was told last.
     pub(super) window_told: u32,
+    /// What may wait in the transport for an acknowledgement.
+    pub(super) send_window: SendWindow,
     pub(super) lender: Lender,
     /// The connection windows that the path has shown to need.
     pub(super) path: Path,
@@ -197,6 +200,7 @@ impl Conn {
             streams_told: 0,
             credit: Credit::new(window, config.windows.connection, now),
             window_told: window,
+            send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
             path: Path::new(now),
             full_streams: 0,
@@ -296,6 +300,7 @@ impl Conn {
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
+        self.follow_path(0);
         self.streams.release();
         self.schedule.release();
         self.body.release();

@@ -1,4 +1,4 @@
-//! Receive windows. QUIC's are the transport's: it grants what was read of each stream, and of the
+//! Receive windows, and what is held for the peer. QUIC's are the transport's: it grants what was read of each stream, and of the
 //! connection, by itself. A stream's is fixed for all of the connection's life; how wide the
 //! connection's is, is decided here, by the rule that widens HTTP/2's streams
 //! ([`Credit`](crate::credit::Credit)): it grows with what the user takes and borrows from the one
@@ -164,6 +164,20 @@ impl Conn {
             window,
             rtt: self.rtt,
         })
+    }
+
+    /// The transport's congestion window in bytes, whenever it is at hand: as much again may wait
+    /// behind what is under way.
+    pub fn handle_congestion_window(&mut self, bytes: u64) {
+        if self.config.windows.auto && !self.closed {
+            self.follow_path(bytes);
+        }
+    }
+    pub(super) fn follow_path(&mut self, congestion_window: u64) {
+        let window = self.send_window.follow(congestion_window, &mut self.lender);
+        if let Some(bytes) = window.filter(|_| !self.closed) {
+            self.actions.push_back(Action::HoldBytes { bytes });
+        }
     }
 
     /// The connection window that this connection's path has shown to need in the last minute, in

@@ -3,7 +3,7 @@
 
 use super::conn::{Conn, Timer};
 use super::control_stream::{self, ControlFrame};
-use super::frame::{FrameReader, Kind, Piece};
+use super::frame::{FrameReader, Kind, Piece, kind, put_frame};
 use super::stream_kind::{self, Origin};
 use super::{Action, UniKind, settings, varint};
 use crate::error::{H3Code, Violation};
@@ -17,6 +17,8 @@ use std::time::Instant;
 const UNKNOWN_STREAM_POINTS: u32 = 10;
 /// What a frame on the control stream costs that nobody needs.
 const IDLE_FRAME_POINTS: u32 = 1;
+/// With what QUIC adds, a packet of the size that every path carries (RFC 9000 section 14).
+const PADDING_BYTES: usize = 1120;
 
 /// A unidirectional stream of ours. It is opened with its first bytes: a peer that lets us use no
 /// table sees no encoder stream.
@@ -98,6 +100,14 @@ impl Conn {
         settings::write_ours(self.side, &self.config, out);
     }
 
+    /// Sends a packet's worth of nothing: a frame of a reserved type, which every peer ignores (RFC
+    /// 9114 section 7.2.8), on the control stream. Where one waits already it does nothing.
+    pub fn pad(&mut self) {
+        let out = self.control_out();
+        if out.is_empty() {
+            put_frame(kind::RESERVED, &[0; PADDING_BYTES], out);
+        }
+    }
     /// What waits to go out on the control stream.
     pub(super) fn control_out(&mut self) -> &mut Vec<u8> {
         &mut self.ours[UniKind::Control as usize].waiting

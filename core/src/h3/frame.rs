@@ -14,6 +14,8 @@ pub mod kind {
     pub const PUSH_PROMISE: u64 = 0x5;
     pub const GOAWAY: u64 = 0x7;
     pub const MAX_PUSH_ID: u64 = 0xd;
+    /// The first of those that mean nothing (RFC 9114 section 7.2.8).
+    pub const RESERVED: u64 = 0x21;
     pub const PRIORITY_UPDATE_REQUEST: u64 = 0xf_0700;
     pub const PRIORITY_UPDATE_PUSH: u64 = 0xf_0701;
 }

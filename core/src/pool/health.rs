@@ -2,12 +2,15 @@
 //! a PING together with its next request; silence after it makes the connection suspect (it gets
 //! nothing new) and then dead. Any byte of the peer's clears it. Where a path can die without the
 //! peer (QUIC), a connection whose exchanges wait is asked too: what the peer sends may be going
-//! where nobody is any more.
+//! where nobody is any more. Such a connection moves when it becomes suspect, and is then watched
+//! closely: the first packets of a path may get lost as well, and a peer that has not proved the
+//! path yet may send no more than three times what it got (RFC 9000 section 8.2), and nothing by
+//! itself. So it is asked again and again until it is heard, and sooner after the next silence.
 //!
 //! ```text
 //! Heard --(request after a quiet time, exchanges wait in a quiet time over QUIC,
 //!          a stream timed out, the network changed)--> Asked
-//! Asked --(no byte for max(2 s, 6 x rtt), a second stream timed out)--> Suspect
+//! Asked --(no byte for max(2 s, 6 x rtt), a second stream timed out)--> Suspect (asked again)
 //! Asked, Suspect --(no byte for 15 s)--> dead;   --(a byte)--> Heard
 //! ```
 
@@ -57,7 +60,11 @@ pub enum Checkup {
 pub struct Health {
     heard_at: Instant,
     asked_at: Option<Instant>,
+    /// When it was asked last in this silence.
+    asked_again_at: Instant,
     suspect: bool,
+    /// When it was to take another path last.
+    moved_at: Option<Instant>,
     /// Streams that timed out since the peer was last heard.
     timed_out: u32,
 }
@@ -68,20 +75,24 @@ impl Health {
         Self {
             heard_at: now,
             asked_at: None,
+            asked_again_at: now,
             suspect: false,
+            moved_at: None,
             timed_out: 0,
         }
     }
 
     /// A byte came.
     pub fn handle_bytes(&mut self, now: Instant) {
-        *self = Self::new(now);
+        *self = Self {
+            moved_at: self.moved_at,
+            ..Self::new(now)
+        };
     }
 
     /// A request is about to start.
     pub fn handle_start(&mut self, now: Instant, times: &HealthTimes) -> Checkup {
-        let is_quiet = now.saturating_duration_since(self.heard_at) >= times.quiet;
-        match is_quiet {
+        match now >= self.quiet_until(times) {
             true => self.ask(now),
             false => Checkup::Fine,
         }
@@ -97,6 +108,7 @@ impl Health {
     /// The network changed: nothing is believed before a byte has come over it.
     pub fn handle_network_change(&mut self, now: Instant) -> Checkup {
         self.suspect = true;
+        self.moved_at = Some(now);
         self.ask(now)
     }
 
@@ -120,7 +132,13 @@ impl Health {
         }
         if !self.suspect && silence >= suspect_after(times, round_trip) {
             self.suspect = true;
+            self.moved_at = Some(now);
+            self.asked_again_at = now;
             return Checkup::Doubt;
+        }
+        if self.suspect && waits && now >= self.asked_again_at + ask_again_after(times) {
+            self.asked_again_at = now;
+            return Checkup::Ask;
         }
         Checkup::Fine
     }
@@ -133,9 +151,13 @@ impl Health {
         waits: bool,
     ) -> Option<Instant> {
         match (self.asked_at, self.suspect) {
-            (None, _) => waits.then(|| self.heard_at + times.quiet),
+            (None, _) => waits.then(|| self.quiet_until(times)),
             (Some(asked_at), false) => Some(asked_at + suspect_after(times, round_trip)),
-            (Some(asked_at), true) => Some(asked_at + dead_after(times, round_trip)),
+            (Some(asked_at), true) => {
+                let dead = asked_at + dead_after(times, round_trip);
+                let again = self.asked_again_at + ask_again_after(times);
+                Some(if waits { dead.min(again) } else { dead })
+            }
         }
     }
 
@@ -144,11 +166,20 @@ impl Health {
         self.suspect
     }
 
+    /// When it has been silent for so long that it is asked.
+    fn quiet_until(&self, times: &HealthTimes) -> Instant {
+        let moved_lately = |at: Instant| self.heard_at < at + times.dead;
+        match self.moved_at.is_some_and(moved_lately) {
+            true => self.heard_at + times.suspect.min(times.quiet),
+            false => self.heard_at + times.quiet,
+        }
+    }
     fn ask(&mut self, now: Instant) -> Checkup {
         if self.asked_at.is_some() {
             return Checkup::Fine;
         }
         self.asked_at = Some(now);
+        self.asked_again_at = now;
         Checkup::Ask
     }
 }
@@ -162,6 +193,13 @@ fn dead_after(times: &HealthTimes, round_trip: Option<Duration>) -> Duration {
     times.dead.max(suspect_after(times, round_trip))
 }
 
+/// Between two questions to a suspect whose exchanges wait.
+fn ask_again_after(times: &HealthTimes) -> Duration {
+    times.suspect / ASKED_PER_SUSPECT
+}
+
+/// Questions in the time that made it suspect: each is one packet, and brings the peer three more.
+const ASKED_PER_SUSPECT: u32 = 4;
 /// An answer takes one; the others are for a path that is loaded.
 const SUSPECT_ROUND_TRIPS: u32 = 6;
 /// Streams that time out in one silence before the connection is the suspect.

@@ -125,7 +125,46 @@ fn a_connection_is_doubted_once_in_a_silence() {
     let doubt = health.handle_timeout(start + 2 * SECOND, &times(), None, true);
     assert_eq!(doubt, Checkup::Doubt);
     let again = health.handle_timeout(start + 3 * SECOND, &times(), None, true);
-    assert_eq!(again, Checkup::Fine);
+    assert_eq!(again, Checkup::Ask);
     let end = health.handle_timeout(start + 15 * SECOND, &times(), None, true);
     assert_eq!(end, Checkup::Bury);
+}
+
+#[test]
+fn a_suspect_whose_exchanges_wait_is_asked_again_until_it_is_heard_or_dead() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let asked = start + 10 * SECOND;
+    let first = health.handle_timeout(asked, &times(), None, true);
+    assert_eq!(first, Checkup::Ask);
+    let suspect = asked + 2 * SECOND;
+    let moved = health.handle_timeout(suspect, &times(), None, true);
+    assert_eq!(moved, Checkup::Doubt);
+    let mut questions = 0;
+    loop {
+        let due = health.next_deadline(&times(), None, true).unwrap();
+        match health.handle_timeout(due, &times(), None, true) {
+            Checkup::Ask => questions += 1,
+            Checkup::Bury => break assert_eq!(due, asked + 15 * SECOND),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(questions, 25, "every half a second for 13 s");
+    let idle = health.next_deadline(&times(), None, false);
+    assert_eq!(idle, Some(asked + 15 * SECOND), "nobody waits");
+}
+
+#[test]
+fn who_has_moved_is_asked_sooner_in_the_next_silence() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let _ = health.handle_network_change(start);
+    health.handle_bytes(start + SECOND);
+    let soon = health.next_deadline(&times(), None, true);
+    assert_eq!(soon, Some(start + 3 * SECOND));
+    let asked = health.handle_timeout(start + 3 * SECOND, &times(), None, true);
+    assert_eq!(asked, Checkup::Ask);
+    health.handle_bytes(start + 15 * SECOND);
+    let later = health.next_deadline(&times(), None, true);
+    assert_eq!(later, Some(start + 25 * SECOND), "the new path has worked");
 }

@@ -60,6 +60,8 @@ pub struct Rig {
     pub granted: Option<u64>,
     /// The connection's receive window, each time it was told.
     pub windows: Vec<u32>,
+    /// Send windows told.
+    pub send_windows: Vec<u64>,
     pub datagrams: Vec<Bytes>,
     pub reads: BTreeSet<u64>,
     /// Bytes that the transport still takes, per stream; without an entry all.
@@ -87,6 +89,7 @@ impl Rig {
             closed: None,
             granted: None,
             windows: Vec::new(),
+            send_windows: Vec::new(),
             datagrams: Vec::new(),
             reads: BTreeSet::new(),
             room: BTreeMap::new(),
@@ -220,6 +223,7 @@ impl Rig {
                     self.granted = Some(limit);
                 }
                 Action::GrantBytes { window } => self.windows.push(window),
+                Action::HoldBytes { bytes } => self.send_windows.push(bytes),
                 Action::Datagram { bytes } => self.datagrams.push(bytes),
                 Action::Close { code, reason } => self.closed = Some((code, reason)),
             }

@@ -282,13 +282,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Bytes(_) => {
                 self.machine.ping(now);
             }
-            Carrier::Quic(lane) => lane.ask(),
+            Carrier::Quic(lane) => lane.ask(&mut self.machine),
         }
     }
     /// QUIC: goes on from another local address. What has no other path keeps its own.
     pub(crate) fn change_path(&mut self) {
         if let Carrier::Quic(lane) = &mut self.carrier {
-            lane.change_path();
+            lane.change_path(&mut self.machine);
         }
     }
     /// How long an answer takes, where that is known.

@@ -5,15 +5,17 @@
 //! Invariant: `handler_done` is called once per slot taken, when it is given back.
 
 use super::accept::Shown;
-use super::access::{AccessLog, Record};
+use super::access::Record;
+use super::interim::InterimSender;
 use super::metrics::{Counters, add};
 use super::request::{Prepared, trailer_map};
 use super::respond::{Asked, Extra};
 use super::scratch::Scratch;
 use super::serve::{Exchanging, Serve};
 use super::service::HttpService;
+use super::view::View;
 use crate::body::{Body, Inlet};
-use crate::connection_info::{ConnectionInfo, TlsInfo};
+use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
 use crate::error::Error;
@@ -63,37 +65,6 @@ struct Slots<S: HttpService> {
     waiting: Vec<(StreamId, u32)>,
     /// The last request that came again.
     prepared: Option<Prepared>,
-}
-
-/// What handlers and the access log learn of the connection.
-struct View {
-    info: ConnectionInfo,
-    /// Requests carry it.
-    attach: bool,
-    sni_is_binding: bool,
-    log: Option<AccessLog>,
-    counters: Arc<Counters>,
-}
-
-impl View {
-    /// Whether the request is for another host than the connection.
-    fn is_misdirected(&self, head: &RequestHead) -> bool {
-        let name = self.info.tls().and_then(TlsInfo::server_name);
-        self.sni_is_binding && name.is_some_and(|name| !head.is_for(name))
-    }
-    /// Tells the request what it came on, and begins its line in the access log.
-    fn introduce(&self, request: &mut Request<Body>, now: Instant) -> Option<Box<Record>> {
-        if self.attach {
-            request.extensions_mut().insert(self.info.clone());
-        }
-        self.log.as_ref().map(|_| Record::of(request, now))
-    }
-    /// The exchange is over.
-    fn tell(&self, record: &Record, now: Instant) {
-        if let Some(log) = &self.log {
-            record.tell(log, &self.info, now);
-        }
-    }
 }
 
 /// A tower service, cloned for each connection.
@@ -175,6 +146,10 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         let view = self.view.as_ref();
         let record = view.and_then(|view| view.introduce(made, now));
         let slot = slots.take(&self.signals, asked, inlet, record);
+        if self.extra.interim {
+            let interim = slots.lend_interim(slot);
+            made.extensions_mut().insert(interim);
+        }
         if slots.call(&mut self.service, slot, &mut request, invite) {
             self.advance(scratch, machine, now, slot);
         } else {
@@ -187,13 +162,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         }
     }
     fn show(&mut self, info: ConnectionInfo, _: Version, shown: &Shown, counters: &Arc<Counters>) {
-        self.view = Some(Box::new(View {
-            info,
-            attach: shown.info,
-            sni_is_binding: shown.sni_is_binding,
-            log: shown.log.clone(),
-            counters: Arc::clone(counters),
-        }));
+        self.view = Some(Box::new(View::new(info, shown, counters)));
     }
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
         // A late wake of an exchange that ended finds the slot free or gone, or another exchange
@@ -364,10 +333,17 @@ impl<S: HttpService> Slots<S> {
             handler: Box::pin(None),
             body: Box::pin(None),
             inlet,
+            interim: None,
             record,
         });
         self.wakers.push(SlotWaker::waker(signals, index));
         index
+    }
+    /// What the handler may speak through before its answer.
+    fn lend_interim(&mut self, slot: u32) -> InterimSender {
+        let interim = InterimSender::new(self.wakers[slot as usize].clone());
+        self.all[slot as usize].interim = Some(interim.clone());
+        interim
     }
     /// Hands the request to the service, or queues it; false when the service failed.
     ///
@@ -405,6 +381,9 @@ impl<S: HttpService> Slots<S> {
         slot.handler.set(None);
         slot.body.set(None);
         slot.inlet = None;
+        if let Some(interim) = slot.interim.take() {
+            drop(interim.take(true));
+        }
         if let Some(record) = slot.record.take()
             && let Some(view) = view
         {

@@ -1,11 +1,12 @@
 //! One exchange: its handler, then its response's body, run as far as they go.
 
 use super::super::access::Record;
+use super::super::interim::InterimSender;
 use super::super::respond::{Asked, Extra, Responses, Sending, invite_body, pump};
 use super::super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::driver::machine::Machine;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -20,6 +21,8 @@ pub(super) struct Slot<S: HttpService> {
     /// The response's body, likewise.
     pub(super) body: Pin<Box<Option<S::ResponseBody>>>,
     pub(super) inlet: Option<Inlet>,
+    /// What the handler says before its answer, if it may.
+    pub(super) interim: Option<InterimSender>,
     /// Its line in the access log, if there is one.
     pub(super) record: Option<Box<Record>>,
 }
@@ -81,7 +84,14 @@ impl<S: HttpService> Slot<S> {
         };
         // A panic must cost one exchange, not the connection's others. The handler is dropped
         // and never polled again, so that nobody sees what the panic left behind.
-        match catch_unwind(AssertUnwindSafe(|| handler.poll(cx))) {
+        let polled = catch_unwind(AssertUnwindSafe(|| handler.poll(cx)));
+        self.send_interim(
+            machine,
+            now,
+            responses,
+            !matches!(polled, Ok(Poll::Pending)),
+        );
+        match polled {
             Ok(Poll::Ready(Ok(response))) => self.answer(machine, now, responses, extra, response),
             Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
             Ok(Poll::Pending) => {
@@ -92,6 +102,24 @@ impl<S: HttpService> Slot<S> {
                 }
                 Step::Wait
             }
+        }
+    }
+    /// Sends what the handler has said so far. `over`: its answer follows.
+    fn send_interim(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        responses: &mut Responses,
+        over: bool,
+    ) {
+        let Some(interim) = &self.interim else {
+            return;
+        };
+        for response in interim.take(over) {
+            if response.status() == StatusCode::CONTINUE {
+                self.stage = Stage::Handling { invite: false };
+            }
+            responses.interim(machine, now, self.asked.stream, &response);
         }
     }
     fn answer(

@@ -13,6 +13,7 @@ fn making(status: u16, version: Version) -> Making {
 fn heads(alt_svc: Option<&str>) -> Heads {
     Heads::new(&Arc::new(Extra {
         date: true,
+        interim: false,
         alt_svc: alt_svc.map(Into::into),
     }))
 }

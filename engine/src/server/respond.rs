@@ -36,6 +36,8 @@ struct Last {
 pub(super) struct Extra {
     /// The time (RFC 9110 section 6.6.1).
     pub(super) date: bool,
+    /// Handlers may answer with interim responses first.
+    pub(super) interim: bool,
     /// Where else the origin is served (RFC 7838 section 3).
     pub(super) alt_svc: Option<Arc<str>>,
 }
@@ -116,6 +118,26 @@ impl Responses {
             }
             // The exchange ended meanwhile.
             Err(_) => Sending::Done,
+        }
+    }
+    /// Sends an interim response of the handler's.
+    pub(super) fn interim(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        response: &Response<()>,
+    ) {
+        self.fields.clear();
+        let version = machine.version();
+        // Nothing is added: what the server says by itself is for the final response.
+        self.copy(response.headers(), version, &Extra::default(), now);
+        let fields = std::mem::take(&mut self.fields);
+        let status = response.status().as_u16();
+        // What cannot be sent belongs to an exchange that ended meanwhile.
+        if let Ok(head) = ResponseHead::new(status, fields, version) {
+            let _ = machine.send_interim(now, stream, &head);
+            self.fields = head.into_fields();
         }
     }
     /// Answers with a status and nothing else.

@@ -11,6 +11,7 @@ use trunkline_core::error::H3Code;
 use trunkline_core::h3::stream_kind::Origin;
 use trunkline_core::h3::{Action, Conn};
 use trunkline_core::http::{Side, StreamId};
+use trunkline_core::limits::QUIC_SEND_WINDOW_BYTES;
 
 /// What a peer says of its QPACK decoder.
 #[derive(Clone, Copy, Debug)]
@@ -253,6 +254,7 @@ impl Lanes {
                     self.granted = Some(limit);
                 }
                 Action::GrantBytes { window } => assert!((1..=WINDOW_MAX).contains(&window)),
+                Action::HoldBytes { bytes } => assert!(bytes >= QUIC_SEND_WINDOW_BYTES),
                 Action::Datagram { bytes } => assert!(!bytes.is_empty()),
                 Action::Close { .. } => self.closed = true,
             }

@@ -174,8 +174,10 @@ impl Lane {
         std::mem::take(&mut self.heard)
     }
     /// Makes the peer acknowledge something.
-    pub(crate) fn ask(&mut self) {
-        self.session.quic.ping();
+    pub(crate) fn ask(&mut self, machine: &mut Machine) {
+        if let Some(h3) = machine.h3() {
+            self.session.ask(h3);
+        }
     }
     /// The smoothed round trip.
     pub(crate) fn round_trip(&self) -> Duration {
@@ -184,11 +186,13 @@ impl Lane {
     /// Goes on from another local address under another connection id (RFC 9000 section 9.2,
     /// 9.5). Where no socket can be had the old one stays: there is no network now, and the next
     /// silence asks again.
-    pub(crate) fn change_path(&mut self) {
-        if let Ok(socket) = socket_to(self.session.quic.remote_address()) {
+    pub(crate) fn change_path(&mut self, machine: &mut Machine) {
+        if let Ok(socket) = socket_to(self.session.quic.remote_address())
+            && let Some(h3) = machine.h3()
+        {
             self.socket = socket;
             self.moved = true;
-            self.session.quic.local_address_changed();
+            self.session.change_path(h3);
         }
     }
     /// Whether nothing is left to do once the machine is closed: the peer said goodbye, or had

@@ -23,6 +23,8 @@ pub(crate) struct Session {
     pub(crate) quic: Connection,
     /// Where the peer was last.
     remote: SocketAddr,
+    /// Client: it goes on from another address than it began from.
+    moved: bool,
     /// The handshake is done; the machine hears of it with the next [`tell`](Self::tell).
     connected: bool,
     told_connected: bool,
@@ -45,6 +47,7 @@ impl Session {
     pub(crate) fn new(quic: Connection, ahead: u32) -> Self {
         Self {
             remote: quic.remote_address(),
+            moved: false,
             quic,
             connected: false,
             told_connected: false,
@@ -109,6 +112,7 @@ impl Session {
         }
         if any {
             machine.handle_round_trip(self.quic.rtt());
+            machine.handle_congestion_window(self.quic.congestion_state().window());
         }
         if machine.holds_back() {
             let blocked = self.quic.stats().frame_rx.data_blocked;
@@ -127,6 +131,21 @@ impl Session {
             self.remote = remote;
             self.quic.ping();
         }
+    }
+    /// Client: makes the peer acknowledge something.
+    pub(crate) fn ask(&mut self, machine: &mut h3::Conn) {
+        self.quic.ping();
+        if self.moved {
+            // A server that has not seen us prove our new address sends three times as much as it
+            // got (RFC 9000 section 8.2), and starts with 1,200 bytes: a PING alone earns nothing.
+            machine.pad();
+        }
+    }
+    /// Client: goes on from another address, which the owner has seen to (RFC 9000 section 9.2).
+    pub(crate) fn change_path(&mut self, machine: &mut h3::Conn) {
+        self.moved = true;
+        self.quic.local_address_changed();
+        self.ask(machine);
     }
     fn tell_connected(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         if !self.connected || self.told_connected {
@@ -277,6 +296,7 @@ impl Session {
                 }
             }
             h3::Action::GrantBytes { window } => self.quic.set_receive_window(window.into()),
+            h3::Action::HoldBytes { bytes } => self.quic.set_send_window(bytes),
             // Both stream counts are quinn-proto's: see the top.
             h3::Action::GrantStreams { .. } => {}
             h3::Action::Datagram { bytes } => {

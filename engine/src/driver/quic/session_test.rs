@@ -20,6 +20,7 @@ use trunkline_core::limits::{Config, Windows};
 const MIB: u64 = 1 << 20;
 const ONE_WAY: Duration = Duration::from_millis(50);
 const BYTES_PER_SECOND: u64 = 25_000_000;
+const FAST_BYTES_PER_SECOND: u64 = 125_000_000;
 
 /// One end, and the line that leads to it.
 struct End {
@@ -27,8 +28,21 @@ struct End {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Session)>,
     machine: h3::Conn,
-    coming: VecDeque<(Instant, Vec<u8>)>,
+    coming: VecDeque<Packet>,
     line_free_at: Instant,
+    bytes_per_second: u64,
+    one_way: Duration,
+    /// Packets that come and are lost, from now on.
+    loses: u64,
+    /// Packets that came.
+    heard: u64,
+}
+
+/// On its way.
+struct Packet {
+    arrives: Instant,
+    from: SocketAddr,
+    bytes: Vec<u8>,
 }
 
 /// A client that reads bodies of a server that always has more.
@@ -40,6 +54,8 @@ struct Scene {
     read: BTreeMap<StreamId, Option<u64>>,
     sending: Vec<StreamId>,
     piece: Bytes,
+    /// When to look whether it is done, whatever happens.
+    alarm: Option<Instant>,
 }
 
 fn tls() -> (Arc<rustls::ServerConfig>, Arc<rustls::ClientConfig>) {
@@ -89,13 +105,22 @@ impl End {
             machine: h3::Conn::new(side, Arc::clone(config), now),
             coming: VecDeque::new(),
             line_free_at: now,
+            bytes_per_second: BYTES_PER_SECOND,
+            one_way: ONE_WAY,
+            loses: 0,
+            heard: 0,
         }
     }
-    fn receive(&mut self, now: Instant, from: SocketAddr) {
+    fn receive(&mut self, now: Instant) {
         let mut answer = Vec::new();
-        while self.coming.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, packet) = self.coming.pop_front().unwrap();
-            let packet = BytesMut::from(&packet[..]);
+        while self.coming.front().is_some_and(|it| it.arrives <= now) {
+            let Packet { from, bytes, .. } = self.coming.pop_front().unwrap();
+            if self.loses > 0 {
+                self.loses -= 1;
+                continue;
+            }
+            self.heard += 1;
+            let packet = BytesMut::from(&bytes[..]);
             match self
                 .endpoint
                 .handle(now, from, None, None, packet, &mut answer)
@@ -140,17 +165,25 @@ impl End {
             }
         }
     }
-    /// Packets leave one after the other at the line's rate.
-    fn carry(&mut self, now: Instant, packets: Vec<(Transmit, Vec<u8>)>) {
-        for (transmit, packet) in packets {
-            let bytes = transmit.size as u64;
-            let takes = Duration::from_nanos(bytes * 1_000_000_000 / BYTES_PER_SECOND);
+    /// Packets leave one after the other at the line's rate; where nobody is, they go nowhere.
+    fn carry(&mut self, now: Instant, from: SocketAddr, packets: Vec<(Transmit, Vec<u8>)>) {
+        for (transmit, bytes) in packets {
+            if transmit.destination != self.address {
+                continue;
+            }
+            let size = transmit.size as u64;
+            let takes = Duration::from_nanos(size * 1_000_000_000 / self.bytes_per_second);
             self.line_free_at = self.line_free_at.max(now) + takes;
-            self.coming.push_back((self.line_free_at + ONE_WAY, packet));
+            let arrives = self.line_free_at + self.one_way;
+            self.coming.push_back(Packet {
+                arrives,
+                from,
+                bytes,
+            });
         }
     }
     fn next(&mut self) -> Option<Instant> {
-        let arrival = self.coming.front().map(|(at, _)| *at);
+        let arrival = self.coming.front().map(|it| it.arrives);
         let machine = self.machine.next_deadline();
         let quic = self.connection.as_mut();
         let timer = quic.and_then(|(_, session)| session.quic.poll_timeout());
@@ -184,24 +217,25 @@ impl Scene {
             read: BTreeMap::new(),
             sending: Vec::new(),
             piece: Bytes::from(vec![0; 64 * 1024]),
+            alarm: None,
         }
     }
     /// Goes on until `done`, in virtual time.
     fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
         let began = self.now;
         while !done(self) {
-            self.client.receive(self.now, self.server.address);
-            self.server.receive(self.now, self.client.address);
+            self.client.receive(self.now);
+            self.server.receive(self.now);
             self.take_facts();
             self.fill();
             let up = self.client.turn(self.now);
             let down = self.server.turn(self.now);
-            self.server.carry(self.now, up);
-            self.client.carry(self.now, down);
+            self.server.carry(self.now, self.client.address, up);
+            self.client.carry(self.now, self.server.address, down);
             if self.take_facts() {
                 continue;
             }
-            let next = [self.client.next(), self.server.next()];
+            let next = [self.client.next(), self.server.next(), self.alarm];
             let next = next.into_iter().flatten().min().unwrap();
             self.now = self.now.max(next);
             assert!(self.now - began < Duration::from_secs(60), "it stands");
@@ -278,6 +312,20 @@ fn a_download_over_a_long_path_is_as_fast_as_with_windows_that_are_never_full() 
 }
 
 #[test]
+fn what_waits_for_an_acknowledgement_grows_with_the_path() {
+    let mut scene = Scene::new(Windows::default());
+    scene.client.bytes_per_second = FAST_BYTES_PER_SECOND;
+    scene.connect();
+    let stream = scene.open(true);
+    scene.time_of(stream, 32 * MIB);
+    let steady = scene.time_of(stream, 16 * MIB).as_secs_f64();
+    let speed = 16.0 * MIB as f64 / steady;
+    // With 4 MiB under way it would be 42 MB/s over this path.
+    let line = FAST_BYTES_PER_SECOND as f64;
+    assert!(speed >= 0.8 * line, "{speed} bytes/s");
+}
+
+#[test]
 fn bodies_that_nobody_reads_do_not_stand_in_the_way_of_one_that_is_read() {
     let mib = 1 << 20;
     let mut scene = Scene::new(Windows {
@@ -316,3 +364,6 @@ fn what_a_connection_has_learned_makes_the_next_ones_window() {
     next.open(true);
     assert_eq!(next.window().window, need);
 }
+
+#[path = "session_path_test.rs"]
+mod paths;

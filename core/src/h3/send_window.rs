@@ -1,0 +1,47 @@
+//! How many bytes may wait in the transport for the peer's acknowledgement, sent or not: twice what
+//! the path has shown to carry in a round trip. One such window is under way, and as much again
+//! waits to follow it at once.
+
+use crate::credit::Lender;
+use crate::limits::{QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX};
+
+/// The window moves by so many bytes: a congestion window moves with every acknowledgement.
+const STEP_BYTES: u64 = 1024 * 1024;
+
+/// The send window of one connection.
+///
+/// Invariant: what it is beyond [`QUIC_SEND_WINDOW_BYTES`] is borrowed.
+#[derive(Debug)]
+pub(super) struct SendWindow {
+    bytes: u64,
+}
+
+impl SendWindow {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: QUIC_SEND_WINDOW_BYTES,
+        }
+    }
+
+    /// Follows the path's congestion window; the new size, if it is another. It borrows no more than
+    /// a quarter of what is left, so that the last to come finds something too.
+    pub(super) fn follow(&mut self, congestion_window: u64, lender: &mut Lender) -> Option<u64> {
+        let steps = congestion_window.saturating_mul(2) / STEP_BYTES;
+        let wanted = (steps.saturating_mul(STEP_BYTES))
+            .clamp(QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX);
+        let before = self.bytes;
+        if wanted > before {
+            let most = lender.left() / 4 / STEP_BYTES * STEP_BYTES;
+            // At most the largest window, which is far below 2^32.
+            self.bytes += u64::from(lender.lease((wanted - before).min(most) as u32));
+        } else {
+            lender.give_back((before - wanted) as u32);
+            self.bytes = wanted;
+        }
+        (self.bytes != before).then_some(self.bytes)
+    }
+}
+
+#[cfg(test)]
+#[path = "send_window_test.rs"]
+mod send_window_test;

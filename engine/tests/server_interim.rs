@@ -1,0 +1,215 @@
+//! What a handler says before its answer, on every version.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "support/peer.rs"]
+mod support;
+
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use std::sync::{Arc, Mutex};
+use support::{Peer, service};
+use tokio::sync::oneshot;
+use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::{Body, InterimSender, Server, ServerConfig, Tls};
+
+const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
+
+fn with_interims() -> ServerConfig {
+    ServerConfig {
+        interim_responses: true,
+        ..ServerConfig::default()
+    }
+}
+
+fn interim(status: u16, link: &'static str) -> Response<()> {
+    let response = Response::builder().status(status).header("link", link);
+    response.body(()).unwrap()
+}
+
+fn sender(request: &Request<Body>) -> InterimSender {
+    request.extensions().get::<InterimSender>().unwrap().clone()
+}
+
+/// Asks once on each version, and returns what came before each answer, and the answers' texts.
+fn heard_on_every_version<F, U>(handler: F) -> Vec<(Vec<String>, String)>
+where
+    F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+    U: Future<Output = Response<Body>> + 'static,
+{
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+    let running = server.config(with_interims()).serve(service(handler));
+    let running = running.unwrap();
+    let at = running.local_addr();
+    let ask = async |protocols| {
+        let client = Client::builder()
+            .protocols(protocols)
+            .resolve("localhost", [at])
+            .tls(ClientTls::new().root(root.clone()).only_given_roots())
+            .build()
+            .unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&heard);
+        let request = client.get(format!("https://localhost:{}/", at.port()));
+        let request = request.on_interim(move |response| {
+            let link = response.headers()["link"].to_str().unwrap();
+            let line = format!("{} {link}", response.status().as_u16());
+            assert_eq!(response.headers().len(), 1, "nothing was added");
+            told.lock().unwrap().push(line);
+        });
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        assert!(!response.headers().contains_key("link"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        (std::mem::take(&mut *heard.lock().unwrap()), text)
+    };
+    support::runtime().block_on(async {
+        let mut all = Vec::new();
+        for protocols in VERSIONS {
+            all.push(ask(protocols).await);
+        }
+        all
+    })
+}
+
+#[test]
+fn early_hints_come_before_the_answer_on_every_version() {
+    let heard = heard_on_every_version(async |request| {
+        let interim_sender = sender(&request);
+        interim_sender.send(interim(102, "</a>")).unwrap();
+        interim_sender.send(interim(103, "</b>")).unwrap();
+        Response::new(Body::full("page"))
+    });
+    let expected = (
+        vec!["102 </a>".to_owned(), "103 </b>".into()],
+        "page".into(),
+    );
+    assert_eq!(heard, vec![expected; 3]);
+}
+
+#[test]
+fn hints_from_another_thread_go_out_while_the_handler_waits() {
+    let heard = heard_on_every_version(async |request| {
+        let (told, hears) = oneshot::channel();
+        let interim_sender = sender(&request);
+        std::thread::spawn(move || {
+            interim_sender.send(interim(103, "</c>")).unwrap();
+            told.send(()).unwrap();
+        });
+        hears.await.unwrap();
+        Response::new(Body::full("page"))
+    });
+    assert_eq!(heard, vec![(vec!["103 </c>".to_owned()], "page".into()); 3]);
+}
+
+#[test]
+fn a_hint_reaches_its_client_before_the_handler_is_done() {
+    let (may_answer, waits) = oneshot::channel::<()>();
+    let waits = Arc::new(Mutex::new(Some(waits)));
+    let handler = move |request: Request<Body>| {
+        let waits = waits.lock().unwrap().take();
+        async move {
+            sender(&request).send(interim(103, "</a>")).unwrap();
+            if let Some(waits) = waits {
+                waits.await.unwrap();
+            }
+            Response::new(Body::full("done"))
+        }
+    };
+    let server = Server::bind("127.0.0.1:0").config(with_interims());
+    let running = server.serve(service(handler)).unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let hints = peer.hears_until("\r\n\r\n");
+    assert_eq!(hints, "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
+    may_answer.send(()).unwrap();
+    assert!(peer.hears_until("done").starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[test]
+fn a_client_of_http_1_0_gets_none() {
+    let server = Server::bind("127.0.0.1:0").config(with_interims());
+    let running = server.serve(service(async |request| {
+        sender(&request).send(interim(103, "</a>")).unwrap();
+        Response::new(Body::full("old"))
+    }));
+    let running = running.unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.0\r\nhost: a\r\n\r\n");
+    let heard = peer.hears_to_the_end();
+    assert!(heard.starts_with("HTTP/1.1 200 OK\r\n"), "{heard}");
+}
+
+#[test]
+fn a_handler_that_invites_the_body_itself_does_so_once() {
+    let server = Server::bind("127.0.0.1:0").config(with_interims());
+    let running = server.serve(service(async |request: Request<Body>| {
+        let invitation = Response::builder().status(100).body(()).unwrap();
+        sender(&request).send(invitation).unwrap();
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        Response::new(Body::full(body))
+    }));
+    let running = running.unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");
+    let invited = peer.hears_until("\r\n\r\n");
+    assert_eq!(invited, "HTTP/1.1 100 Continue\r\n\r\n");
+    peer.says("body");
+    assert!(peer.hears_until("body").starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[test]
+fn what_is_no_interim_response_is_refused_and_so_is_one_too_late_or_too_many() {
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let (kept, told) = (Arc::new(Mutex::new(None)), Arc::clone(&errors));
+    let keeps = Arc::clone(&kept);
+    let server = Server::bind("127.0.0.1:0").config(with_interims());
+    let running = server.serve(service(move |request: Request<Body>| {
+        let interim_sender = sender(&request);
+        let mut wrong = Vec::new();
+        for status in [101, 200, 404] {
+            wrong.push(interim_sender.send(interim(status, "</a>")));
+        }
+        let mut sized = interim(103, "</a>");
+        sized.headers_mut().insert("content-length", 0.into());
+        wrong.push(interim_sender.send(sized));
+        for _ in 0..16 {
+            interim_sender.send(interim(103, "</a>")).unwrap();
+        }
+        wrong.push(interim_sender.send(interim(103, "</a>")));
+        let mut told = told.lock().unwrap();
+        told.extend(wrong.into_iter().map(|sent| sent.unwrap_err().to_string()));
+        *keeps.lock().unwrap() = Some(interim_sender);
+        async { Response::new(Body::full("done")) }
+    }));
+    let running = running.unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let heard = peer.hears_until("done");
+    assert_eq!(heard.matches("103 Early Hints").count(), 16);
+    let late = kept.lock().unwrap().take().unwrap();
+    let late = late.send(interim(103, "</a>")).unwrap_err().to_string();
+    assert_eq!(late, "an interim response came after the final one");
+    let expected = [
+        "101 is not the status of an interim response; those are 100 and 102 to 199",
+        "200 is not the status of an interim response; those are 100 and 102 to 199",
+        "404 is not the status of an interim response; those are 100 and 102 to 199",
+        "an interim response has no body and thus no content-length",
+        "this would be interim response 17 of one exchange; 16 are allowed",
+    ];
+    assert_eq!(*errors.lock().unwrap(), expected);
+}
+
+#[test]
+fn without_the_setting_a_request_carries_no_sender() {
+    let server = Server::bind("127.0.0.1:0");
+    let running = server.serve(service(async |request: Request<Body>| {
+        let has_sender = request.extensions().get::<InterimSender>().is_some();
+        Response::new(Body::full(format!("{has_sender}.")))
+    }));
+    let running = running.unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.hears_until("false.").starts_with("HTTP/1.1 200"));
+}
