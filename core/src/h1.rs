@@ -15,8 +15,8 @@ mod framing;
 mod parse;
 mod reuse;
 
-pub use conn::{Conn, Proxy};
-pub use reuse::CloseReason;
+pub use conn::{Conn, Proxy, ProxyField};
+pub use reuse::{CloseReason, peer_patience};
 
 #[cfg(test)]
 #[path = "h1/client_test.rs"]

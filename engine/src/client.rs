@@ -19,6 +19,7 @@ mod builder;
 mod builder_route;
 mod compose;
 mod connection;
+mod connection_listener;
 mod connection_use;
 mod deadlines;
 mod direct;
@@ -36,6 +37,7 @@ mod socket;
 
 pub use crate::tls::ClientTls;
 pub use builder::{ClientBuilder, ClientTimeouts};
+pub use connection_listener::ConnectionListener;
 pub use connection_use::ConnectionUse;
 pub use direct::{Direct, Next, Turn};
 pub use exchange::ResponseFuture;

@@ -11,11 +11,14 @@ use http_body_util::BodyExt;
 use origin::{Origin, Speaks, run};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use trunkline::client::{Client, ClientBuilder, Resolver, Resolving};
-use trunkline::{Body, ErrorKind, Origin as Fault};
+use trunkline::client::{Client, ClientBuilder, ConnectionListener, ConnectionUse};
+use trunkline::client::{Resolver, Resolving};
+use trunkline::core::http::Version;
+use trunkline::core::pool;
+use trunkline::{Body, Error, ErrorKind, Origin as Fault};
 
 fn hello(speaks: Speaks) -> Origin {
     Origin::start(speaks, 100, |_| async {
@@ -367,4 +370,61 @@ fn a_time_or_an_address_out_of_range_is_refused_when_the_client_is_built() {
         let text = builder.build().unwrap_err().to_string();
         assert!(text.contains(name) && text.contains(allowed), "{text}");
     }
+}
+
+/// Notes all that it hears.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Notes {
+    fn note(&self, origin: &pool::Origin, what: &str) {
+        let mut notes = self.0.lock().unwrap();
+        notes.push(format!("{}: {what}", origin.scheme.as_str()));
+    }
+}
+
+impl ConnectionListener for Notes {
+    fn opening(&self, origin: &pool::Origin) {
+        self.note(origin, "opening");
+    }
+    fn opened(&self, origin: &pool::Origin, connection: &ConnectionUse, version: Version) {
+        let port = connection.info().unwrap().peer_addr().port();
+        assert_eq!(port, origin.port);
+        self.note(origin, &format!("opened {version:?}"));
+    }
+    fn failed(&self, origin: &pool::Origin, error: &Error) {
+        self.note(origin, &format!("failed {:?}", error.kind()));
+    }
+    fn closed(&self, origin: &pool::Origin, _: &ConnectionUse, why: &Error) {
+        self.note(origin, &format!("closed {:?}", why.kind()));
+    }
+}
+
+#[test]
+fn a_listener_hears_of_every_connection_from_its_attempt_to_its_end() {
+    let notes = Arc::new(Notes::default());
+    let origin = hello(Speaks::Tls);
+    run(async {
+        let listener = Arc::clone(&notes) as Arc<dyn ConnectionListener>;
+        let client = origin.client().connection_listener(listener);
+        let client = client.build().unwrap();
+        let response = client.get(origin.url("/")).send().await.unwrap();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, "hello");
+        let dead = format!("http://127.0.0.1:{}/", dead_port());
+        client.get(dead).send().await.unwrap_err();
+        client.shut_down();
+        while notes.0.lock().unwrap().len() < 5 {
+            tokio::task::yield_now().await;
+        }
+    });
+    let heard = notes.0.lock().unwrap().clone();
+    let expected = [
+        "https: opening",
+        "https: opened Http2",
+        "http: opening",
+        "http: failed Connect",
+        "https: closed Cancelled",
+    ];
+    assert_eq!(heard, expected);
 }

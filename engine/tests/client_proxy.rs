@@ -14,6 +14,7 @@ use origin::{Origin, Speaks, run};
 use proxies::{Proxy, Scripted, Then};
 use std::time::Duration;
 use trunkline::client::{Client, ClientBuilder, ClientTimeouts, Protocols};
+use trunkline::core::pool::Scheme;
 use trunkline::{Body, Error, ErrorKind, Origin as Fault, Retry};
 
 const EVERY_WAY: [Speaks; 3] = [Speaks::Plain, Speaks::Tls, Speaks::TlsH1];
@@ -281,6 +282,30 @@ fn a_real_refusal_of_socks5_is_told() {
 }
 
 #[test]
+fn each_scheme_may_have_its_own_proxy_and_proxies_get_their_own_fields() {
+    let (plain, secure) = (origin(Speaks::Plain), origin(Speaks::Tls));
+    let says = || Scripted::http(Then::SaysAndCloses(b"HTTP/1.1 403 no\r\n\r\n".to_vec()));
+    let (for_http, for_https) = (says(), says());
+    run(async {
+        let client = |origin: &Origin| {
+            let url = |proxy: &Scripted| format!("http://{}", proxy.address);
+            let client = origin.client().proxy_header("x-for", "the proxy");
+            let client = client.proxy_for(Scheme::Http, &url(&for_http));
+            client.proxy_for(Scheme::Https, &url(&for_https)).build()
+        };
+        let answer = client(&plain).unwrap().get(plain.url("/a")).send().await;
+        assert_eq!(answer.unwrap().status(), 403);
+        let refused = client(&secure).unwrap().get(secure.url("/b")).send().await;
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Proxy);
+    });
+    for (proxy, method) in [(for_http, "GET http://"), (for_https, "CONNECT ")] {
+        let heard = proxy.heard().concat();
+        assert!(heard.starts_with(method), "{heard}");
+        assert!(heard.contains("\r\nx-for: the proxy\r\n"), "{heard}");
+    }
+}
+
+#[test]
 fn a_host_that_is_listed_is_reached_directly() {
     let origin = origin(Speaks::Tls);
     let proxy = Scripted::http(Then::SaysAndCloses(Vec::new()));
@@ -463,7 +488,7 @@ fn a_requests_own_proxy_credentials_do_not_reach_the_origin() {
 
 #[test]
 fn a_setting_that_cannot_be_used_is_refused_when_the_client_is_built() {
-    let table: [(ClientBuilder, &str, &str); 5] = [
+    let table: [(ClientBuilder, &str, &str); 8] = [
         (
             Client::builder().proxy("ftp://p"),
             "proxy: \"ftp://p\"",
@@ -488,6 +513,21 @@ fn a_setting_that_cannot_be_used_is_refused_when_the_client_is_built() {
             Client::builder().proxy_authorization("a\nb"),
             "proxy_authorization",
             "visible ASCII",
+        ),
+        (
+            Client::builder().proxy_header("a b", "c"),
+            "proxy_header: the field \"a b\"",
+            "not allowed",
+        ),
+        (
+            Client::builder().proxy_header("a", "b\r\nc"),
+            "proxy_header: the field \"a\"",
+            "visible ASCII",
+        ),
+        (
+            Client::builder().proxy_header("Connection", "close"),
+            "proxy_header: the field \"Connection\"",
+            "the engine's own",
         ),
     ];
     for (builder, name, allowed) in table {

@@ -1,6 +1,8 @@
 //! The cold calls: clients made, origins named, statistics read. One native function takes a verb
 //! and a JSON text and answers with a JSON text; nothing of it runs per request.
 
+use crate::connections::shown;
+use crate::environment::Shared;
 use crate::failure;
 use crate::settings::{Settings, protocols};
 use serde::Deserialize;
@@ -52,9 +54,14 @@ impl Clients {
         self.clients.get(&number).ok_or_else(gone)
     }
     /// Carries out one cold call.
-    pub(crate) fn ask(&mut self, verb: &str, text: &str) -> Result<Value, Value> {
+    pub(crate) fn ask(
+        &mut self,
+        shared: &Arc<Shared>,
+        verb: &str,
+        text: &str,
+    ) -> Result<Value, Value> {
         match verb {
-            "client" => self.open(read(text)?),
+            "client" => self.open(shared, read(text)?),
             "origin" => self.name(&read(text)?),
             "pipelining" => {
                 let ask: ClientAsk = read(text)?;
@@ -88,11 +95,11 @@ impl Clients {
         }
     }
 
-    fn open(&mut self, settings: Settings) -> Result<Value, Value> {
-        let client = settings
-            .build()
-            .map_err(|why| failure::refusal("config", &why))?;
+    fn open(&mut self, shared: &Arc<Shared>, settings: Settings) -> Result<Value, Value> {
         self.next += 1;
+        let client = settings
+            .build(shared, self.next)
+            .map_err(|why| failure::refusal("config", &why))?;
         self.clients.insert(self.next, client);
         Ok(json!(self.next))
     }
@@ -141,7 +148,7 @@ fn stats(client: &Client) -> Value {
 fn of_origin(stats: &OriginStats) -> Value {
     let origin = &stats.origin;
     json!({
-        "origin": format!("{}://{}:{}", origin.scheme.as_str(), origin.host, origin.port),
+        "origin": shown(origin),
         "serverName": origin.server_name,
         "waiting": stats.waiting,
         "paused": stats.paused,

@@ -5,6 +5,7 @@ use crate::client::{Clients, read};
 use crate::exchange::Kind;
 use crate::failure;
 use crate::intake::Intake;
+use crate::lookup::Lookups;
 use crate::napi::{Env, Outcome, Refused, Value, call};
 use crate::ring::{ARENA_BYTES, CONTROL_WORDS, Completions, ENTRIES, Entry, Memory};
 use crate::servers::{Servers, Task};
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     /// JavaScript's thread alone uses them.
     servers: Mutex<Servers>,
     tasks: Mutex<Vec<Task>>,
+    lookups: Mutex<Lookups>,
     /// Bodies that cross by reference, in either direction, by the number in an entry.
     put: Mutex<Put>,
     intake: Notify,
@@ -110,6 +112,9 @@ impl Shared {
     pub(crate) fn clients(&self) -> MutexGuard<'_, Clients> {
         lock(&self.clients)
     }
+    pub(crate) fn lookups(&self) -> MutexGuard<'_, Lookups> {
+        lock(&self.lookups)
+    }
     /// The engine has nothing to do: JavaScript hears of what happened, and the engine sleeps
     /// unless something was submitted meanwhile.
     fn rest(&self) {
@@ -180,6 +185,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         clients: Mutex::default(),
         servers: Mutex::default(),
         tasks: Mutex::default(),
+        lookups: Mutex::default(),
         put: Mutex::default(),
         intake: Notify::new(),
         closing: AtomicBool::new(false),
@@ -353,7 +359,11 @@ unsafe extern "C" fn ask(
                     shared.intake.notify_one();
                     answer
                 }
-                _ => environment.shared.clients().ask(&verb, &text),
+                "lookedUp" => environment.looked_up(&text),
+                _ => {
+                    let shared = &environment.shared;
+                    shared.clients().ask(shared, &verb, &text)
+                }
             };
             let answer = match answer {
                 Ok(value) => serde_json::json!({ "ok": value }),
@@ -374,6 +384,10 @@ struct WarmUp {
 }
 
 impl Environment {
+    /// JavaScript answers a question of [`Kind::Lookup`].
+    fn looked_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
+        Ok(self.shared.lookups().answer(read(text)?))
+    }
     /// Answers later, with a completion.
     fn warm_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         let ask: WarmUp = read(text)?;

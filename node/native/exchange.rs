@@ -35,6 +35,13 @@ pub(crate) enum Kind {
     Room = 7,
     /// An answer to a cold call that takes time: a JSON text.
     Answer = 8,
+    /// Of a client's connections; word 1 its number: a JSON text.
+    News = 9,
+    /// It starts on a connection; words 5 and 6 the connection's number, its lower half first. Only
+    /// of exchanges that are watched.
+    Started = 10,
+    /// A name is to be looked up; words 1 the question's number, 2 the client's: a JSON text.
+    Lookup = 11,
 }
 
 /// The exchange's number is free again: the last completion of its exchange.
@@ -46,16 +53,26 @@ pub(crate) const BY_REFERENCE: u32 = 1 << 9;
 pub(crate) struct Ears {
     shared: Arc<Shared>,
     number: u32,
+    is_watched: bool,
     is_over: bool,
+    /// Its body, and whether it is what goes out through a tunnel.
+    upload: Option<(Arc<Upload>, bool)>,
 }
 
 impl Ears {
-    pub(crate) fn new(shared: &Arc<Shared>, number: u32) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, number: u32, is_watched: bool) -> Self {
         Self {
             shared: Arc::clone(shared),
             number,
+            is_watched,
             is_over: false,
+            upload: None,
         }
+    }
+    /// It has a body that JavaScript sends piece by piece; `is_tunnel`: what is left of it goes out
+    /// when the peer has ended.
+    pub(crate) fn watch_upload(&mut self, upload: &Arc<Upload>, is_tunnel: bool) {
+        self.upload = Some((Arc::clone(upload), is_tunnel));
     }
     /// It ends before it began.
     pub(crate) fn refuse(&mut self, why: &serde_json::Value) {
@@ -65,12 +82,29 @@ impl Ears {
         [kind as u32 | flags, self.number, 0, 0, 0, 0, 0, 0]
     }
     fn finish(&mut self, kind: Kind, bytes: &[u8]) {
-        self.is_over = true;
+        self.over();
         self.shared.complete(self.entry(kind, LAST), bytes, &[]);
+    }
+    /// JavaScript can send nothing more under this number: a body that it has not ended ends here.
+    fn over(&mut self) {
+        self.is_over = true;
+        match self.upload.take() {
+            None => {}
+            Some((upload, true)) => upload.end(),
+            Some((upload, false)) => upload.let_go(),
+        }
     }
 }
 
 impl Listener for Ears {
+    fn started(&mut self, connection: u64) {
+        if self.is_watched {
+            let mut entry = self.entry(Kind::Started, 0);
+            entry[5] = connection as u32;
+            entry[6] = (connection >> 32) as u32;
+            self.shared.complete(entry, &[], &[]);
+        }
+    }
     fn interim(&mut self, head: &ResponseHead) {
         let mut entry = self.entry(Kind::Interim, 0);
         entry[2] = u32::from(head.status);
@@ -87,7 +121,7 @@ impl Listener for Ears {
         };
         let mut behind = Bytes::new();
         if let Arrival::Whole(body) = body {
-            self.is_over = true;
+            self.over();
             entry[0] |= LAST;
             entry[5] = body.len() as u32;
             if body.len() >= BY_REFERENCE_BYTES_MIN {
@@ -176,6 +210,10 @@ impl Upload {
     }
     pub(crate) fn fail(&self) {
         self.change(|state| state.failed = true);
+    }
+    /// Nobody sends any more of it: it has failed unless it had ended.
+    fn let_go(&self) {
+        self.change(|state| state.failed = !state.ended);
     }
     fn change(&self, change: impl FnOnce(&mut UploadState)) {
         let mut state = self.lock();

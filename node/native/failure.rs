@@ -1,6 +1,7 @@
 //! An engine's error as JavaScript gets it: a JSON text, from which `node/src/errors.ts` makes the
 //! class and the code that undici's users know.
 
+use crate::lookup::LookupFailed;
 use serde_json::{Value, json};
 use std::error::Error as _;
 use std::io;
@@ -19,6 +20,7 @@ pub(crate) fn describe(error: &Error) -> Value {
         "causes": causes(error),
         "system": system_code(error),
         "tls": certificate_code(error),
+        "lookup": failed_lookup(error),
         "detail": detail(error.kind()),
         "attempts": ended,
         "wasSent": error.was_sent(),
@@ -85,6 +87,12 @@ fn system_code(error: &Error) -> Option<&'static str> {
         next = cause.source();
     }
     code
+}
+
+/// The question that a function of JavaScript's failed to answer, if that is at the bottom.
+fn failed_lookup(error: &Error) -> Option<u32> {
+    let cause = error.source()?.downcast_ref::<io::Error>()?.get_ref()?;
+    Some(cause.downcast_ref::<LookupFailed>()?.ticket)
 }
 
 fn code_of(kind: io::ErrorKind) -> Option<&'static str> {

@@ -40,6 +40,10 @@ const BODY_STREAMING: u32 = 3;
 
 /// The request asks for the connection itself.
 const LEAVES_HTTP: u32 = 1 << 16;
+/// Somebody wants to know on which connection it starts.
+const WATCHED: u32 = 1 << 17;
+/// An HTTP/1.1 connection ends behind it.
+const ENDS_CONNECTION: u32 = 1 << 18;
 
 /// One exchange by its number.
 struct Open {
@@ -145,7 +149,7 @@ fn carry_out(
 
 fn begin(shared: &Arc<Shared>, clients: &Clients, entry: &Entry, bytes: &[u8]) -> Option<Open> {
     let number = entry[1];
-    let mut ears = Box::new(Ears::new(shared, number));
+    let mut ears = Box::new(Ears::new(shared, number, entry[0] & WATCHED != 0));
     let head_length = (entry[4] as usize).min(bytes.len());
     let (head, inline) = bytes.split_at(head_length);
     let Some(target) = clients.target(entry[2]) else {
@@ -171,6 +175,7 @@ fn begin(shared: &Arc<Shared>, clients: &Clients, entry: &Entry, bytes: &[u8]) -
         BODY_PUT => Body::full(shared.take_put(entry[5])),
         BODY_STREAMING => {
             let pieces = Arc::<Upload>::default();
+            ears.watch_upload(&pieces, leaves_http || head.protocol().is_some());
             upload = Some(Arc::clone(&pieces));
             Body::wrap(UploadBody {
                 upload: pieces,
@@ -189,6 +194,7 @@ fn begin(shared: &Arc<Shared>, clients: &Clients, entry: &Entry, bytes: &[u8]) -
         head,
         body,
         leaves_http,
+        ends_connection: entry[0] & ENDS_CONNECTION != 0,
         headers_timeout: time(entry[6]),
         body_timeout: time(entry[7]),
         queue_timeout: None,

@@ -5,11 +5,13 @@
 //! (the main thread and each worker): there is no state of the process.
 
 mod client;
+mod connections;
 mod desk;
 mod environment;
 mod exchange;
 mod failure;
 mod intake;
+mod lookup;
 mod napi;
 mod ring;
 mod servers;

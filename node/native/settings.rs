@@ -1,12 +1,17 @@
 //! A client's settings as JavaScript gives them, checked there for their kinds and here by the
 //! engine for their ranges.
 
+use crate::connections::News;
+use crate::environment::Shared;
+use crate::lookup::ScriptResolver;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Deserialize;
 use std::net::IpAddr;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use trunkline::client::{Client, ClientBuilder, ClientTimeouts, ClientTls, Protocols};
+use trunkline::core::pool::Scheme;
 use trunkline::{Limits, Windows};
 
 /// What a client is made with; what is absent keeps the engine's default. Times in ms, 0: never.
@@ -30,13 +35,21 @@ pub(crate) struct Settings {
     socket_path: Option<String>,
     local_address: Option<IpAddr>,
     keep_alive_probe: Option<u64>,
-    proxy: Option<String>,
-    proxy_from_env: bool,
+    /// `keep-alive: timeout` of a peer: at most so long, and so much less.
+    keep_alive_max: u64,
+    keep_alive_margin: u64,
+    /// For the origins of each scheme.
+    http_proxy: Option<String>,
+    https_proxy: Option<String>,
     no_proxy: Option<String>,
     proxy_authorization: Option<String>,
+    proxy_headers: Vec<(String, String)>,
+    proxy_server_name: Option<String>,
     proxy_always_tunnels: bool,
     proxy_tls: Option<Tls>,
     tls: Tls,
+    /// A function of JavaScript's looks names up.
+    lookup: bool,
     resolve: Vec<(String, Vec<std::net::SocketAddr>)>,
     header_bytes: Option<usize>,
     stream_window: Option<u32>,
@@ -62,8 +75,8 @@ fn time(ms: u64) -> Option<Duration> {
 }
 
 impl Settings {
-    /// The client, or why there is none.
-    pub(crate) fn build(self) -> Result<Client, String> {
+    /// The client of this number, or why there is none.
+    pub(crate) fn build(self, shared: &Arc<Shared>, client: u32) -> Result<Client, String> {
         let mut timeouts = ClientTimeouts {
             headers: None,
             body: None,
@@ -104,6 +117,14 @@ impl Settings {
         if let Some(ms) = self.keep_alive_probe {
             builder = builder.tcp_keepalive(time(ms));
         }
+        let (max, margin) = (self.keep_alive_max, self.keep_alive_margin);
+        builder = builder.keep_alive(Duration::from_millis(max), Duration::from_millis(margin));
+        let shared = Arc::downgrade(shared);
+        if self.lookup {
+            let shared = Weak::clone(&shared);
+            builder = builder.resolver(ScriptResolver { shared, client });
+        }
+        builder = builder.connection_listener(Arc::new(News { shared, client }));
         for (host, addresses) in &self.resolve {
             builder = builder.resolve(host, addresses.clone());
         }
@@ -138,11 +159,17 @@ impl Settings {
     }
 
     fn proxies(self, mut builder: ClientBuilder) -> Result<ClientBuilder, String> {
-        if self.proxy_from_env {
-            builder = builder.proxy_from_env();
+        if let Some(url) = &self.http_proxy {
+            builder = builder.proxy_for(Scheme::Http, url);
         }
-        if let Some(url) = &self.proxy {
-            builder = builder.proxy(url);
+        if let Some(url) = &self.https_proxy {
+            builder = builder.proxy_for(Scheme::Https, url);
+        }
+        for (name, value) in &self.proxy_headers {
+            builder = builder.proxy_header(name, value);
+        }
+        if let Some(name) = &self.proxy_server_name {
+            builder = builder.proxy_server_name(name);
         }
         if let Some(list) = &self.no_proxy {
             builder = builder.no_proxy(list);

@@ -1,25 +1,23 @@
 // undici's diagnostics channels: whoever subscribes sees every request as undici shows its own, and
-// may add fields to it before it is sent. Without subscribers a request costs a look at six flags.
+// may add fields to it before it is sent. Without subscribers a request costs a look at eight flags.
 
 import { channel } from 'node:diagnostics_channel'
 import { Head, rawFields, type HeaderValue } from './head'
 
 const created = channel('undici:request:create')
 const headSent = channel('undici:client:sendHeaders')
+const chunkSent = channel('undici:request:bodyChunkSent')
 const bodySent = channel('undici:request:bodySent')
+const chunkReceived = channel('undici:request:bodyChunkReceived')
 const answered = channel('undici:request:headers')
 const ended = channel('undici:request:trailers')
 const failed = channel('undici:request:error')
 
 /** Whether anybody listens. Who subscribes later hears of later requests. */
 export function isWatched (): boolean {
-  return created.hasSubscribers || headSent.hasSubscribers || bodySent.hasSubscribers ||
-    answered.hasSubscribers || ended.hasSubscribers || failed.hasSubscribers
+  return created.hasSubscribers || headSent.hasSubscribers || chunkSent.hasSubscribers ||
+    bodySent.hasSubscribers || chunkReceived.hasSubscribers || answered.hasSubscribers || ended.hasSubscribers || failed.hasSubscribers
 }
-
-/** What subscribers of `undici:client:sendHeaders` get for a socket: the engine has it, and says
- * nothing of its addresses. */
-const NO_SOCKET = Object.freeze({ remoteAddress: undefined, remotePort: undefined, localAddress: undefined, localPort: undefined })
 
 /** A request that is checked and not sent; its head is `method\0path\0authority` and `\0name\0value`
  * per field. */
@@ -82,6 +80,8 @@ export class Shown {
 /** Tells the channels what becomes of one request. */
 export class Trace {
   private readonly request: Shown
+  /** What was given to the engine and is on no connection yet. */
+  private held: (() => void)[] | null = []
 
   /** Shows the request, whose head gets what subscribers add. */
   constructor (origin: string, asked: Asked, unsent: Unsent) {
@@ -91,16 +91,34 @@ export class Trace {
     unsent.head = [method, path, host, ...headers].join('\0')
   }
 
-  /** The engine has it. */
-  onSubmitted (): void {
-    if (!headSent.hasSubscribers) return
-    const { method, path, host, headers } = this.request
-    let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
-    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
-    headSent.publish({ request: this.request, headers: text, socket: NO_SOCKET })
+  /** It starts on a connection; again when it is sent again. */
+  onStarted (socket: object): void {
+    if (headSent.hasSubscribers) {
+      const { method, path, host, headers } = this.request
+      let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
+      for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+      headSent.publish({ request: this.request, headers: text, socket })
+    }
+    const { held } = this
+    this.held = null
+    for (const say of held ?? []) say()
   }
 
-  onAllSent (): void { bodySent.publish({ request: this.request }) }
+  onSent (chunk: Buffer): void {
+    if (chunkSent.hasSubscribers) this.say(() => { chunkSent.publish({ request: this.request, chunk }) })
+  }
+
+  onAllSent (): void { this.say(() => { bodySent.publish({ request: this.request }) }) }
+
+  /** What is said of the body comes behind what is said of the head. */
+  private say (what: () => void): void {
+    if (this.held === null) what()
+    else this.held.push(what)
+  }
+
+  onReceived (chunk: Buffer): void {
+    if (chunkReceived.hasSubscribers) chunkReceived.publish({ request: this.request, chunk })
+  }
 
   /** `fields` are names and values by turns, a zero between two. */
   onHead (statusCode: number, fields: string, statusText: string): void {

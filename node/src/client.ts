@@ -3,7 +3,7 @@
 
 import { Dispatcher } from './dispatcher'
 import { InvalidArgumentError } from './errors'
-import type { Options } from './options'
+import type { Options, Way } from './options'
 
 /** undici's checks of an origin. */
 function originOf (origin: string | URL): URL {
@@ -36,6 +36,6 @@ export class Client extends Pool {
 }
 
 export class Agent extends Dispatcher {
-  constructor (options: Options = {}) { super(options, false) }
+  constructor (options: Options = {}, way?: Way) { super(options, false, way) }
   override get origin (): null { return null }
 }

@@ -1,142 +1,31 @@
 // What Client, Pool and Agent share: dispatch, close and destroy, events, and undici's calls on top.
 
+import { constants } from 'node:buffer'
 import { EventEmitter } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import type { Answer } from './answer'
 import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineHandler, type RequestOptions, type StreamAnswer, type StreamFactory } from './api'
-import { bodyOf, isStream, Upload, type RequestBody, type Source } from './body'
+import { isStream, Upload } from './body'
 import { isWatched, Trace } from './channels'
-import { ClientClosedError, ClientDestroyedError, errorOf, InvalidArgumentError, MaxOriginsReachedError, RequestContentLengthMismatchError } from './errors'
+import { ClientDestroyedError, errorOf, InformationalError, InvalidArgumentError } from './errors'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from './exchange'
 import { forInterceptors } from './handler'
-import { checkMethod, checkPath, expectsBody, Head, isFieldValue, withQuery, type Headers } from './head'
 import { Lane, type RequestExtras, type Told } from './lane'
-import { check, time, type Checked, type Options } from './options'
-import { theBorder, type Border, type Failure, type Given } from './ring'
+import { check, type Options, type Way } from './options'
+import { extended, prepare, type DispatchOptions, type Made } from './prepare'
+import { WATCHED, type Failure } from './ring'
+import { kState, State } from './state'
+import { answerUndici, mockOf } from './undici'
 
-/** What `dispatch` takes. */
-export interface DispatchOptions {
-  origin?: string | URL
-  path: string
-  method: string
-  body?: unknown
-  headers?: Headers | null
-  query?: Record<string, unknown>
-  idempotent?: boolean
-  blocking?: boolean
-  upgrade?: boolean | string | null
-  reset?: boolean
-  servername?: string
-  headersTimeout?: number | null
-  bodyTimeout?: number | null
-  expectContinue?: boolean
-  throwOnError?: boolean
-  maxRedirections?: number
-  typeOfService?: number
-  allowH2?: boolean
-}
-
+export type { DispatchOptions } from './prepare'
 export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
 type Callback = (error: Error | null, data: null) => void
 
-/** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
-export const kState = Symbol('trunkline state')
-
-/** Where a request goes, by the number that the addon knows. */
-interface Target {
-  number: number
-  authority: string
-}
-
-export class State {
-  readonly border: Border
-  readonly client: number
-  readonly targets = new Map<string, Target>()
-  readonly exchanges = new Set<Exchange | Lane>()
-  closed = false
-  destroyed = false
-  isBusy = false
-  onClosed: Callback[] | null = null
-  onDestroyed: Callback[] | null = null
-  private bound: number | undefined
-
-  constructor (readonly dispatcher: Dispatcher, readonly checked: Checked) {
-    this.border = theBorder()
-    this.client = this.ask('client', checked.settings) as number
-  }
-
-  /** Requests that may be under way before `dispatch` says that it is busy. */
-  get ceiling (): number {
-    return (this.bound ??= this.countCeiling())
-  }
-
-  private countCeiling (): number {
-    const { connections, pipelining, maxConcurrentStreams, settings } = this.checked
-    const isPlain = this.dispatcher.origin?.protocol === 'http:' && settings['protocols'] !== 'h2'
-    const each = isPlain || settings['protocols'] === 'h1' ? pipelining : maxConcurrentStreams
-    return connections === null || connections === 0 ? Infinity : connections * each
-  }
-
-  /** A cold call whose failure is an error. */
-  ask (verb: string, question: object): unknown {
-    try {
-      return this.border.ask(verb, question)
-    } catch (failure) {
-      throw errorOf(failure as Failure, false)
-    }
-  }
-
-  target (origin: string, servername: string | null, isH1: boolean): Target {
-    const key = servername === null && !isH1 ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''}`
-    const known = this.targets.get(key)
-    if (known !== undefined) return known
-    if (this.targets.size >= this.checked.maxOrigins) throw new MaxOriginsReachedError()
-    const { host } = new URL(origin)
-    const serverName = servername === null ? undefined : servername
-    const protocols = isH1 ? 'h1' : undefined
-    const number = this.ask('origin', { client: this.client, url: origin, serverName, protocols }) as number
-    const target = { number, authority: host }
-    this.targets.set(key, target)
-    return target
-  }
-
-  onOver (exchange: Exchange | Lane): void {
-    this.exchanges.delete(exchange)
-    if (this.isBusy && this.exchanges.size < this.ceiling) {
-      this.isBusy = false
-      queueMicrotask(() => { this.dispatcher.emit('drain', this.dispatcher.origin, [this.dispatcher]) })
-    }
-    if (this.closed && this.exchanges.size === 0) this.end()
-  }
-
-  /** Nothing is under way, or nothing is to be: the connections go. */
-  end (): void {
-    if (this.onClosed === null && this.onDestroyed === null) return
-    this.border.ask('shutDown', { client: this.client })
-    this.destroyed = true
-    const told = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
-    this.onClosed = null
-    this.onDestroyed = null
-    setImmediate(() => { for (const callback of told) callback(null, null) })
-  }
-}
-
-/** A request that is checked. */
-interface Made {
-  origin: number
-  head: string
-  body: Given
-  upload: Source | null
-  length: number | null
-  headersTimeout: number
-  bodyTimeout: number
-}
-
 function submit (state: State, exchange: Exchange | Lane, made: Made): void {
-  state.border.submit(exchange, made.origin, made.head, made.body, made.headersTimeout, made.bodyTimeout)
+  const { target, head, body, headersTimeout, bodyTimeout, flags } = made
+  state.border.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
   if (exchange.number === 0) return
-  exchange.trace?.onSubmitted()
   if (made.upload === null) {
     if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
     return exchange.onAllSent()
@@ -145,12 +34,27 @@ function submit (state: State, exchange: Exchange | Lane, made: Made): void {
   void exchange.upload.run()
 }
 
+/** A WebSocket as an extended CONNECT; where the peer does not take that, it is asked for on HTTP/1.1,
+ * from then on at once. */
+function submitOnStream (state: State, exchange: Exchange, made: Made, protocol: string): void {
+  const { target, elsewhere } = made
+  exchange.onDeclined = () => {
+    if (elsewhere === null) return exchange.onSourceFailed(new InformationalError(NO_EXTENDED_CONNECT))
+    target.declinesWebSocket = true
+    submit(state, exchange, { ...made, target: elsewhere() })
+  }
+  submit(state, exchange, { ...made, head: extended(made.head, protocol), body: 'streaming' })
+}
+
+/** undici's words, by which its fetch knows what it is. */
+const NO_EXTENDED_CONNECT = 'HTTP/2: Extended CONNECT protocol not supported by server'
+
 export abstract class Dispatcher extends EventEmitter {
   readonly [kState]: State
 
-  constructor (options: Options, isClient: boolean) {
+  constructor (options: Options, isClient: boolean, way?: Way) {
     super()
-    this[kState] = new State(this, check(options, isClient))
+    this[kState] = new State(this, check(options, isClient, way))
   }
 
   /** The one origin; null: every request says its own. */
@@ -167,6 +71,18 @@ export abstract class Dispatcher extends EventEmitter {
   set pipelining (pipelining: number) {
     const state = this[kState]
     state.ask('pipelining', { client: state.client, pipelining })
+  }
+
+  /** What undici's WebSocket goes by. */
+  get webSocketOptions (): { maxFragments: number; maxPayloadSize: number } {
+    const { maxFragments = 131_072, maxPayloadSize = 128 * 1024 * 1024 } = this[kState].checked.webSocket
+    return { maxFragments, maxPayloadSize }
+  }
+
+  /** What undici's EventSource goes by. */
+  get eventSourceOptions (): { maxEventSize: number } {
+    const { maxEventSize = constants.MAX_STRING_LENGTH } = this[kState].checked.eventSource
+    return { maxEventSize }
   }
 
   /** Every origin now: what is open, what waits and why; and totals over the dispatcher's life. */
@@ -190,8 +106,10 @@ export abstract class Dispatcher extends EventEmitter {
     try {
       if (options === null || typeof options !== 'object') throw new InvalidArgumentError('opts must be an object.')
       const state = this[kState]
-      if (state.destroyed || state.onDestroyed !== null) throw new ClientDestroyedError()
-      if (state.closed) throw new ClientClosedError()
+      const mock = state.mocks === null ? undefined : mockOf(state.mocks, options)
+      if (mock !== undefined) return mock.dispatch(options, handler)
+      const { refusal } = state
+      if (refusal !== null) throw refusal
       return this.send(state, options, handler)
     } catch (error) {
       return refuse(handler, error as Error)
@@ -199,12 +117,13 @@ export abstract class Dispatcher extends EventEmitter {
   }
 
   private send (state: State, options: DispatchOptions, handler: Handler): boolean {
-    const made = this.prepare(state, options)
+    const origin = this.originOf(options)
+    const made = prepare(state, origin, options, takesStreams(handler))
     checkHandler(handler, Boolean(options.upgrade) || options.method === 'CONNECT')
     const exchange = new Exchange(state.border, state, handler, options.method === 'CONNECT')
     exchange.leavesHttp = made.body === 'tunnel'
     exchange.bodyBytesMax = state.checked.maxResponseSize
-    if (isWatched()) exchange.trace = new Trace(this.originOf(options), options, made)
+    if (isWatched()) exchange.trace = traced(origin, options, made)
     state.exchanges.add(exchange)
     if (isStream(options.body)) watch(options.body, exchange)
     try {
@@ -213,42 +132,10 @@ export abstract class Dispatcher extends EventEmitter {
       exchange.abort(error)
       return true
     }
-    submit(state, exchange, made)
+    if (made.onStream) submitOnStream(state, exchange, made, options.upgrade as string)
+    else submit(state, exchange, made)
     if (state.exchanges.size >= state.ceiling) state.isBusy = true
     return !state.isBusy
-  }
-
-  /** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. */
-  private prepare (state: State, options: DispatchOptions): Made {
-    const { method } = options
-    const { checked } = state
-    checkOptions(options)
-    checkMethod(method)
-    const path = withQuery(checkPath(options.path, method), options.query)
-    const given = bodyOf(options.body)
-    const head = new Head(options.headers)
-    const origin = this.originOf(options)
-    const servername = options.servername ?? checked.servername ?? nameOf(head.host, origin)
-    const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
-    const target = state.target(origin, servername, leavesHttp)
-    const length = lengthOf(head, given, method, checked.strictContentLength)
-    let { fields } = head
-    if (length !== null) fields += `\0content-length\0${length}`
-    if (leavesHttp) {
-      if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
-      if (options.upgrade) fields += `\0connection\0upgrade\0upgrade\0${options.upgrade as string}`
-    }
-    const upload = given !== null && 'pieces' in given ? given : null
-    if (upload !== null && upload.type !== null && !head.hasContentType) fields += `\0content-type\0${upload.type}`
-    return {
-      origin: target.number,
-      head: `${method}\0${path}\0${head.host ?? target.authority}${fields}`,
-      body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : 'streaming',
-      upload,
-      length,
-      headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
-      bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout
-    }
   }
 
   /** `request` without a handler between; `told` is always called later, never from here. */
@@ -256,12 +143,13 @@ export abstract class Dispatcher extends EventEmitter {
     const state = this[kState]
     let lane: Lane
     try {
-      if (state.destroyed || state.onDestroyed !== null) throw new ClientDestroyedError()
-      if (state.closed) throw new ClientClosedError()
-      const made = this.prepare(state, options)
+      const { refusal } = state
+      if (refusal !== null) throw refusal
+      const origin = this.originOf(options)
+      const made = prepare(state, origin, options, false)
       lane = new Lane(state.border, state, told, options)
       lane.bodyBytesMax = state.checked.maxResponseSize
-      if (isWatched()) lane.trace = new Trace(this.originOf(options), options, made)
+      if (isWatched()) lane.trace = traced(origin, options, made)
       state.exchanges.add(lane)
       if (isStream(options.body)) watch(options.body, lane)
       if (lane.start()) submit(state, lane, made)
@@ -394,6 +282,17 @@ export interface Stats {
   totals: Record<'submitted' | 'dispatched' | 'waited' | 'failed' | 'attempts' | 'connections' | 'retriesUnprocessed' | 'retriesLost', number>
 }
 
+/** Shows a request to whoever watches; its head gets what they add. */
+function traced (origin: string, options: DispatchOptions, made: Made): Trace {
+  made.flags |= WATCHED
+  return new Trace(origin, options, made)
+}
+
+/** undici's own handler of `upgrade` knows a stream by a symbol that is private to it. */
+function takesStreams (handler: Handler): boolean {
+  return isNew(handler) && handler.constructor?.name !== 'UpgradeHandler'
+}
+
 async function promised (start: (done: Callback) => void): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     start(error => { if (error) reject(error); else resolve() })
@@ -414,47 +313,10 @@ function refuse (handler: Handler, error: Error): boolean {
   return false
 }
 
-function checkOptions (options: DispatchOptions): void {
-  const { upgrade, reset, expectContinue, throwOnError, maxRedirections, typeOfService } = options
-  if (upgrade && typeof upgrade !== 'string') throw new InvalidArgumentError('upgrade must be a string')
-  if (upgrade && !isFieldValue(upgrade)) throw new InvalidArgumentError('invalid upgrade header')
-  if (reset != null && typeof reset !== 'boolean') throw new InvalidArgumentError('invalid reset')
-  if (expectContinue != null && typeof expectContinue !== 'boolean') throw new InvalidArgumentError('invalid expectContinue')
-  if (throwOnError != null && throwOnError !== false) throw new InvalidArgumentError('invalid throwOnError')
-  if (maxRedirections != null && maxRedirections !== 0) {
-    throw new InvalidArgumentError('maxRedirections is not supported, use the redirect interceptor')
-  }
-  if (typeOfService != null && (!Number.isInteger(typeOfService) || typeOfService < 0 || typeOfService > 255)) {
-    throw new InvalidArgumentError('typeOfService must be an integer between 0 and 255')
-  }
-}
-
-/** The name in a host field that is not the origin's: certificates are checked against it. */
-function nameOf (host: string | null, origin: string): string | null {
-  if (host === null || !origin.startsWith('https:')) return null
-  const name = host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.split(':', 1)[0]!
-  return /^[\d.]+$|:/.test(name) || name === '' ? null : name
-}
-
-/** What the content-length field says; null: there is none. */
-function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
-  const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
-  const said = head.contentLength
-  if (said !== null && own !== null && own !== said) {
-    // HEAD and GET with a length of what they would have: undici lets it be when there is no body.
-    if (body !== null || expectsBody(method)) {
-      if (isStrict) throw new RequestContentLengthMismatchError()
-      process.emitWarning(new RequestContentLengthMismatchError())
-    }
-    return own === 0 && !expectsBody(method) ? null : own
-  }
-  const length = said ?? own
-  return length === 0 && !expectsBody(method) ? null : length
-}
-
 /** A source that fails before it is read fails the exchange. */
 function watch (body: Readable, exchange: Exchange | Lane): void {
   body.once('error', error => { exchange.abort(error) })
 }
 
 setOwnDispatch(Dispatcher.prototype.dispatch)
+answerUndici(Dispatcher.prototype)

@@ -67,6 +67,17 @@ export const RefusedError = define('RefusedError', 'UND_ERR_REFUSED', 'The reque
 export const EngineEndedError = define('EngineEndedError', 'UND_ERR_ENGINE_ENDED', 'The engine has ended')
 export const MaxOriginsReachedError = define('MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED', 'Maximum allowed origins reached')
 
+/** Errors of `connect.lookup` by the question that it failed to answer: the engine gives the number
+ * back, and the request fails with the user's own error. */
+const lookupErrors = new Map<number, Error>()
+/** Requests hear of theirs at once, so the oldest are nobody's. */
+const LOOKUP_ERRORS_MAX = 256
+
+export function keepLookupError (ticket: number, error: Error): void {
+  if (lookupErrors.size >= LOOKUP_ERRORS_MAX) lookupErrors.delete(lookupErrors.keys().next().value!)
+  lookupErrors.set(ticket, error)
+}
+
 /** The error that a failure of the engine is; `answered`: the response's head had come. */
 export function errorOf (failure: Failure, answered: boolean): Error {
   const text = [failure.message, ...(failure.causes ?? [])].join(': ')
@@ -80,6 +91,8 @@ export function errorOf (failure: Failure, answered: boolean): Error {
 }
 
 function pick (failure: Failure, text: string, answered: boolean): Error {
+  const own = failure.lookup == null ? undefined : lookupErrors.get(failure.lookup)
+  if (own !== undefined) return own
   switch (failure.kind) {
     case 'config':
     case 'message':

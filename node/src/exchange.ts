@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Upload } from './body'
 import type { Trace } from './channels'
-import { Tunnel } from './tunnel'
+import { StreamTunnel, Tunnel } from './tunnel'
 import { errorOf, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
 import type { Border, Ears, Failure } from './ring'
@@ -59,6 +59,8 @@ export function takesStrings (handler: OldHandler): boolean {
 /** Who counts exchanges and hears of their ends. */
 export interface Owner {
   onOver: (exchange: Exchange) => void
+  /** A connection as channels show it. */
+  connection: (number: number) => object
 }
 
 export class Exchange implements Ears {
@@ -70,6 +72,10 @@ export class Exchange implements Ears {
   bodyBytesMax = 0
   /** It asks for the connection itself. */
   leavesHttp = false
+  /** It does so by an extended CONNECT (RFC 8441); this sends it on HTTP/1.1 where the peer does not
+   * take that. */
+  onDeclined: (() => void) | null = null
+  private hasSent = false
   private tunnel: Tunnel | null = null
   private readonly isNew: boolean
   private readonly scope: AsyncResource | null
@@ -139,6 +145,8 @@ export class Exchange implements Ears {
     return !this.isOver
   }
 
+  onStarted (connection: number): void { this.trace?.onStarted(this.owner.connection(connection)) }
+
   onInterim (status: number, fields: string): void {
     if (this.isOver) return
     this.trace?.onHead(status, fields, STATUS_CODES[status] ?? '')
@@ -164,13 +172,14 @@ export class Exchange implements Ears {
   }
 
   private opens (status: number): boolean {
-    return this.number !== 0 && (status === 101 || (this.isConnect && status >= 200 && status < 300))
+    const asConnect = this.isConnect || this.onDeclined !== null
+    return this.number !== 0 && (status === 101 || (asConnect && status >= 200 && status < 300))
   }
 
   private openTunnel (status: number, fields: string): void {
     this.hasResponse = true
     this.headText = fields
-    const tunnel = new Tunnel(this.border, this)
+    const tunnel = this.onDeclined === null ? new Tunnel(this.border, this) : new StreamTunnel(this.border, this)
     this.tunnel = tunnel
     // For whoever watches it ends here, as undici has it.
     this.trace?.onEnd('')
@@ -207,6 +216,7 @@ export class Exchange implements Ears {
     if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
       return this.giveUp(new ResponseExceededMaxSizeError())
     }
+    this.trace?.onReceived(chunk)
     if (this.isPaused || this.held.length > 0) {
       this.held.push(chunk)
       return
@@ -262,6 +272,11 @@ export class Exchange implements Ears {
   }
 
   onFailed (failure: Failure): void {
+    const { onDeclined } = this
+    if (onDeclined !== null && failure.kind === 'message' && !this.isOver) {
+      this.onDeclined = null
+      return onDeclined()
+    }
     this.fail(errorOf(failure, this.hasResponse))
   }
 
@@ -278,10 +293,13 @@ export class Exchange implements Ears {
   // What the upload says.
 
   onSent (chunk: Buffer): void {
+    this.trace?.onSent(chunk)
     if (this.handler.onBodySent !== undefined) this.guard(() => { this.handler.onBodySent?.(chunk) })
   }
 
   onAllSent (): void {
+    if (this.hasSent) return
+    this.hasSent = true
     this.trace?.onAllSent()
     if (this.handler.onRequestSent !== undefined) this.guard(() => { this.handler.onRequestSent?.() })
   }

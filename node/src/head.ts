@@ -20,12 +20,14 @@ interface Name {
   good: string
 }
 
-const enum Rule { None, Host, ContentLength, ContentType, Forbidden, Connection, Expect }
+const enum Rule { None, Host, ContentLength, ContentType, WebSocketKey, ProxyAuthorization, Forbidden, Connection, Expect }
 
 const RULES: Record<string, Rule> = {
   host: Rule.Host,
   'content-length': Rule.ContentLength,
   'content-type': Rule.ContentType,
+  'sec-websocket-key': Rule.WebSocketKey,
+  'proxy-authorization': Rule.ProxyAuthorization,
   'transfer-encoding': Rule.Forbidden,
   'keep-alive': Rule.Forbidden,
   upgrade: Rule.Forbidden,
@@ -54,6 +56,9 @@ export class Head {
   host: string | null = null
   contentLength: number | null = null
   hasContentType = false
+  hasProxyAuthorization = false
+  /** It asks for a WebSocket, not for any other upgrade. */
+  hasWebSocketKey = false
   /** The connection is not used again. */
   reset = false
 
@@ -124,6 +129,12 @@ export class Head {
         return false
       case Rule.ContentType:
         this.hasContentType = true
+        return true
+      case Rule.WebSocketKey:
+        this.hasWebSocketKey = true
+        return true
+      case Rule.ProxyAuthorization:
+        this.hasProxyAuthorization = true
         return true
       case Rule.Connection:
         for (const token of value.toLowerCase().split(',')) {

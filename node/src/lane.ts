@@ -20,7 +20,11 @@ export interface RequestExtras {
 }
 
 /** Who counts what is under way. */
-interface Owner { onOver: (lane: Lane) => void }
+interface Owner {
+  onOver: (lane: Lane) => void
+  /** A connection as channels show it. */
+  connection: (number: number) => object
+}
 
 /** One request of the fast lane. */
 export class Lane implements Ears, Spring {
@@ -80,6 +84,7 @@ export class Lane implements Ears, Spring {
     if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
       return this.abort(new ResponseExceededMaxSizeError())
     }
+    this.trace?.onReceived(chunk)
     this.answer!.body.arrive(chunk, credit)
   }
 
@@ -97,7 +102,8 @@ export class Lane implements Ears, Spring {
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
-  onSent (): void {}
+  onStarted (connection: number): void { this.trace?.onStarted(this.owner.connection(connection)) }
+  onSent (chunk: Buffer): void { this.trace?.onSent(chunk) }
   onAllSent (): void { this.trace?.onAllSent() }
   onSourceFailed (error: Error): void { this.abort(error) }
 

@@ -2,6 +2,7 @@
 // the engine's client is built with (node/native/settings.rs).
 
 import { readFileSync } from 'node:fs'
+import type { Lookup } from './connections'
 import { InvalidArgumentError } from './errors'
 
 type Pem = string | Buffer | readonly (string | Buffer)[]
@@ -22,6 +23,8 @@ export interface ConnectOptions {
   /** Ms of silence before the kernel asks. Default 60,000. */
   keepAliveInitialDelay?: number
   autoSelectFamilyAttemptTimeout?: number
+  /** Looks names up in place of the operating system's resolver, as Node.js's `dns.lookup` does. */
+  lookup?: Lookup | null
 }
 
 export interface Options {
@@ -38,6 +41,8 @@ export interface Options {
   /** HTTP/3: `true` where the origin says that it has it, `'only'` by prior knowledge. Default false. */
   http3?: boolean | 'only'
   connect?: ConnectOptions
+  /** undici's older name for some of `connect`. */
+  tls?: ConnectOptions
   connectTimeout?: number
   /** Ms until a response's head. Default 300,000; 0: no bound. */
   headersTimeout?: number
@@ -47,8 +52,13 @@ export interface Options {
   queueTimeout?: number
   /** Ms after which an idle connection is closed. Default 60,000. */
   keepAliveTimeout?: number
+  /** Ms: the bound on what a server's `keep-alive: timeout` asks for. Default 600,000. */
   keepAliveMaxTimeout?: number
+  /** Ms before the end of that time at which the connection is closed. Default 2,000. */
   keepAliveTimeoutThreshold?: number
+  /** Ms after which a connection gets no more requests, at least 1,000; 0: no bound. As
+   * `connectionAge`. */
+  clientTtl?: number | null
   maxRequestsPerClient?: number | null
   /** Bytes of a response's head. */
   maxHeaderSize?: number
@@ -62,7 +72,7 @@ export interface Options {
   autoSelectFamilyAttemptTimeout?: number
   initialWindowSize?: number
   connectionWindowSize?: number
-  h2Options?: { initialWindowSize?: number; connectionWindowSize?: number; maxConcurrentStreams?: number; settings?: { initialWindowSize?: number } }
+  h2Options?: { initialWindowSize?: number; connectionWindowSize?: number; maxConcurrentStreams?: number; pingInterval?: number; useH2c?: boolean; settings?: { initialWindowSize?: number } }
   /** Receive windows in bytes, and when they are topped up. */
   window?: { stream?: number; connection?: number; threshold?: number }
   /** Bytes that the windows of all connections may lend together. */
@@ -77,6 +87,10 @@ export interface Options {
   retryLost?: boolean
   /** Addresses (`ip` or `ip:port`) by host, in place of the resolver. */
   resolve?: Record<string, string | string[]>
+  /** Taken and not heeded: sessions of TLS are kept for every origin. */
+  maxCachedSessions?: number | null
+  /** Taken and not heeded: a silent connection is asked when that may matter. */
+  pingInterval?: number
   /** Agent: the most origins. */
   maxOrigins?: number
   webSocket?: { maxFragments?: number; maxPayloadSize?: number }
@@ -95,6 +109,17 @@ export interface Checked {
   maxConcurrentStreams: number
   servername: string | null
   maxOrigins: number
+  lookup: Lookup | null
+  webSocket: { maxFragments?: number; maxPayloadSize?: number }
+  eventSource: { maxEventSize?: number }
+  /** Requests may not have credentials for a proxy: the dispatcher has them. */
+  isProxied: boolean
+}
+
+/** The way that is not directly to the origin: settings of the engine's, and TLS with origins. */
+export interface Way {
+  settings: Record<string, unknown>
+  connect: ConnectOptions
 }
 
 const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
@@ -120,6 +145,17 @@ export function time (name: string, value: unknown): number | undefined {
   return ms === undefined ? undefined : Math.min(Math.ceil(ms), TIME_MS_MAX)
 }
 
+function positive (name: string, value: unknown): number | undefined {
+  const checked = time(name, value)
+  return checked === 0 ? refuse(`invalid ${name}`) : checked
+}
+
+function maxOriginsOf (value: unknown): number {
+  if (value === undefined) return Infinity
+  if (typeof value === 'number' && value > 0) return value
+  return refuse('maxOrigins must be a number greater than 0')
+}
+
 function pem (name: string, value: Pem | undefined): string[] {
   if (value == null) return []
   const all = Array.isArray(value) ? value : [value]
@@ -130,7 +166,8 @@ function pem (name: string, value: Pem | undefined): string[] {
   })
 }
 
-function tls (connect: ConnectOptions): Record<string, unknown> {
+/** Whom to believe and who we are, as the engine takes it. */
+export function tls (connect: ConnectOptions): Record<string, unknown> {
   const ca = pem('ca', connect.ca)
   const insecure = connect.rejectUnauthorized === false ||
     (connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
@@ -151,7 +188,8 @@ function extraCa (): string[] {
 }
 
 function protocols (options: Options): string {
-  const { allowH2 = true, useH2c = false, http3 = false } = options
+  const { allowH2 = true, http3 = false } = options
+  const useH2c = options.h2Options?.useH2c ?? options.useH2c ?? false
   if (typeof allowH2 !== 'boolean') return refuse('allowH2 must be a valid boolean value')
   if (typeof useH2c !== 'boolean') return refuse('useH2c must be a valid boolean value')
   if (http3 === 'only') return 'h3'
@@ -171,16 +209,46 @@ function addresses (resolve: Options['resolve']): [string, string[]][] {
   return Object.entries(resolve).map(([host, list]) => [host, (Array.isArray(list) ? list : [list]).map(withPort)])
 }
 
-/** Checks options; throws InvalidArgumentError. */
-export function check (options: Options, isClient: boolean): Checked {
-  if (options == null || typeof options !== 'object') return refuse('options must be an object')
-  const { connect = {} } = options
+/** What undici once had, and what it says of it. */
+const GONE: Record<string, string> = {
+  keepAlive: 'pipelining=0',
+  socketTimeout: 'headersTimeout & bodyTimeout',
+  requestTimeout: 'headersTimeout & bodyTimeout',
+  idleTimeout: 'keepAliveTimeout',
+  maxKeepAliveTimeout: 'keepAliveMaxTimeout'
+}
+
+/** The options of `connect`; a function is refused. */
+function connectOf (options: Options, way: Way | undefined): ConnectOptions {
+  const connect = options.connect ?? {}
   if (typeof connect === 'function') {
     return refuse('connect must be an object: sockets made in JavaScript cannot enter the engine. ' +
       'Use connect.socketPath for Unix sockets, localAddress, resolve for addresses, ProxyAgent for proxies, ' +
       'and connect.ca, cert, key and servername for TLS')
   }
-  if (connect === null || typeof connect !== 'object') return refuse('connect must be a function or an object')
+  if (typeof connect !== 'object') return refuse('connect must be a function or an object')
+  const { lookup } = connect
+  if (lookup != null && typeof lookup !== 'function') return refuse('connect.lookup must be a function')
+  return { ...options.tls, ...connect, ...way?.connect }
+}
+
+/** The least of the times after which a connection gets no more requests. */
+function ageOf (options: Options): number | undefined {
+  const ages = [time('connectionAge', options.connectionAge), time('clientTtl', options.clientTtl)]
+  const bounds = ages.filter(age => age !== undefined && age > 0) as number[]
+  return bounds.length === 0 ? undefined : Math.max(Math.min(...bounds), AGE_MS_MIN)
+}
+
+/** A connection that may not get any request would never be of use. */
+const AGE_MS_MIN = 1000
+
+/** Checks options; throws InvalidArgumentError. */
+export function check (options: Options, isClient: boolean, way?: Way): Checked {
+  if (options == null || typeof options !== 'object') return refuse('options must be an object')
+  for (const [name, instead] of Object.entries(GONE)) {
+    if ((options as Record<string, unknown>)[name] !== undefined) return refuse(`unsupported ${name}, use ${instead} instead`)
+  }
+  const connect = connectOf(options, way)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
   const connections = isClient ? 1 : whole('connections', options.connections, 0) ?? null
   const pipelining = whole('pipelining', options.pipelining, 0)
@@ -193,8 +261,10 @@ export function check (options: Options, isClient: boolean): Checked {
     protocols: protocols(options),
     connectTimeout: time('connectTimeout', connect.timeout ?? options.connectTimeout),
     queueTimeout: time('queueTimeout', options.queueTimeout),
-    keepAliveTimeout: time('keepAliveTimeout', options.keepAliveTimeout),
-    connectionAge: time('connectionAge', options.connectionAge),
+    keepAliveTimeout: positive('keepAliveTimeout', options.keepAliveTimeout),
+    keepAliveMax: positive('keepAliveMaxTimeout', options.keepAliveMaxTimeout) ?? 600_000,
+    keepAliveMargin: Math.max(number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity) ?? 2000, 0),
+    connectionAge: ageOf(options),
     requestsPerConnection: whole('maxRequestsPerClient', options.maxRequestsPerClient, 0),
     warmConnections: whole('warmConnections', options.warmConnections, 0),
     retryLost: options.retryLost,
@@ -203,6 +273,8 @@ export function check (options: Options, isClient: boolean): Checked {
     localAddress: connect.localAddress ?? options.localAddress ?? undefined,
     keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay),
     tls: tls(connect),
+    lookup: connect.lookup != null,
+    ...way?.settings,
     resolve: addresses(options.resolve),
     headerBytes: whole('maxHeaderSize', options.maxHeaderSize, 1),
     streamWindow: whole('initialWindowSize', options.window?.stream ?? initialWindowSize, 1),
@@ -212,19 +284,23 @@ export function check (options: Options, isClient: boolean): Checked {
   }
   const maxResponseSize = options.maxResponseSize ?? -1
   if (!Number.isInteger(maxResponseSize) || maxResponseSize < -1) return refuse('maxResponseSize must be a positive number')
-  time('keepAliveMaxTimeout', options.keepAliveMaxTimeout)
-  number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity)
+  whole('maxCachedSessions', options.maxCachedSessions, 0)
+  whole('pingInterval', options.h2Options?.pingInterval ?? options.pingInterval, 0)
   return {
     settings,
-    headersTimeout: time('headersTimeout', options.headersTimeout) ?? 300_000,
-    bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? 300_000,
+    headersTimeout: whole('headersTimeout', time('headersTimeout', options.headersTimeout), 0) ?? 300_000,
+    bodyTimeout: whole('bodyTimeout', time('bodyTimeout', options.bodyTimeout), 0) ?? 300_000,
     maxResponseSize: Math.max(maxResponseSize, 0),
     strictContentLength: options.strictContentLength ?? true,
     connections,
     pipelining: pipelining ?? 1,
     maxConcurrentStreams: streams ?? 100,
     servername: connect.servername ?? null,
-    maxOrigins: number('maxOrigins', options.maxOrigins, 1) ?? Infinity
+    maxOrigins: maxOriginsOf(options.maxOrigins),
+    lookup: connect.lookup ?? null,
+    webSocket: options.webSocket ?? {},
+    eventSource: options.eventSource ?? {},
+    isProxied: way !== undefined
   }
 }
 

@@ -29,6 +29,10 @@ export const PUT = 2 << 8
 export const STREAMING = 3 << 8
 /** The request asks for the connection itself. */
 const LEAVES_HTTP = 1 << 16
+/** Somebody wants to know on which connection it starts. */
+export const WATCHED = 1 << 17
+/** An HTTP/1.1 connection ends behind it. */
+export const ENDS_CONNECTION = 1 << 18
 
 // What is completed (exchange.rs).
 const RESPONSE = 1
@@ -39,6 +43,9 @@ const FAILED = 5
 const GONE = 6
 const ROOM = 7
 const ANSWER = 8
+const NEWS = 9
+const STARTED = 10
+const LOOKUP = 11
 const LAST = 1 << 8
 export const BY_REFERENCE = 1 << 9
 
@@ -65,6 +72,8 @@ export interface Failure {
   wasSent?: boolean
   waitReason?: string | null
   retry?: string
+  /** The question that `connect.lookup` failed to answer. */
+  lookup?: number | null
 }
 
 /** What every exchange is told when the engine is no more. */
@@ -77,6 +86,8 @@ export const ENDED_FAILURE: Failure = {
 export interface Ears {
   /** Its number at the border; 0 before it is submitted and after it is over. */
   number: number
+  /** It starts on this connection; only if it is `WATCHED`. */
+  onStarted: (connection: number) => void
   /** The final head; `fields` are names and values by turns, a zero between two. */
   onResponse: (status: number, fields: string, version: number) => void
   onInterim: (status: number, fields: string) => void
@@ -88,6 +99,14 @@ export interface Ears {
   onRoom: (bytes: number) => void
   /** It was cancelled, and the engine has let go of it. */
   onGone: () => void
+}
+
+/** Who hears of a client beside its exchanges. */
+export interface Hearer {
+  /** Of its connections: a JSON text (connections.rs). */
+  onNews: (text: string) => void
+  /** A name is to be looked up: a JSON text (lookup.rs). */
+  onLookup: (ticket: number, text: string) => void
 }
 
 /** How a request's body is given. */
@@ -131,6 +150,8 @@ export class Border {
   private readonly free: number[] = []
   private active = 0
   private readonly answers = new Map<number, (text: string) => void>()
+  /** By the client's number. */
+  readonly hearers = new Map<number, Hearer>()
   private tickets = 0
   private slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
   private slabUsed = 0
@@ -171,7 +192,7 @@ export class Border {
   }
 
   /** Submits a request. Its head is `method\0path\0authority` and `\0name\0value` per field. */
-  submit (ears: Ears, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number): void {
+  submit (ears: Ears, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number, flags = 0): void {
     if (this.hasEnded) return queueMicrotask(() => { ears.onFailed(ENDED_FAILURE) })
     if (head.length > HEAD_BYTES_MAX) {
       const message = `the request's head has ${head.length} bytes; it must have at most ${HEAD_BYTES_MAX}`
@@ -181,17 +202,17 @@ export class Border {
     this.ears[number] = ears
     ears.number = number
     this.hold()
-    this.write(() => this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout))
+    this.write(() => this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout, flags))
   }
 
-  private writeRequest (number: number, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number): boolean {
+  private writeRequest (number: number, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number, flags: number): boolean {
     const inline = typeof body === 'object' && body !== null && body.length < BY_REFERENCE_BYTES_MIN ? body : undefined
     const length = head.length + (inline === undefined ? 0 : inline.length)
     const position = this.room(length)
     if (position === undefined) return false
     const at = position & (this.arenaBytes - 1)
     this.submissionArena.latin1Write(head, at)
-    let kind = REQUEST
+    let kind = REQUEST | flags
     let word5 = 0
     if (inline !== undefined) {
       this.submissionArena.set(inline, at + head.length)
@@ -380,10 +401,10 @@ export class Border {
     const position = completions[at + 3]!
     const verb = kind & 0xff
     if (verb >= SERVERS_FROM) return this.servers!.complete(verb, at)
-    if (verb === ANSWER) {
-      const text = this.completionArena.utf8Slice(position & (this.arenaBytes - 1), (position & (this.arenaBytes - 1)) + length)
-      this.drainedArena = (position + length) | 0
-      return this.answers.get(number)?.(text)
+    switch (verb) {
+      case ANSWER: return this.answers.get(number)?.(this.utf8(position, length))
+      case NEWS: return this.hearers.get(number)?.onNews(this.utf8(position, length))
+      case LOOKUP: return this.hearers.get(completions[at + 2]!)?.onLookup(number, this.utf8(position, length))
     }
     const ears = this.ears[number]
     if (ears === undefined) return
@@ -400,12 +421,8 @@ export class Border {
         return ears.onData(this.copy(position, length), true)
       case ENDED: return ears.onEnd(this.text(position, length))
       case INTERIM: return ears.onInterim(completions[at + 2]!, this.text(position, length))
-      case FAILED: {
-        const from = position & (this.arenaBytes - 1)
-        const text = this.completionArena.utf8Slice(from, from + length)
-        this.drainedArena = (position + length) | 0
-        return ears.onFailed(JSON.parse(text) as Failure)
-      }
+      case FAILED: return ears.onFailed(JSON.parse(this.utf8(position, length)) as Failure)
+      case STARTED: return ears.onStarted(completions[at + 6]! * 2 ** 32 + (completions[at + 5]! >>> 0))
       case ROOM: return ears.onRoom(completions[at + 2]!)
       case GONE: return ears.onGone()
     }
@@ -430,6 +447,12 @@ export class Border {
     const from = position & (this.arenaBytes - 1)
     this.drainedArena = (position + length) | 0
     return this.completionArena.latin1Slice(from, from + length)
+  }
+
+  private utf8 (position: number, length: number): string {
+    const from = position & (this.arenaBytes - 1)
+    this.drainedArena = (position + length) | 0
+    return this.completionArena.utf8Slice(from, from + length)
   }
 
   /** Bytes of the arena, where they stay. */

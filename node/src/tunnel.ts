@@ -95,3 +95,8 @@ export class Tunnel extends Duplex {
   setTimeout (): this { return this }
   address (): object { return {} }
 }
+
+/** A stream of an HTTP/2 or HTTP/3 connection: what undici takes it for is said by `session`. */
+export class StreamTunnel extends Tunnel {
+  readonly session = { socket: { address: (): object => ({}) } }
+}

@@ -1,7 +1,7 @@
 //! The client's side: requests out, responses in.
 
 use super::script_test::*;
-use super::{CloseReason, Proxy};
+use super::{CloseReason, Proxy, peer_patience};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::http::{RequestHead, Side, StreamId, Token, Version};
 use crate::limits::{Config, INTERIM_RESPONSES_MAX};
@@ -534,9 +534,51 @@ fn written_to_a_proxy(head: &RequestHead, authorization: Option<&str>) -> String
     let mut script = Script::client();
     script.conn = script.conn.through(Proxy {
         authorization: authorization.map(|value| value.as_bytes().into()),
+        ..Proxy::default()
     });
     script.open(head, true);
     script.wrote()
+}
+
+#[test]
+fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
+    let mut script = Script::client();
+    script.open(&get(), true);
+    script.wrote();
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    assert_eq!(script.conn.capacity(), 1);
+    script.conn.ask_close();
+    script.open(&get(), true);
+    assert_eq!(
+        script.wrote(),
+        "GET /x HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n"
+    );
+    assert_eq!(script.conn.capacity(), 0);
+    assert_eq!(script.conn.close_reason(), Some(CloseReason::WeAskedClose));
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    script.wrote();
+    assert!(script.conn.is_closed());
+}
+
+#[test]
+fn a_peers_patience_is_read_from_its_keep_alive_field() {
+    let cases = [
+        ("timeout=5", Some(5)),
+        ("timeout=5, max=100", Some(5)),
+        ("max=100 , Timeout = 20", Some(20)),
+        ("timeout=0", Some(0)),
+        ("timeout", None),
+        ("timeout=", None),
+        ("timeout=-1", None),
+        ("timeout=+1", None),
+        ("timeout=1.5", None),
+        ("timeout=99999999999", None),
+        ("max=5", None),
+        ("", None),
+    ];
+    for (text, seconds) in cases {
+        assert_eq!(peer_patience(text.as_bytes()), seconds, "{text:?}");
+    }
 }
 
 #[test]
@@ -565,6 +607,28 @@ fn a_proxy_gets_its_credentials_unless_the_request_brings_its_own() {
     assert_eq!(
         written_to_a_proxy(&own, Some("Basic eDp5")),
         "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\nproxy-authorization: Bearer z\r\n\r\n"
+    );
+}
+
+#[test]
+fn a_proxy_gets_its_own_fields_unless_the_request_brings_them() {
+    let written = |head: &RequestHead| {
+        let mut script = Script::client();
+        let field = |name: &str, value: &str| (name.as_bytes().into(), value.as_bytes().into());
+        script.conn = script.conn.through(Proxy {
+            fields: [field("x-for", "the proxy"), field("x-other", "too")].into(),
+            ..Proxy::default()
+        });
+        script.open(head, true);
+        script.wrote()
+    };
+    assert_eq!(
+        written(&get()),
+        "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\nx-for: the proxy\r\nx-other: too\r\n\r\n"
+    );
+    assert_eq!(
+        written(&request("GET", "/x", &[("x-for", "the origin")])),
+        "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\nx-other: too\r\nx-for: the origin\r\n\r\n"
     );
 }
 

@@ -82,6 +82,8 @@ pub struct Conn {
     pub(super) capacity_told: u32,
     /// Client: a proxy reads our requests.
     pub(super) proxy: Option<Proxy>,
+    /// Client: the next exchange is the last.
+    pub(super) asks_close: bool,
     /// No new exchanges.
     pub(super) draining: bool,
     /// Why there is no exchange after the last one in the queue.
@@ -97,7 +99,13 @@ pub struct Proxy {
     /// The value of `proxy-authorization` on every request that brings none of its own. It must
     /// be a valid field value.
     pub authorization: Option<Box<[u8]>>,
+    /// Names (lower-case) and values of further fields on every request that brings none of that
+    /// name. They must be valid, and neither about framing nor about the connection.
+    pub fields: Arc<[ProxyField]>,
 }
+
+/// A field that is meant for a proxy: its name, in lower case, and its value.
+pub type ProxyField = (Box<[u8]>, Box<[u8]>);
 
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -188,6 +196,7 @@ impl Conn {
             unsettled: true,
             capacity_told: 0,
             proxy: None,
+            asks_close: false,
             draining: false,
             last: None,
             closed: None,
@@ -208,6 +217,11 @@ impl Conn {
     pub fn through(mut self, proxy: Proxy) -> Self {
         self.proxy = Some(proxy);
         self
+    }
+
+    /// Client: the connection ends behind the exchange that is opened next, whose head says so.
+    pub fn ask_close(&mut self) {
+        self.asks_close = true;
     }
 
     // Facts and time out.

@@ -56,14 +56,20 @@ impl Conn {
         let mut open = Exchange::new(id, method, Version::Http11, sending);
         open.head_at = self.sent + self.outbox.len() as u64;
         open.upgrade = head.get(Token::UPGRADE).is_some() && says(head.fields(), b"upgrade");
-        if persistence(Version::Http11, head.fields()).is_some() {
+        let asks_close = std::mem::take(&mut self.asks_close);
+        if asks_close || persistence(Version::Http11, head.fields()).is_some() {
             open.close_because(CloseReason::WeAskedClose);
         } else if id.0 >= self.config.limits.requests_per_connection_max {
             open.close_because(CloseReason::RequestsExhausted);
         }
         self.last = open.close;
         let target = Target::of(path, self.proxy.as_ref());
-        encode::request_head(self.outbox.buffer(), head, &target, authority, announce);
+        let persist = match asks_close {
+            true => Persist::Close,
+            false => Persist::AsGiven,
+        };
+        let out = self.outbox.buffer();
+        encode::request_head(out, head, &target, authority, announce, persist);
         self.exchanges.push_back(open);
         self.settle(now);
         Ok(id)

@@ -63,6 +63,7 @@ pub(super) fn request_head(
     target: &Target<'_>,
     authority: &[u8],
     announce: Announce,
+    persist: Persist,
 ) {
     out.extend_from_slice(head.method());
     out.push(b' ');
@@ -80,11 +81,8 @@ pub(super) fn request_head(
     out.extend_from_slice(b" HTTP/1.1\r\n");
     // RFC 9110 section 7.2: host first.
     line(out, b"host", authority);
-    if let Target::Absolute { proxy, .. } = target
-        && let Some(authorization) = &proxy.authorization
-        && head.get(Token::PROXY_AUTHORIZATION).is_none()
-    {
-        line(out, b"proxy-authorization", authorization);
+    if let Target::Absolute { proxy, .. } = target {
+        proxy_lines(out, head, proxy);
     }
     let (mut cookies, mut has_te) = (0, false);
     let rest = head.fields().filter(|field| {
@@ -92,7 +90,7 @@ pub(super) fn request_head(
         has_te |= field.token == Some(Token::TE);
         field.token != Some(Token::HOST) && field.token != Some(Token::COOKIE)
     });
-    field_lines(out, rest, announce, Persist::AsGiven);
+    field_lines(out, rest, announce, persist);
     if has_te {
         // RFC 9110 section 10.1.4: it is for this hop. Said twice it means the same.
         out.extend_from_slice(b"connection: te\r\n");
@@ -101,6 +99,20 @@ pub(super) fn request_head(
         cookie_line(out, head.fields());
     }
     out.extend_from_slice(b"\r\n");
+}
+
+/// What is meant for the proxy, as far as the request says nothing else.
+fn proxy_lines(out: &mut Vec<u8>, head: &RequestHead, proxy: &Proxy) {
+    if let Some(authorization) = &proxy.authorization
+        && head.get(Token::PROXY_AUTHORIZATION).is_none()
+    {
+        line(out, b"proxy-authorization", authorization);
+    }
+    for (name, value) in proxy.fields.iter() {
+        if !head.fields().any(|field| *field.name == **name) {
+            line(out, name, value);
+        }
+    }
 }
 
 /// Appends a response head.

@@ -80,6 +80,23 @@ pub(super) fn persistence<'a>(
     (version == Version::Http10 && !keep_alive).then_some(CloseReason::Http10WithoutKeepAlive)
 }
 
+/// How many seconds the sender of this `keep-alive` field says that it waits for the next request:
+/// its `timeout` parameter. A hint that no RFC in force defines, and that nearly every server sends.
+pub fn peer_patience(value: &[u8]) -> Option<u32> {
+    let text = value.split(|&byte| byte == b',').find_map(|item| {
+        let at = item.iter().position(|&byte| byte == b'=')?;
+        let name = item[..at].trim_ascii();
+        name.eq_ignore_ascii_case(b"timeout")
+            .then(|| item[at + 1..].trim_ascii())
+    })?;
+    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text)
+        .ok()
+        .filter(|_| is_number)?
+        .parse()
+        .ok()
+}
+
 /// Whether a comma-separated list holds `option`, in any case.
 pub(super) fn has_option(list: &[u8], option: &[u8]) -> bool {
     list.split(|&byte| byte == b',')

@@ -23,6 +23,8 @@ pub(super) struct Connection {
     pub(super) born: Instant,
     /// Since when it carries nothing.
     pub(super) idle_since: Option<Instant>,
+    /// How long it may idle, where its peer has said how long it waits.
+    pub(super) idle_max: Option<Duration>,
     /// Since when its peer has allowed nothing, if it has never allowed anything.
     pub(super) shut_since: Option<Instant>,
     /// Requests that it got.
@@ -48,6 +50,7 @@ impl Connection {
             filed: (0, 0),
             born: now,
             idle_since: Some(now),
+            idle_max: None,
             shut_since: None,
             requests: 0,
             refusals: 0,

@@ -3,9 +3,20 @@
 use super::connection::Connection;
 use super::{Action, Capacity, ConnectionId, Due, Failure, Key, OriginState, Pool, Standing};
 use std::cmp::Reverse;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl<R> Pool<R> {
+    /// A connection's peer waits only so long for the next request: without an exchange it is closed
+    /// after `idle`, in place of [`PoolConfig::idle_timeout`](super::PoolConfig::idle_timeout).
+    pub fn handle_peer_patience(&mut self, now: Instant, id: ConnectionId, idle: Duration) {
+        if let Some(connection) = self.connections.get_mut(id.0) {
+            connection.idle_max = Some(idle);
+            // Sooner than planned, perhaps; the look plans the next one.
+            let at = now + idle;
+            self.upkeep_at = Some(self.upkeep_at.map_or(at, |planned| planned.min(at)));
+        }
+    }
+
     /// It gets nothing new from here on, and its owner closes it when it has nothing open.
     pub(super) fn retire(&mut self, now: Instant, key: Key) {
         let Some(connection) = self.connections.get(key).filter(|c| !c.is_draining) else {
@@ -55,8 +66,8 @@ impl<R> Pool<R> {
         let is_judged = connection.shut_since.is_some() && config.no_exchange_timeout.is_some();
         // Whether a peer that allows nothing has failed is asked of one connection, to the end: a
         // new one would begin to wait anew, and so on for ever.
-        let idle = config.idle_timeout.filter(|_| !is_judged);
-        let idle = idle.map(|time| connection.shortened(time));
+        let own = config.idle_timeout.map(|time| connection.shortened(time));
+        let idle = connection.idle_max.or(own).filter(|_| !is_judged);
         let age = config.age_max.map(|time| connection.shortened(time));
         [
             after(connection.idle_since, idle, End::Idle),

@@ -2,6 +2,7 @@
 //! it goes on to run it.
 
 use super::connection::Connection;
+use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
 use super::dispatch::{Dispatch, Door, Settings};
 use super::quic;
@@ -32,11 +33,18 @@ pub(super) fn run(
     attempt: AttemptId,
 ) -> impl Future<Output = ()> + Send + use<> {
     let settings = Arc::clone(&dispatch.settings);
-    let mut answer = Answer(Some((Arc::downgrade(dispatch), attempt)));
+    if let Some(listener) = &settings.listener {
+        listener.opening(&origin);
+    }
+    let mut answer = Answer {
+        owed: Some((Arc::downgrade(dispatch), attempt)),
+        origin,
+        settings,
+    };
     async move {
-        match establish_in_time(&settings, &origin).await {
+        match establish_in_time(&answer.settings, &answer.origin).await {
             Ok(opened) => {
-                if let Some(connection) = answer.succeed(&origin, opened, settings) {
+                if let Some(connection) = answer.succeed(opened) {
                     connection.await;
                 }
             }
@@ -45,21 +53,26 @@ pub(super) fn run(
     }
 }
 
-/// The pool hears of every attempt's end, that of a task dropped by its runtime too.
-struct Answer(Option<(Weak<Dispatch>, AttemptId)>);
+/// The pool, and whoever listens, hear of every attempt's end, that of a task dropped by its runtime
+/// too.
+struct Answer {
+    owed: Option<(Weak<Dispatch>, AttemptId)>,
+    origin: Origin,
+    settings: Arc<Settings>,
+}
 
 impl Answer {
-    fn succeed(
-        &mut self,
-        origin: &Origin,
-        opened: Opened,
-        settings: Arc<Settings>,
-    ) -> Option<Connection<Socket>> {
-        let (dispatch, attempt) = self.0.take()?;
+    fn succeed(&mut self, opened: Opened) -> Option<Connection<Socket>> {
+        let Self {
+            owed,
+            origin,
+            settings,
+        } = self;
+        let (dispatch, attempt) = owed.clone()?;
         let client = dispatch.upgrade()?;
         let now = Instant::now();
         let multiplexing = opened.multiplexing();
-        let info = match settings.connection_info {
+        let info = match settings.connection_info || settings.listener.is_some() {
             true => opened.info(origin),
             false => None,
         };
@@ -68,14 +81,27 @@ impl Answer {
         let door = Arc::new(Door::default());
         let id = client.connected(attempt, multiplexing, capacity, &door)?;
         let used = ConnectionUse::new(info, id.number());
-        Some(Connection::new(
-            link, used, id, door, dispatch, settings, capacity,
-        ))
+        *owed = None;
+        let farewell = settings.listener.as_ref().map(|listener| {
+            listener.opened(origin, &used, link.machine.version());
+            Farewell {
+                listener: Arc::clone(listener),
+                origin: origin.clone(),
+                used: used.clone(),
+            }
+        });
+        let settings = Arc::clone(settings);
+        let connection = Connection::new(link, used, id, door, dispatch, settings, capacity);
+        Some(connection.with_farewell(farewell))
     }
     fn fail(&mut self, error: Error) {
-        if let Some((dispatch, attempt)) = self.0.take()
-            && let Some(dispatch) = dispatch.upgrade()
-        {
+        let Some((dispatch, attempt)) = self.owed.take() else {
+            return;
+        };
+        if let Some(listener) = &self.settings.listener {
+            listener.failed(&self.origin, &error);
+        }
+        if let Some(dispatch) = dispatch.upgrade() {
             dispatch.attempt_failed(attempt, error);
         }
     }

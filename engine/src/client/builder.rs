@@ -1,6 +1,7 @@
 //! Settings of a client, checked when it is built.
 
 use super::Client;
+use super::connection_listener::ConnectionListener;
 use super::dispatch::{self, Dispatch, Settings};
 use super::route::Route;
 use crate::config::{ClientConfig, Congestion};
@@ -59,7 +60,27 @@ pub struct ClientBuilder {
     pub(super) route: Route,
     health: HealthTimes,
     connection_info: bool,
+    listener: Option<Arc<dyn ConnectionListener>>,
+    keep_alive: KeepAlive,
     quic: QuicSettings,
+}
+
+/// How an HTTP/1.1 peer's `keep-alive: timeout` is heeded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeepAlive {
+    /// No connection idles longer for it.
+    pub(super) max: Duration,
+    /// So much before the peer's time is over the connection is closed.
+    pub(super) margin: Duration,
+}
+
+impl Default for KeepAlive {
+    fn default() -> Self {
+        Self {
+            max: Duration::from_secs(600),
+            margin: Duration::from_secs(2),
+        }
+    }
 }
 
 impl Default for ClientBuilder {
@@ -77,6 +98,8 @@ impl Default for ClientBuilder {
             route: Route::default(),
             health: HealthTimes::default(),
             connection_info: false,
+            listener: None,
+            keep_alive: KeepAlive::default(),
             quic: QuicSettings::default(),
         }
     }
@@ -192,6 +215,21 @@ impl ClientBuilder {
     #[must_use]
     pub fn connection_info(mut self, on: bool) -> Self {
         self.connection_info = on;
+        self
+    }
+    /// Hears of every connection that is opened and closed.
+    #[must_use]
+    pub fn connection_listener(mut self, listener: Arc<dyn ConnectionListener>) -> Self {
+        self.listener = Some(listener);
+        self
+    }
+    /// How the `keep-alive: timeout` of an HTTP/1.1 peer is heeded: its connection is closed
+    /// `margin` before that time has passed idle, or at once where nothing is left of it, so that no
+    /// request meets a peer that closes; and after `max` at the latest. It takes the place of
+    /// [`idle_timeout`](Self::idle_timeout) there, without its spread. Default 600 s and 2 s.
+    #[must_use]
+    pub fn keep_alive(mut self, max: Duration, margin: Duration) -> Self {
+        self.keep_alive = KeepAlive { max, margin };
         self
     }
     /// Bounds on what a peer may make us hold or do. `pipelining` and `concurrent_streams_max`
@@ -325,6 +363,8 @@ impl ClientBuilder {
             route: self.route,
             health: self.health,
             connection_info: self.connection_info,
+            listener: self.listener,
+            keep_alive: self.keep_alive,
             quic: self.quic,
             alternatives: Mutex::new(Alternatives::new()),
         };

@@ -6,10 +6,14 @@ use super::proxy::{Proxies, Proxy, env};
 use super::resolve::Resolver;
 use crate::error::Error;
 use crate::tls::ClientTls;
+use http::{HeaderName, HeaderValue};
+use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline_core::h1::ProxyField;
+use trunkline_core::pool::Scheme;
 
 /// The way to an origin. What cannot be used is an error of [`build`](Self::build).
 impl ClientBuilder {
@@ -77,6 +81,18 @@ impl ClientBuilder {
         self.route.proxy_given = true;
         self
     }
+    /// Reaches the origins of one scheme through this proxy, which is written as for
+    /// [`proxy`](Self::proxy).
+    #[must_use]
+    pub fn proxy_for(mut self, scheme: Scheme, url: &str) -> Self {
+        let proxy = self.route.accept(Proxy::parse("proxy", url)).map(Arc::new);
+        match scheme {
+            Scheme::Http => self.route.proxies.for_http = proxy,
+            Scheme::Https => self.route.proxies.for_https = proxy,
+        }
+        self.route.proxy_given = true;
+        self
+    }
     /// Reaches origins through the proxies that the environment names: `http_proxy`,
     /// `https_proxy`, `all_proxy`, `no_proxy` or the same in capitals, small letters first;
     /// `HTTP_PROXY` is not read, because in a CGI program a client sets it. Read now, once.
@@ -87,9 +103,10 @@ impl ClientBuilder {
             .accept(env::proxies(|name| std::env::var_os(name)))
         {
             self.route.proxies = Proxies {
-                authorization: self.route.proxies.authorization.take(),
-                always_tunnel: self.route.proxies.always_tunnel,
-                ..found
+                for_http: found.for_http,
+                for_https: found.for_https,
+                bypass: found.bypass,
+                ..mem::take(&mut self.route.proxies)
             };
             self.route.proxy_given = false;
         }
@@ -109,7 +126,7 @@ impl ClientBuilder {
     /// their URLs.
     #[must_use]
     pub fn proxy_authorization(mut self, value: &str) -> Self {
-        let valid = http::HeaderValue::from_str(value).map(|_| value.as_bytes().into());
+        let valid = HeaderValue::from_str(value).map(|_| value.as_bytes().into());
         // The value is a secret: it is not repeated.
         let valid = valid.map_err(|_| {
             Error::config(
@@ -118,6 +135,21 @@ impl ClientBuilder {
             )
         });
         self.route.proxies.authorization = self.route.accept(valid);
+        self
+    }
+    /// A further field for HTTP proxies, on every request that is forwarded and on every CONNECT. A
+    /// field of the same name that a forwarded request brings takes its place.
+    #[must_use]
+    pub fn proxy_header(mut self, name: &str, value: &str) -> Self {
+        if let Some(field) = self.route.accept(proxy_field(name, value)) {
+            self.route.proxies.fields.push(field);
+        }
+        self
+    }
+    /// The name that the certificate of an `https` proxy must have. Default: its host.
+    #[must_use]
+    pub fn proxy_server_name(mut self, name: &str) -> Self {
+        self.route.proxies.server_name = Some(name.into());
         self
     }
     /// Tunnels `http` requests too (CONNECT), so that an HTTP proxy neither reads nor changes
@@ -134,4 +166,30 @@ impl ClientBuilder {
         self.route.proxy_tls = tls;
         self
     }
+}
+
+/// Fields that the engine says by itself, or that are about the connection (RFC 9110 section 7.6.1).
+const OURS: [&str; 9] = [
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+fn proxy_field(name: &str, value: &str) -> Result<ProxyField, Error> {
+    let refuse = |why: &str| Error::config(format!("proxy_header: the field {name:?} {why}"));
+    let checked = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| refuse("has a name with a character that is not allowed there"))?;
+    if OURS.contains(&checked.as_str()) {
+        return Err(refuse("is the engine's own, or about the connection"));
+    }
+    // The value may be a secret: it is not repeated.
+    let value = HeaderValue::from_str(value)
+        .map_err(|_| refuse("has a value with a character that is not visible ASCII or a space"))?;
+    Ok((checked.as_str().as_bytes().into(), value.as_bytes().into()))
 }

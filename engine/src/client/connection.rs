@@ -3,6 +3,7 @@
 //! A turn is: read everything that is there, settle what it settles, tell the pool once, take what
 //! the pool sends in answer, write once. The task alone touches the machine; users leave notes.
 
+use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
 use super::deadlines::Deadlines;
 use super::dispatch::{Dispatch, Door, INBOX, Settings};
@@ -11,7 +12,7 @@ use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, SlotWaker, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
-use entry::{Entry, Incoming, Slots, Upload};
+use entry::{Slots, Upload};
 use health::HEALTH;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,8 +20,8 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::http::{StreamId, Token};
+use trunkline_core::error::{Closed, H2Code, Misuse};
+use trunkline_core::http::StreamId;
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Standing};
 use tunnel::Tunnel;
 
@@ -32,6 +33,8 @@ mod health;
 mod recv;
 #[path = "connection_send.rs"]
 mod send;
+#[path = "connection_start.rs"]
+mod start;
 #[path = "connection_tunnel.rs"]
 mod tunnel;
 
@@ -77,6 +80,18 @@ pub(super) struct Connection<S> {
     left: bool,
     /// It speaks HTTP no longer.
     tunnel: Option<Tunnel>,
+    /// Why it ended, if the machine has said so.
+    ended: Option<Closed>,
+    /// Who hears of its end.
+    farewell: Option<Farewell>,
+    /// Requests that wait for the peer's settings, which must allow them.
+    #[allow(
+        clippy::vec_box,
+        reason = "requests move by pointer from line to inbox to slot"
+    )]
+    unsettled: Vec<Box<Outgoing>>,
+    /// How long the peer has said that it waits, in seconds.
+    peer_patience: Option<u32>,
 }
 
 impl<S> Connection<S> {
@@ -113,7 +128,17 @@ impl<S> Connection<S> {
             reported,
             left: false,
             tunnel: None,
+            ended: None,
+            farewell: None,
+            unsettled: Vec::new(),
+            peer_patience: None,
         }
+    }
+
+    /// Its end is told.
+    pub(super) fn with_farewell(mut self, farewell: Option<Farewell>) -> Self {
+        self.farewell = farewell;
+        self
     }
 
     /// Tells the pool that the connection is gone, and hands back what it never took.
@@ -121,11 +146,19 @@ impl<S> Connection<S> {
         if std::mem::replace(&mut self.left, true) {
             return;
         }
+        if let Some(farewell) = self.farewell.take() {
+            farewell.say(&match (self.ended, &self.tunnel) {
+                (_, Some(_)) => Error::cancelled("the connection speaks another protocol now"),
+                (Some(closed), None) => Error::closed(closed),
+                (None, None) => Error::cancelled("the client or its runtime is gone"),
+            });
+        }
         let Some(dispatch) = self.dispatch.upgrade() else {
             return;
         };
         dispatch.closed(self.id);
         self.door.take(&mut self.arrivals);
+        self.arrivals.append(&mut self.unsettled);
         let now = Instant::now();
         for request in self.arrivals.drain(..) {
             dispatch.resubmit(now, request, self.id);
@@ -273,87 +306,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if let Some(entry) = self.slots.remove(slot) {
             // RFC 9113 section 7: CANCEL says that nothing is wrong.
             self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
-        }
-    }
-
-    /// Starts what the pool dispatched.
-    fn take_arrivals(&mut self, now: Instant) {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        self.door.take(&mut arrivals);
-        self.taken += arrivals.len() as u64;
-        for request in arrivals.drain(..) {
-            self.start(now, request);
-        }
-        self.arrivals = arrivals;
-    }
-
-    fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
-        let slot = self.slots.vacant();
-        if !request.exchange.board(&self.door.signals, slot) {
-            return;
-        }
-        self.check_up(now);
-        let (mut upload, mut at_once) = match request.leaves_http {
-            // Its body is what is written behind the answer.
-            true => (Upload::Done, None),
-            false => Upload::of(&request.body),
-        };
-        let end = matches!(upload, Upload::Done) && at_once.is_none();
-        if !end
-            && let Some(wait) = self.settings.timeouts.expect
-            && request.head.get(Token::EXPECT).is_some()
-        {
-            (upload, at_once) = (Upload::Held(now + wait), None);
-        }
-        let opened = self.link.machine.open(now, &request.head, end);
-        let stream = match opened {
-            Ok(stream) => stream,
-            Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => {
-                return self.send_elsewhere(now, request);
-            }
-            Err(misuse) => return request.fail(Error::misuse(misuse)),
-        };
-        request.tries += 1;
-        request.wanted.announce(&mut self.link.machine, now, stream);
-        let has_listener = request.listener.is_some();
-        if has_listener {
-            request.exchange.open_as(stream);
-        }
-        let entry = Entry {
-            request,
-            has_listener,
-            stream,
-            serial: self.taken,
-            upload,
-            body_read: false,
-            interim_seen: false,
-            incoming: Incoming::Awaited,
-            progress_at: now,
-        };
-        let due = entry.due();
-        let serial = self.slots.insert(slot, entry);
-        self.watch_silence();
-        if let Some(due) = due {
-            self.deadlines.push(due, slot, serial);
-            let slots = &self.slots;
-            self.deadlines.tidy(slots.len(), |slot, serial| {
-                slot == HEALTH || slots.get(slot).is_some_and(|entry| entry.serial == serial)
-            });
-        }
-        match at_once {
-            Some(bytes) => self.send_whole(now, slot, bytes),
-            None => self.pump(now, slot),
-        }
-    }
-
-    /// A request of which the peer provably processed nothing goes back to the pool.
-    fn send_elsewhere(&mut self, now: Instant, request: Box<Outgoing>) {
-        if !request.exchange.unboard() {
-            return;
-        }
-        match self.dispatch.upgrade() {
-            Some(dispatch) => dispatch.resubmit(now, request, self.id),
-            None => request.fail(Error::cancelled("the client was dropped")),
         }
     }
 

@@ -1,12 +1,13 @@
 //! What the machine says about responses, handed to whoever waits for them.
 
+use super::super::builder::KeepAlive;
 use super::super::compose;
 use super::super::listener::{Arrival, Receiver};
 use super::entry::{Entry, Incoming, Upload};
 use super::*;
 use crate::body::Body;
 use bytes::Bytes;
-use trunkline_core::error::Closed;
+use trunkline_core::h1;
 use trunkline_core::http::idempotence::is_idempotent;
 use trunkline_core::http::{Event, Fields, Reset, ResponseHead, Token, Version};
 use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
@@ -54,6 +55,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return self.link.machine.recycle(head.into_fields());
         };
         self.answered = true;
+        self.heed_patience(now, &head);
         if head.status == MISDIRECTED && self.redirect(now, slot) {
             return self.link.machine.recycle(head.into_fields());
         }
@@ -209,6 +211,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// The machine has told every open exchange before; whoever is left here is told now.
     fn fail_all(&mut self, closed: Closed) {
         self.draining = true;
+        self.ended.get_or_insert(closed);
         for slot in 0..self.slots.slots() {
             if let Some(entry) = self.slots.remove(slot) {
                 entry.fail(self.id, Error::closed(closed));
@@ -319,6 +322,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if is_news && self.link.machine.version() != Version::Http3 {
             self.draining = true;
             self.link.machine.shut_down(now);
+        }
+    }
+
+    /// What an HTTP/1.1 peer says of its patience, when it says something new.
+    fn heed_patience(&mut self, now: Instant, head: &ResponseHead) {
+        if self.link.machine.version() != Version::Http11 {
+            return;
+        }
+        let said = head.get(Token::KEEP_ALIVE).and_then(h1::peer_patience);
+        if said.is_none() || said == self.peer_patience {
+            return;
+        }
+        self.peer_patience = said;
+        if let (Some(dispatch), Some(seconds)) = (self.dispatch.upgrade(), said) {
+            let KeepAlive { max, margin } = self.settings.keep_alive;
+            let patience = Duration::from_secs(seconds.into());
+            let idle = patience.saturating_sub(margin).min(max);
+            dispatch.note_peer_patience(now, self.id, idle);
         }
     }
 

@@ -37,6 +37,7 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
         on_interim: None,
         listener: None,
         leaves_http: false,
+        ends_connection: false,
         patience: Patience {
             headers: None,
             body: None,

@@ -2,7 +2,8 @@
 //! and users to wake) happen after it is given back. No I/O happens under the lock.
 
 use super::attempt;
-use super::builder::ClientTimeouts;
+use super::builder::{ClientTimeouts, KeepAlive};
+use super::connection_listener::ConnectionListener;
 use super::exchange::Outgoing;
 use super::request::RecentOrigins;
 use super::route::Route;
@@ -35,6 +36,10 @@ pub(super) struct Settings {
     pub(super) health: HealthTimes,
     /// Responses say on which connection they came.
     pub(super) connection_info: bool,
+    /// Who hears of connections.
+    pub(super) listener: Option<Arc<dyn ConnectionListener>>,
+    /// What an HTTP/1.1 peer says of its patience is heeded so.
+    pub(super) keep_alive: KeepAlive,
     pub(super) quic: QuicSettings,
     /// Where origins have said that they serve HTTP/3.
     pub(super) alternatives: Mutex<Alternatives>,

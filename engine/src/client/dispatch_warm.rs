@@ -16,6 +16,16 @@ impl Dispatch {
         self.lock().pool.handle_round_trip(id, round_trip);
     }
 
+    /// A connection's peer has said how long it waits for the next request.
+    pub(in super::super) fn note_peer_patience(
+        &self,
+        now: Instant,
+        id: ConnectionId,
+        idle: Duration,
+    ) {
+        self.lock().pool.handle_peer_patience(now, id, idle);
+    }
+
     /// The network changed: every connection is doubted, nothing that failed before counts.
     pub(in super::super) fn network_changed(self: &Arc<Self>) {
         self.settings.alternatives().handle_network_change();

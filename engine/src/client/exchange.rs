@@ -41,6 +41,8 @@ pub(super) struct Outgoing {
     pub(super) patience: Patience,
     /// It asks for the connection itself: an upgrade, or CONNECT.
     pub(super) leaves_http: bool,
+    /// An HTTP/1.1 connection ends behind it.
+    pub(super) ends_connection: bool,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,
 }

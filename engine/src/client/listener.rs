@@ -16,10 +16,14 @@ use std::time::{Duration, Instant};
 use trunkline_core::http::{Fields, RequestHead, ResponseHead, Version};
 use trunkline_core::pool::{Origin, Protocols, Rank, WaitReason};
 
-/// Hears what becomes of one exchange: any number of `interim`, then `response` and what follows
+/// Hears what becomes of one exchange: `started`, any number of `interim`, then `response` and what follows
 /// it, or `fail`. Called on the connection's task: it must not block. It is dropped after the last
 /// call, and without one when the exchange was cancelled.
 pub trait Listener: Send + 'static {
+    /// It starts on the connection of this number, perhaps not for the first time.
+    fn started(&mut self, connection: u64) {
+        let _ = connection;
+    }
     /// A 1xx response.
     fn interim(&mut self, head: &ResponseHead);
     /// The final response. After [`Arrival::Streaming`] come `data` and then `end` or `fail`.
@@ -54,6 +58,9 @@ pub struct Submission {
     /// It asks for the connection itself: an upgrade, or CONNECT, on an HTTP/1.1 origin. After a
     /// 101 or a 2xx the listener gets the connection's bytes, and the body is what goes out on it.
     pub leaves_http: bool,
+    /// The connection that it goes on carries nothing after it, and says so to the peer. HTTP/1.1
+    /// only: connections of other versions are shared.
+    pub ends_connection: bool,
     /// Until the response's head, as `ClientTimeouts::headers`.
     pub headers_timeout: Option<Duration>,
     /// Between two pieces of the body, as `ClientTimeouts::body`.
@@ -95,6 +102,7 @@ impl Client {
             on_interim: None,
             listener: Some(listener),
             leaves_http: submission.leaves_http,
+            ends_connection: submission.ends_connection,
             rank: Rank::default(),
             wanted: Wanted::default(),
             tries: 0,

@@ -34,6 +34,7 @@ use bypass::Bypass;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::sync::Arc;
+use trunkline_core::h1::ProxyField;
 use trunkline_core::pool::Scheme;
 
 /// What a proxy speaks.
@@ -242,8 +243,12 @@ pub(super) struct Proxies {
     pub(super) bypass: Bypass,
     /// Takes the place of the credentials in the URLs of HTTP proxies.
     pub(super) authorization: Option<Box<[u8]>>,
+    /// Further fields for HTTP proxies.
+    pub(super) fields: Vec<ProxyField>,
     /// CONNECT for `http` origins too.
     pub(super) always_tunnel: bool,
+    /// The name that an `https` proxy's certificate must have, when it is not its host.
+    pub(super) server_name: Option<Box<str>>,
 }
 
 impl Proxies {

@@ -216,6 +216,7 @@ pub(super) fn send(
         on_interim: extra.on_interim,
         listener: None,
         leaves_http: false,
+        ends_connection: false,
         patience: Patience {
             headers: timeouts.headers,
             body: timeouts.body,

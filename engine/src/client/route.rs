@@ -144,12 +144,17 @@ impl Route {
             return Ok(Reached {
                 socket,
                 early: Bytes::new(),
-                forwards: Some(h1::Proxy { authorization }),
+                forwards: Some(h1::Proxy {
+                    authorization,
+                    fields: self.proxies.fields.clone().into(),
+                }),
             });
         }
         let authority = authority(&origin.host, origin.port);
         let authorization = authorization.as_deref();
-        let early = connect::open_tunnel(&mut socket, proxy, &authority, authorization).await?;
+        let fields = &self.proxies.fields;
+        let tunnel = connect::open_tunnel(&mut socket, proxy, &authority, authorization, fields);
+        let early = tunnel.await?;
         if origin.scheme == Scheme::Https && !early.is_empty() {
             // RFC 8446 section 2: the client speaks first, so these are not the origin's.
             let text = format!("sent bytes into the tunnel to {authority} before TLS began");
@@ -200,7 +205,8 @@ impl Route {
         if proxy.kind != ProxyKind::Https {
             return Ok(Socket::Tcp(socket));
         }
-        let name = ServerName::try_from(String::from(&*proxy.host)).map_err(|error| {
+        let name = self.proxies.server_name.as_ref().unwrap_or(&proxy.host);
+        let name = ServerName::try_from(String::from(&**name)).map_err(|error| {
             let text = "has a host that no certificate can have";
             proxy
                 .error(Fault::Config, Retry::Never, text)

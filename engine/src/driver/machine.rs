@@ -139,6 +139,14 @@ impl Machine {
         }
     }
 
+    /// Client: the connection ends behind the exchange that is opened next; HTTP/1.1's alone,
+    /// because connections of other versions are shared.
+    pub(crate) fn ask_close(&mut self) {
+        if let Self::H1(conn) = self {
+            conn.ask_close();
+        }
+    }
+
     /// HTTP/2: asks whether the peer lives. HTTP/1.1 has no such question, and QUIC asks itself.
     pub(crate) fn ping(&mut self, now: Instant) -> bool {
         match self {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use trunkline_core::error::{Closed, Violation};
-use trunkline_core::h1;
+use trunkline_core::h1::{self, ProxyField};
 use trunkline_core::http::{Event, Fields, RequestHead, ResetBy, Side, Token, Version};
 use trunkline_core::limits::{Config, Limits};
 
@@ -39,13 +39,23 @@ pub(super) enum Refusal {
 }
 
 impl Connect {
-    /// Asks for `authority`, a host and a port. `None`: they cannot stand in a request.
-    pub(super) fn new(now: Instant, authority: &str, authorization: Option<&[u8]>) -> Option<Self> {
+    /// Asks for `authority`, a host and a port, with the fields that are meant for the
+    /// proxy. `None`: they cannot
+    /// stand in a request.
+    pub(super) fn new(
+        now: Instant,
+        authority: &str,
+        authorization: Option<&[u8]>,
+        more: &[ProxyField],
+    ) -> Option<Self> {
         let mut fields = Fields::new();
         fields.push(Token::METHOD, b"CONNECT");
         fields.push(Token::AUTHORITY, authority.as_bytes());
         if let Some(authorization) = authorization {
             fields.push(Token::PROXY_AUTHORIZATION, authorization);
+        }
+        for (name, value) in more {
+            fields.push_named(name, value);
         }
         let head = RequestHead::from_fields(fields, Version::Http2).ok()?;
         let config = Config {
@@ -126,6 +136,7 @@ pub(in super::super) async fn open_tunnel(
     proxy: &Proxy,
     authority: &str,
     authorization: Option<&[u8]>,
+    fields: &[ProxyField],
 ) -> Result<Bytes, Error> {
     let lost = |error: io::Error| {
         let text = format!("was lost while it was asked for a tunnel to {authority}");
@@ -135,7 +146,7 @@ pub(in super::super) async fn open_tunnel(
     };
     let refused = |refusal| refusal_error(proxy, authority, authorization.is_some(), refusal);
     let now = Instant::now();
-    let mut connect = Connect::new(now, authority, authorization).ok_or_else(|| {
+    let mut connect = Connect::new(now, authority, authorization, fields).ok_or_else(|| {
         let text = format!("cannot be asked for a tunnel to {authority}: a host and port cannot be written like this");
         proxy.error(Fault::Config, Retry::Never, &text)
     })?;

@@ -3,7 +3,7 @@ use bytes::Bytes;
 use std::time::Instant;
 
 fn fresh() -> Connect {
-    Connect::new(Instant::now(), "a.test:443", None).unwrap()
+    Connect::new(Instant::now(), "a.test:443", None, &[]).unwrap()
 }
 
 /// What comes of an answer that ends with the connection, the same at every split.
@@ -41,7 +41,7 @@ fn outcome(answer: &[u8]) -> Result<Bytes, Refusal> {
 fn it_asks_for_host_and_port_with_its_credentials() {
     let now = Instant::now();
     let written = |authorization| {
-        let mut connect = Connect::new(now, "a.test:443", authorization).unwrap();
+        let mut connect = Connect::new(now, "a.test:443", authorization, &[]).unwrap();
         let written = String::from_utf8(connect.poll_write(now)).unwrap();
         assert!(connect.poll_write(now).is_empty(), "it asks once");
         written
@@ -53,6 +53,17 @@ fn it_asks_for_host_and_port_with_its_credentials() {
     assert_eq!(
         written(Some(b"Basic eDp5")),
         "CONNECT a.test:443 HTTP/1.1\r\nhost: a.test:443\r\nproxy-authorization: Basic eDp5\r\n\r\n"
+    );
+}
+
+#[test]
+fn it_carries_the_fields_that_are_meant_for_the_proxy() {
+    let now = Instant::now();
+    let field = (b"x-for"[..].into(), b"the proxy"[..].into());
+    let mut connect = Connect::new(now, "a.test:443", None, &[field]).unwrap();
+    assert_eq!(
+        String::from_utf8(connect.poll_write(now)).unwrap(),
+        "CONNECT a.test:443 HTTP/1.1\r\nhost: a.test:443\r\nx-for: the proxy\r\n\r\n"
     );
 }
 
@@ -150,7 +161,7 @@ fn an_end_before_the_answer_is_no_tunnel() {
 fn an_authority_that_cannot_stand_in_a_request_is_not_asked_for() {
     for authority in ["", "a.test", "a b:443", "a.test:443\r\nx: y"] {
         assert!(
-            Connect::new(Instant::now(), authority, None).is_none(),
+            Connect::new(Instant::now(), authority, None, &[]).is_none(),
             "{authority:?}"
         );
     }

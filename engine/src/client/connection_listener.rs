@@ -1,0 +1,43 @@
+//! What becomes of a client's connections, told to whoever wants to hear of it.
+
+use super::connection_use::ConnectionUse;
+use crate::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use trunkline_core::http::Version;
+use trunkline_core::pool::Origin;
+
+/// Hears what becomes of a client's connections: `opening`, then `opened` and later `closed`, or
+/// `failed`. Called on the task that opens or runs the connection, under no lock of the client's: it
+/// must not block.
+pub trait ConnectionListener: Send + Sync + 'static {
+    /// An attempt at an origin begins.
+    fn opening(&self, origin: &Origin);
+    /// The attempt became a connection. No exchange is on it yet.
+    fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version);
+    /// The attempt failed. The requests that fail with it hear of it after this.
+    fn failed(&self, origin: &Origin, error: &Error);
+    /// It takes no exchange any more: it is closed, or speaks HTTP no longer. `why`: its kind is
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) where that was our own side's doing.
+    fn closed(&self, origin: &Origin, connection: &ConnectionUse, why: &Error);
+}
+
+impl fmt::Debug for dyn ConnectionListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConnectionListener")
+    }
+}
+
+/// Whom an open connection's end is told to, and what it was. Its end is told once.
+#[derive(Debug)]
+pub(super) struct Farewell {
+    pub(super) listener: Arc<dyn ConnectionListener>,
+    pub(super) origin: Origin,
+    pub(super) used: ConnectionUse,
+}
+
+impl Farewell {
+    pub(super) fn say(self, why: &Error) {
+        self.listener.closed(&self.origin, &self.used, why);
+    }
+}

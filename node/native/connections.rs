@@ -1,0 +1,86 @@
+//! What becomes of a client's connections, as completions: JavaScript makes events of it.
+
+use crate::environment::Shared;
+use crate::exchange::Kind;
+use crate::failure;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Weak;
+use trunkline::Error;
+use trunkline::client::{ConnectionListener, ConnectionUse};
+use trunkline::core::http::Version;
+use trunkline::core::pool::{Origin, Protocols};
+
+/// Tells JavaScript of one client's connections.
+pub(crate) struct News {
+    /// It holds the client that this belongs to.
+    pub(crate) shared: Weak<Shared>,
+    /// The client's number.
+    pub(crate) client: u32,
+}
+
+impl News {
+    fn tell(&self, event: &str, origin: &Origin, mut facts: Value) {
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        facts["event"] = json!(event);
+        facts["origin"] = json!(shown(origin));
+        facts["serverName"] = json!(origin.server_name);
+        facts["isH1"] = json!(origin.protocols == Protocols::H1Only);
+        let entry = [Kind::News as u32, self.client, 0, 0, 0, 0, 0, 0];
+        shared.complete(entry, facts.to_string().as_bytes(), &[]);
+    }
+}
+
+impl ConnectionListener for News {
+    fn opening(&self, origin: &Origin) {
+        self.tell("opening", origin, json!({}));
+    }
+    fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version) {
+        let info = connection.info();
+        let tls = info.and_then(|info| info.tls());
+        let facts = json!({
+            "number": connection.number(),
+            "version": word(version),
+            "remote": info.map(|info| address(info.peer_addr())),
+            "local": info.map(|info| address(info.local_addr())),
+            "proxied": origin.proxy.is_some(),
+            "alpn": tls.and_then(|tls| tls.alpn()).map(String::from_utf8_lossy),
+        });
+        self.tell("opened", origin, facts);
+    }
+    fn failed(&self, origin: &Origin, error: &Error) {
+        self.tell(
+            "failed",
+            origin,
+            json!({ "error": failure::describe(error) }),
+        );
+    }
+    fn closed(&self, origin: &Origin, connection: &ConnectionUse, why: &Error) {
+        let facts = json!({ "number": connection.number(), "error": failure::describe(why) });
+        self.tell("closed", origin, facts);
+    }
+}
+
+fn word(version: Version) -> &'static str {
+    match version {
+        Version::Http10 | Version::Http11 => "h1",
+        Version::Http2 => "h2",
+        Version::Http3 => "h3",
+    }
+}
+
+fn address(address: SocketAddr) -> Value {
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    json!({ "address": address.ip().to_string(), "port": address.port(), "family": family })
+}
+
+/// An origin as a URL has it.
+pub(crate) fn shown(origin: &Origin) -> String {
+    let scheme = origin.scheme.as_str();
+    match origin.host.contains(':') {
+        true => format!("{scheme}://[{}]:{}", origin.host, origin.port),
+        false => format!("{scheme}://{}:{}", origin.host, origin.port),
+    }
+}

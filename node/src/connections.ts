@@ -1,0 +1,185 @@
+// What becomes of a dispatcher's connections: undici's events and its diagnostics channels of them,
+// and the names that a function of the user's looks up.
+
+import { channel } from 'node:diagnostics_channel'
+import type { EventEmitter } from 'node:events'
+import { isIP } from 'node:net'
+import { errorOf, InformationalError, InvalidArgumentError, keepLookupError, NotSupportedError } from './errors'
+import type { Border, Failure, Hearer } from './ring'
+
+const opening = channel('undici:client:beforeConnect')
+const opened = channel('undici:client:connected')
+const failed = channel('undici:client:connectError')
+const proxied = channel('undici:proxy:connected')
+
+/** An end of a connection. */
+interface End { address: string; port: number; family: string }
+
+/** What the engine says (connections.rs). */
+interface News {
+  event: 'opening' | 'opened' | 'failed' | 'closed'
+  origin: string
+  serverName: string | null
+  isH1: boolean
+  number?: number
+  version?: 'h1' | 'h2' | 'h3'
+  remote?: End | null
+  local?: End | null
+  proxied?: boolean
+  alpn?: string | null
+  error?: Failure
+}
+
+/** A connection as channels show it: what can be asked of a socket, and nothing to do to it. */
+export class Connection {
+  readonly remoteAddress?: string
+  readonly remotePort?: number
+  readonly remoteFamily?: string
+  readonly localAddress?: string
+  readonly localPort?: number
+  readonly localFamily?: string
+  readonly alpnProtocol: string | false
+  readonly encrypted: boolean
+  destroyed = false
+
+  constructor (news: News, readonly servername: string | undefined, isSecure: boolean) {
+    this.remoteAddress = news.remote?.address
+    this.remotePort = news.remote?.port
+    this.remoteFamily = news.remote?.family
+    this.localAddress = news.local?.address
+    this.localPort = news.local?.port
+    this.localFamily = news.local?.family
+    this.alpnProtocol = news.alpn ?? (news.version === 'h2' ? 'h2' : false)
+    this.encrypted = isSecure
+  }
+
+  address (): object {
+    const { localAddress: address, localPort: port, localFamily: family } = this
+    return address === undefined ? {} : { address, port, family }
+  }
+}
+
+/** What stands for a connection that nothing is known of. */
+const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null, isH1: false }, undefined, false))
+
+/** Looks a name up as Node.js's `dns.lookup` does. */
+export type Lookup = (
+  hostname: string,
+  options: { all: true; family?: number; hints?: number },
+  callback: (error: Error | null, addresses: string | readonly { address: string; family: number }[], family?: number) => void
+) => void
+
+/** What undici's channels call `connector`: there is none that could be called. */
+function connector (): never {
+  throw new NotSupportedError('connections are made by the engine')
+}
+
+export class Connections implements Hearer {
+  private readonly open = new Map<number, Connection>()
+  private attempts = 0
+  private onEmpty: (() => void) | null = null
+
+  constructor (
+    private readonly border: Border,
+    private readonly dispatcher: EventEmitter,
+    private readonly localAddress: string | null,
+    private readonly lookup: Lookup | null
+  ) {}
+
+  /** The connection of this number. */
+  get (number: number): Connection { return this.open.get(number) ?? UNKNOWN }
+
+  /** Connections that are open. */
+  get size (): number { return this.open.size }
+
+  /** No more are opened; `onEmpty` is called when the last one is gone. */
+  end (onEmpty: () => void): void {
+    this.onEmpty = onEmpty
+    this.settle()
+  }
+
+  private settle (): void {
+    if (this.open.size + this.attempts === 0) this.onEmpty?.()
+  }
+
+  onNews (text: string): void {
+    const news = JSON.parse(text) as News
+    if (news.event !== 'closed') this.attempts += news.event === 'opening' ? 1 : -1
+    this.hear(news, new URL(news.origin))
+    this.settle()
+  }
+
+  private hear (news: News, url: URL): void {
+    switch (news.event) {
+      case 'opening':
+        if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(news, url), connector })
+        return
+      case 'opened': return this.onOpened(news, url)
+      case 'failed': return this.onFailed(news, url)
+      case 'closed': return this.onClosed(news, url)
+    }
+  }
+
+  private onOpened (news: News, url: URL): void {
+    const isSecure = url.protocol === 'https:'
+    const servername = isSecure ? news.serverName ?? hostnameOf(url) : undefined
+    const connection = new Connection(news, servername, isSecure)
+    this.open.set(news.number!, connection)
+    const connectParams = this.paramsOf(news, url)
+    if (news.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
+    if (opened.hasSubscribers) opened.publish({ connectParams, connector, socket: connection })
+    this.dispatcher.emit('connect', url, [this.dispatcher])
+  }
+
+  private onFailed (news: News, url: URL): void {
+    const error = errorOf(news.error!, false)
+    if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(news, url), connector, error })
+    // The requests that fail with it come first, as with undici.
+    queueMicrotask(() => { this.dispatcher.emit('connectionError', url, [this.dispatcher], error) })
+  }
+
+  private onClosed (news: News, url: URL): void {
+    const connection = this.open.get(news.number!)
+    this.open.delete(news.number!)
+    if (connection !== undefined) connection.destroyed = true
+    const { kind, message } = news.error!
+    const error = kind === 'cancelled' ? new InformationalError(message) : errorOf(news.error!, false)
+    queueMicrotask(() => { this.dispatcher.emit('disconnect', url, [this.dispatcher], error) })
+  }
+
+  private paramsOf (news: News, url: URL): object {
+    const { host, protocol, port } = url
+    const servername = protocol === 'https:' ? news.serverName : null
+    return { host, hostname: hostnameOf(url), protocol, port, version: news.version, servername, localAddress: this.localAddress }
+  }
+
+  onLookup (ticket: number, text: string): void {
+    const { host } = JSON.parse(text) as { host: string }
+    let isAnswered = false
+    const answer = (error: Error | null, addresses: string[] | null): void => {
+      if (isAnswered) return
+      isAnswered = true
+      if (error !== null) keepLookupError(ticket, error)
+      this.border.ask('lookedUp', { ticket, addresses })
+    }
+    try {
+      this.lookup!(host, { all: true }, (error, found) => {
+        if (error != null) return answer(error, null)
+        const list = typeof found === 'string' ? [found] : Array.isArray(found) ? found.map(textOf) : []
+        const wrong = list.find(address => isIP(address) === 0)
+        if (wrong === undefined) return answer(null, list)
+        const text = `connect.lookup gave ${JSON.stringify(wrong)} for ${host}; it must give IP addresses`
+        answer(Object.assign(new InvalidArgumentError(text), { code: 'ERR_INVALID_IP_ADDRESS' }), null)
+      })
+    } catch (error) {
+      answer(error as Error, null)
+    }
+  }
+}
+
+function textOf (found: string | { address: string }): string {
+  return typeof found === 'string' ? found : String(found?.address)
+}
+
+/** An IPv6 address without its brackets. */
+function hostnameOf (url: URL): string { return url.hostname.replace(/^\[(.*)\]$/, '$1') }

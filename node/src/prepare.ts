@@ -1,0 +1,156 @@
+// A request before it is sent: everything that the caller gave is checked here by undici's rules, and
+// becomes what crosses the border.
+
+import { bodyOf, type RequestBody, type Source } from './body'
+import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from './errors'
+import { checkMethod, checkPath, expectsBody, Head, isFieldValue, withQuery, type Headers } from './head'
+import { time, type Checked } from './options'
+import { ENDS_CONNECTION, type Given } from './ring'
+import type { State, Target } from './state'
+
+/** What `dispatch` takes. */
+export interface DispatchOptions {
+  origin?: string | URL
+  path: string
+  method: string
+  body?: unknown
+  headers?: Headers | null
+  query?: Record<string, unknown>
+  idempotent?: boolean
+  /** Heeded by nobody: requests that are not repeatable never have others pipelined behind them. */
+  blocking?: boolean
+  upgrade?: boolean | string | null
+  /** An HTTP/1.1 connection ends behind the request. */
+  reset?: boolean
+  servername?: string
+  headersTimeout?: number | null
+  bodyTimeout?: number | null
+  /** The body waits for the server's 100, or for a second. */
+  expectContinue?: boolean
+  throwOnError?: boolean
+  maxRedirections?: number
+  /** 0: every other value is refused, because connections are shared. */
+  typeOfService?: number
+  allowH2?: boolean
+}
+
+/** A request that is checked. */
+export interface Made {
+  target: Target
+  /** `method\0path\0authority` and `\0name\0value` per field. */
+  head: string
+  body: Given
+  upload: Source | null
+  length: number | null
+  headersTimeout: number
+  bodyTimeout: number
+  flags: number
+  /** A WebSocket that goes on a stream where the peer takes it (RFC 8441): where it goes else, if it
+   * may. */
+  elsewhere: (() => Target) | null
+  onStream: boolean
+}
+
+/** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. `mayStream`:
+ * whoever asks for a WebSocket knows that it may come on a stream. */
+export function prepare (state: State, origin: string, options: DispatchOptions, mayStream: boolean): Made {
+  const { method } = options
+  const { checked } = state
+  const path = checkPath(options.path, method)
+  checkMethod(method)
+  checkOptions(options)
+  const given = bodyOf(options.body)
+  const head = new Head(options.headers)
+  if (checked.isProxied && head.hasProxyAuthorization) {
+    throw new InvalidArgumentError('Proxy-Authorization should be sent in ProxyAgent constructor')
+  }
+  const servername = options.servername ?? checked.servername ?? nameOf(head.host, origin)
+  const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
+  const isStreamed = mayStream && isWebSocket(options, head) && checked.settings['protocols'] !== 'h1'
+  let target = state.target(origin, servername, leavesHttp && !isStreamed)
+  const onStream = isStreamed && !target.declinesWebSocket
+  if (isStreamed && !onStream) target = state.target(origin, servername, true)
+  const length = lengthOf(head, given, method, checked.strictContentLength)
+  let { fields } = head
+  if (length !== null) fields += `\0content-length\0${length}`
+  if (leavesHttp) {
+    if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
+    if (options.upgrade) fields += upgradeFields(options.upgrade as string)
+  }
+  const upload = given !== null && 'pieces' in given ? given : null
+  if (upload !== null && upload.type !== null && !head.hasContentType) fields += `\0content-type\0${upload.type}`
+  if (options.expectContinue === true && given !== null) fields += '\0expect\x00100-continue'
+  const ends = options.reset ?? (head.reset || checked.pipelining === 0)
+  return {
+    target,
+    head: `${method}\0${withQuery(path, options.query)}\0${head.host ?? target.authority}${fields}`,
+    body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : 'streaming',
+    upload,
+    length,
+    headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
+    bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
+    flags: ends ? ENDS_CONNECTION : 0,
+    elsewhere: onStream && hasH1(checked) ? () => state.target(origin, servername, true) : null,
+    onStream
+  }
+}
+
+function hasH1 (checked: Checked): boolean {
+  return checked.settings['protocols'] !== 'h2' && checked.settings['protocols'] !== 'h3'
+}
+
+function isWebSocket (options: DispatchOptions, head: Head): boolean {
+  return head.hasWebSocketKey && options.allowH2 !== false && options.method === 'GET' &&
+    typeof options.upgrade === 'string' && options.upgrade.toLowerCase() === 'websocket'
+}
+
+const upgradeFields = (protocol: string): string => `\0connection\0upgrade\0upgrade\0${protocol}`
+
+/** The head of a request for a WebSocket as an extended CONNECT (RFC 8441 section 4). */
+export function extended (head: string, protocol: string): string {
+  const [, path, authority, ...fields] = head.replace(upgradeFields(protocol), '').split('\0')
+  return ['CONNECT', path, authority, ':protocol', 'websocket', ...fields].join('\0')
+}
+
+function checkOptions (options: DispatchOptions): void {
+  const { upgrade, reset, expectContinue, throwOnError, maxRedirections, typeOfService } = options
+  if (upgrade && typeof upgrade !== 'string') throw new InvalidArgumentError('upgrade must be a string')
+  if (upgrade && !isFieldValue(upgrade)) throw new InvalidArgumentError('invalid upgrade header')
+  time('headersTimeout', options.headersTimeout)
+  time('bodyTimeout', options.bodyTimeout)
+  if (reset != null && typeof reset !== 'boolean') throw new InvalidArgumentError('invalid reset')
+  if (expectContinue != null && typeof expectContinue !== 'boolean') throw new InvalidArgumentError('invalid expectContinue')
+  // undici 6 and 7 send `false`.
+  if (throwOnError != null && throwOnError !== false) throw new InvalidArgumentError('invalid throwOnError')
+  if (maxRedirections != null && maxRedirections !== 0) {
+    throw new InvalidArgumentError('maxRedirections is not supported, use the redirect interceptor')
+  }
+  if (typeOfService == null || typeOfService === 0) return
+  if (!Number.isInteger(typeOfService) || typeOfService < 0 || typeOfService > 255) {
+    throw new InvalidArgumentError('typeOfService must be an integer between 0 and 255')
+  }
+  throw new NotSupportedError('typeOfService is of a connection, and connections are shared by requests; only 0 is taken')
+}
+
+/** The name in a host field that is not the origin's: certificates are checked against it. */
+function nameOf (host: string | null, origin: string): string | null {
+  if (host === null || !origin.startsWith('https:')) return null
+  const name = host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.split(':', 1)[0]!
+  return /^[\d.]+$|:/.test(name) || name === '' ? null : name
+}
+
+/** What the content-length field says; null: there is none. */
+function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
+  const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
+  const said = head.contentLength
+  if (said !== null && own !== null && own !== said) {
+    // HEAD and GET with a length of what they would have: undici lets it be when there is no body.
+    if (body !== null || expectsBody(method)) {
+      if (isStrict) throw new RequestContentLengthMismatchError()
+      process.emitWarning(new RequestContentLengthMismatchError())
+    }
+    return own === 0 && !expectsBody(method) ? null : own
+  }
+  const length = said ?? own
+  return length === 0 && !expectsBody(method) ? null : length
+}

@@ -1,0 +1,129 @@
+// Agents behind a proxy, with undici's options. The engine speaks to the proxy: CONNECT or SOCKS5 for
+// what is under TLS, absolute form or a tunnel for the rest.
+
+import { Agent } from './client'
+import { InvalidArgumentError } from './errors'
+import { tls, type ConnectOptions, type Options, type Way } from './options'
+
+type ProxyHeaders = Record<string, string | readonly string[] | undefined>
+
+/** What both agents take of a proxy. */
+interface Through extends Options {
+  /** The value of `proxy-authorization`. */
+  token?: string
+  /** The same as base64 of `user:password`; by undici's older name. */
+  auth?: string
+  /** Further fields for the proxy. */
+  headers?: ProxyHeaders
+  /** TLS with origins. */
+  requestTls?: ConnectOptions
+  /** TLS with the proxy. */
+  proxyTls?: ConnectOptions
+  /** Whether `http` requests go through a tunnel too. Default false: in absolute form. */
+  proxyTunnel?: boolean
+  /** For SOCKS5, where the URL has none. */
+  username?: string
+  password?: string
+}
+
+export interface ProxyOptions extends Through {
+  /** `http:`, `https:`, `socks5:` or `socks:`; credentials in it are percent-encoded. */
+  uri: string | URL
+}
+
+export interface EnvProxyOptions extends Through {
+  /** Default: `http_proxy`, `HTTP_PROXY`. */
+  httpProxy?: string
+  /** Default: `https_proxy`, `HTTPS_PROXY`, then what `httpProxy` is. */
+  httpsProxy?: string
+  /** Hosts that are reached directly. Default: `no_proxy`, `NO_PROXY`. */
+  noProxy?: string
+}
+
+/** Every origin behind one proxy. */
+export class ProxyAgent extends Agent {
+  constructor (options: string | URL | ProxyOptions) {
+    const isUrl = typeof options === 'string' || options instanceof URL
+    if (!options || (!isUrl && !options.uri)) throw new InvalidArgumentError('Proxy uri is mandatory')
+    const all: ProxyOptions = isUrl ? { uri: options } : options
+    const url = proxyUrl(new URL(all.uri), all)
+    super(all, wayOf(all, { httpProxy: url, httpsProxy: url }))
+  }
+}
+
+/** Origins behind the proxies that the environment names when it is made, and directly those that are
+ * to be reached so. */
+export class EnvHttpProxyAgent extends Agent {
+  constructor (options: EnvProxyOptions = {}) {
+    const { env } = process
+    // In a CGI program a client sets HTTP_PROXY, by a `proxy` field (RFC 3875 section 4.1.18).
+    const isCgi = env['REQUEST_METHOD'] !== undefined
+    const http = options.httpProxy ?? env['http_proxy'] ?? (isCgi ? undefined : env['HTTP_PROXY'])
+    const https = options.httpsProxy ?? env['https_proxy'] ?? env['HTTPS_PROXY']
+    const httpProxy = envUrl(http, options)
+    super(options, wayOf(options, {
+      httpProxy,
+      httpsProxy: envUrl(https, options) ?? httpProxy,
+      noProxy: bypass(options.noProxy ?? env['no_proxy'] ?? env['NO_PROXY'] ?? '')
+    }))
+  }
+}
+
+/** A value of the environment may have no scheme. */
+function envUrl (text: string | undefined, options: Through): string | undefined {
+  if (text === undefined || text === '') return undefined
+  return proxyUrl(new URL(text.includes('://') ? text : `http://${text}`), options)
+}
+
+/** A proxy's URL as the engine takes it. */
+function proxyUrl (url: URL, options: Through): string {
+  const { protocol, hash, host, pathname, search } = url
+  const isSocks = protocol === 'socks5:' || protocol === 'socks:' || protocol === 'socks5h:'
+  if (!isSocks && protocol !== 'http:' && protocol !== 'https:') {
+    throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')
+  }
+  if ((pathname !== '/' && pathname !== '') || search !== '' || hash !== '') throw new InvalidArgumentError('invalid url')
+  const encode = (text: string | undefined): string => text === undefined ? '' : encodeURIComponent(text)
+  const username = url.username || (isSocks ? encode(options.username) : '')
+  const password = url.password || (isSocks ? encode(options.password) : '')
+  const credentials = username === '' ? '' : `${username}:${password}@`
+  // As with undici, the proxy looks names up.
+  return `${isSocks ? 'socks5h:' : protocol}//${credentials}${host}`
+}
+
+/** undici's list as the engine's: a leading dot does not leave the name itself out. */
+function bypass (list: string): string {
+  return list.split(/[,\s]/).map(entry => entry.replace(/^\./, '')).filter(entry => entry !== '').join(',')
+}
+
+function wayOf (options: Through, proxies: Record<string, string | undefined>): Way {
+  const { auth, headers = {}, proxyTls, proxyTunnel, requestTls, token } = options
+  for (const name of ['clientFactory', 'factory']) {
+    const made = (options as unknown as Record<string, unknown>)[name]
+    if (made === undefined) continue
+    const text = typeof made === 'function'
+      ? `${name} cannot be used: clients made in JavaScript cannot enter the engine, which speaks to the proxy itself`
+      : `Proxy opts.${name} must be a function.`
+    throw new InvalidArgumentError(text)
+  }
+  if (auth && token) throw new InvalidArgumentError('opts.auth cannot be used in combination with opts.token')
+  const fields = fieldsOf(headers)
+  const own = fields.find(([name]) => name.toLowerCase() === 'proxy-authorization')?.[1]
+  return {
+    connect: requestTls ?? {},
+    settings: {
+      ...proxies,
+      proxyAuthorization: auth ? `Basic ${auth}` : token ? token : own,
+      proxyHeaders: fields.filter(([name]) => name.toLowerCase() !== 'proxy-authorization'),
+      proxyServerName: proxyTls?.servername,
+      proxyAlwaysTunnels: proxyTunnel === true,
+      proxyTls: proxyTls === undefined ? undefined : tls(proxyTls)
+    }
+  }
+}
+
+function fieldsOf (headers: ProxyHeaders): [string, string][] {
+  if (headers === null || typeof headers !== 'object') throw new InvalidArgumentError('headers must be an object or an array')
+  return Object.entries(headers).flatMap(([name, value]) =>
+    (value === undefined ? [] : Array.isArray(value) ? value as string[] : [value]).map(one => [name, String(one)] as [string, string]))
+}

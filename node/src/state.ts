@@ -1,0 +1,117 @@
+// What a dispatcher is behind its methods: the engine's client, the origins that it has named, and
+// what is under way.
+
+import type { EventEmitter } from 'node:events'
+import { Connections } from './connections'
+import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
+import type { Exchange } from './exchange'
+import type { Lane } from './lane'
+import type { Checked } from './options'
+import { theBorder, type Border, type Failure } from './ring'
+import { dispatcherOf, type Mocks } from './undici'
+
+/** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
+export const kState = Symbol('trunkline state')
+
+/** Where a request goes, by the number that the addon knows. */
+export interface Target {
+  number: number
+  authority: string
+  /** Its peer does not take extended CONNECT. */
+  declinesWebSocket: boolean
+}
+
+/** Whose state it is. */
+type Owner = EventEmitter & { readonly origin: URL | null }
+type Callback = (error: Error | null, data: null) => void
+
+export class State {
+  readonly border: Border
+  readonly client: number
+  private readonly targets = new Map<string, Target>()
+  private readonly origins = new Set<string>()
+  readonly exchanges = new Set<Exchange | Lane>()
+  readonly connections: Connections
+  /** What undici's MockAgent puts in front of origins, once there is one. */
+  mocks: Mocks | null = null
+  closed = false
+  destroyed = false
+  isBusy = false
+  onClosed: Callback[] | null = null
+  onDestroyed: Callback[] | null = null
+  private bound: number | undefined
+
+  constructor (readonly dispatcher: Owner, readonly checked: Checked) {
+    this.border = theBorder()
+    this.client = this.ask('client', checked.settings) as number
+    const localAddress = checked.settings['localAddress'] as string | undefined
+    this.connections = new Connections(this.border, dispatcher, localAddress ?? null, checked.lookup)
+    this.border.hearers.set(this.client, this.connections)
+  }
+
+  /** Whether requests are refused, and with what. */
+  get refusal (): Error | null {
+    if (this.destroyed || this.onDestroyed !== null) return new ClientDestroyedError()
+    return this.closed ? new ClientClosedError() : null
+  }
+
+  /** Requests that may be under way before `dispatch` says that it is busy. */
+  get ceiling (): number {
+    return (this.bound ??= this.countCeiling())
+  }
+
+  connection (number: number): object { return this.connections.get(number) }
+
+  private countCeiling (): number {
+    const { connections, pipelining, maxConcurrentStreams, settings } = this.checked
+    const isPlain = this.dispatcher.origin?.protocol === 'http:' && settings['protocols'] !== 'h2'
+    const each = isPlain || settings['protocols'] === 'h1' ? pipelining : maxConcurrentStreams
+    return connections === null || connections === 0 ? Infinity : connections * each
+  }
+
+  /** A cold call whose failure is an error. */
+  ask (verb: string, question: object): unknown {
+    try {
+      return this.border.ask(verb, question)
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
+  }
+
+  target (origin: string, servername: string | null, isH1: boolean): Target {
+    const key = servername === null && !isH1 ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''}`
+    const known = this.targets.get(key)
+    if (known !== undefined) return known
+    if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
+    const { host } = new URL(origin)
+    const serverName = servername === null ? undefined : servername
+    const protocols = isH1 ? 'h1' : undefined
+    const number = this.ask('origin', { client: this.client, url: origin, serverName, protocols }) as number
+    const target = { number, authority: host, declinesWebSocket: false }
+    this.targets.set(key, target)
+    this.origins.add(origin)
+    return target
+  }
+
+  onOver (exchange: Exchange | Lane): void {
+    this.exchanges.delete(exchange)
+    if (this.isBusy && this.exchanges.size < this.ceiling) {
+      this.isBusy = false
+      queueMicrotask(() => { this.dispatcher.emit('drain', this.dispatcher.origin, [this.dispatcher]) })
+    }
+    if (this.closed && this.exchanges.size === 0) this.end()
+  }
+
+  /** Nothing is under way, or nothing is to be: the connections go. */
+  end (): void {
+    if (this.onClosed === null && this.onDestroyed === null) return
+    this.border.ask('shutDown', { client: this.client })
+    this.connections.end(() => { this.border.hearers.delete(this.client) })
+    for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
+    this.destroyed = true
+    const told = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
+    this.onClosed = null
+    this.onDestroyed = null
+    setImmediate(() => { for (const callback of told) callback(null, null) })
+  }
+}

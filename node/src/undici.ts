@@ -1,0 +1,51 @@
+// What undici's own classes ask of a dispatcher by symbols that are private to each copy of undici. No
+// other package can have those symbols, but it can be asked for them: this answers by their names.
+
+import { EventEmitter } from 'node:events'
+import { kState, type State } from './state'
+
+/** What undici 6 and 8 keep for an origin; undici 7 wraps it. */
+interface Mock {
+  dispatch: (options: object, handler: object) => boolean
+  close: () => Promise<void>
+}
+type Kept = Mock | { dispatcher: Mock }
+
+/** What undici's MockAgent puts into the agent that it is given, by origin. */
+export type Mocks = Map<unknown, Kept>
+
+export function dispatcherOf (kept: Kept): Mock { return 'dispatcher' in kept ? kept.dispatcher : kept }
+
+/** Who takes a request in our place. */
+export function mockOf (mocks: Mocks, options: { origin?: string | URL; allowH2?: boolean }): Mock | undefined {
+  const origin = String(options.origin)
+  const kept = mocks.get(options.allowH2 === false ? `${origin}#http1-only` : origin)
+  return kept === undefined ? undefined : dispatcherOf(kept)
+}
+
+/** By the symbols' names. `clients`: MockAgent. The others: undici's Agent and Pool of dispatchers that
+ * a `factory` of the user's made, which close one that says nothing when a connection of it ends. */
+const ANSWERS: Record<string, (state: State) => unknown> = {
+  clients: state => state.dispatcher.origin === null ? (state.mocks ??= new Map()) : undefined,
+  connected: state => state.connections.size,
+  busy: state => state.isBusy,
+  'need drain': state => state.isBusy,
+  running: state => state.exchanges.size,
+  pending: state => state.exchanges.size,
+  size: state => state.exchanges.size,
+  url: state => state.dispatcher.origin ?? undefined
+}
+
+/** Puts the answers behind everything that `prototype` has by itself. */
+export function answerUndici (prototype: EventEmitter): void {
+  const behind = new Proxy(Object.create(EventEmitter.prototype) as EventEmitter, {
+    get (target, key, receiver: Partial<Record<typeof kState, State>>) {
+      const answer = typeof key === 'symbol' ? ANSWERS[key.description ?? ''] : undefined
+      if (answer === undefined) return Reflect.get(target, key, receiver) as unknown
+      // The prototypes themselves have no state, and this is how `kState` is found missing.
+      const state = Object.hasOwn(receiver, kState) ? receiver[kState] : undefined
+      return state === undefined ? undefined : answer(state)
+    }
+  })
+  Object.setPrototypeOf(prototype, behind)
+}

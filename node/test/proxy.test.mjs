@@ -1,0 +1,232 @@
+// Agents behind proxies, by undici's options, seen at the proxy.
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { EnvHttpProxyAgent, ProxyAgent, request } from 'trunkline'
+import * as undici7 from 'undici7'
+import { cert } from './support/certificate.mjs'
+import { proxy, socks } from './support/proxy.mjs'
+import { h1, h1s, h2 } from './support/servers.mjs'
+
+const answer = (request, response) => {
+  response.setHeader('x-via', request.headers.via ?? 'none')
+  response.setHeader('x-credentials', request.headers['proxy-authorization'] ?? 'none')
+  response.end(request.url)
+}
+const get = async (url, dispatcher, options = {}) => {
+  const { statusCode, headers, body } = await request(url, { dispatcher, ...options })
+  return { statusCode, headers, text: await body.text() }
+}
+
+test('http goes to the proxy in absolute form and https through a tunnel, h2 in it', async () => {
+  const between = await proxy()
+  const [plain, old, secure] = [await h1(answer), await h1s(answer), await h2(answer)]
+  const agent = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
+  assert.deepEqual((await get(`${plain.url}/a`, agent)).headers['x-via'], '1.1 test')
+  assert.equal((await get(`${old.url}/b`, agent)).text, '/b')
+  const all = await Promise.all(Array.from({ length: 20 }, (_, n) => get(`${secure.url}/${n}`, agent)))
+  assert.deepEqual(all.map(({ text }) => text), Array.from({ length: 20 }, (_, n) => `/${n}`))
+  assert.equal(secure.counts.sessions, 1, 'one connection for all of them')
+  assert.deepEqual(between.lines(), [
+    `GET ${plain.url}/a`, `CONNECT ${new URL(old.url).host}`, `CONNECT ${new URL(secure.url).host}`
+  ])
+  await agent.close()
+  for (const one of [between, plain, old, secure]) await one.close()
+})
+
+test("undici's request and fetch go through it too, and proxyTunnel tunnels http", async () => {
+  const between = await proxy()
+  const server = await h1(answer)
+  const agent = new ProxyAgent({ uri: between.url, proxyTunnel: true })
+  const asked = await undici7.request(`${server.url}/a`, { dispatcher: agent })
+  assert.equal(await asked.body.text(), '/a')
+  assert.equal(await (await undici7.fetch(`${server.url}/b`, { dispatcher: agent })).text(), '/b')
+  assert.deepEqual(between.lines(), [`CONNECT ${new URL(server.url).host}`])
+  await agent.close()
+  await between.close()
+  await server.close()
+})
+
+test('credentials and fields go to the proxy and not to the origin, in every way to give them', async () => {
+  const secret = Buffer.from('me:p@ss').toString('base64')
+  const credentials = `Basic ${secret}`
+  const between = await proxy({ credentials })
+  const [plain, secure] = [await h1(answer), await h2(answer)]
+  const uri = between.url
+  const withUser = between.url.replace('//', '//me:p%40ss@')
+  const ways = [{ uri, token: credentials }, { uri, auth: secret }, { uri: withUser }, { uri: new URL(withUser) },
+    { uri, headers: { 'Proxy-Authorization': credentials } }]
+  for (const way of ways) {
+    const agent = new ProxyAgent({ ...way, headers: { ...way.headers, 'x-for': 'the proxy' }, requestTls: { ca: cert } })
+    for (const server of [plain, secure]) {
+      between.asked.length = 0
+      const { statusCode, headers } = await get(server.url, agent)
+      assert.equal(statusCode, 200)
+      assert.equal(headers['x-credentials'], 'none')
+      assert.equal(between.asked[0].headers['x-for'], 'the proxy')
+    }
+    await agent.close()
+  }
+  const wrong = new ProxyAgent({ uri, token: 'Basic bm8=', requestTls: { ca: cert } })
+  const error = await get(secure.url, wrong).then(() => null, error => error)
+  assert.equal(error.code, 'UND_ERR_PRX_CONN')
+  assert.match(error.message, /407/)
+  assert.equal((await get(plain.url, wrong)).statusCode, 407)
+  assert.equal(secure.counts.requests, 5, 'nothing more reached the origin')
+  await wrong.close()
+  for (const one of [between, plain, secure]) await one.close()
+})
+
+test("TLS with the proxy is proxyTls's, and with the origin requestTls's", async () => {
+  const between = await proxy({ secure: true })
+  const server = await h2(answer)
+  const agent = new ProxyAgent({ uri: between.url, proxyTls: { ca: cert }, requestTls: { ca: cert } })
+  assert.equal((await get(`${server.url}/a`, agent)).text, '/a')
+  await agent.close()
+  const strict = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
+  await assert.rejects(get(server.url, strict), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
+  await strict.close()
+  const named = new ProxyAgent({ uri: between.url.replace('localhost', '127.0.0.1'), proxyTls: { ca: cert, servername: 'other.test' }, requestTls: { ca: cert } })
+  assert.equal((await get(`${server.url}/b`, named)).text, '/b')
+  await named.close()
+  await between.close()
+  await server.close()
+})
+
+test('SOCKS5 proxies get the name, with credentials of the URL or of the options', async () => {
+  const between = await socks({ user: 'me', password: 'p@ss' })
+  const server = await h2(answer)
+  for (const options of [{ uri: `socks5://me:p%40ss@${between.host}` }, { uri: `socks://${between.host}`, username: 'me', password: 'p@ss' }]) {
+    const agent = new ProxyAgent({ ...options, requestTls: { ca: cert } })
+    assert.equal((await get(`${server.url}/a`, agent)).text, '/a')
+    await agent.close()
+  }
+  const wrong = new ProxyAgent({ uri: `socks5://me:no@${between.host}` })
+  await assert.rejects(get(server.url, wrong), { code: 'UND_ERR_PRX_CONN' })
+  await wrong.close()
+  assert.deepEqual(between.asked, Array(2).fill(new URL(server.url).host))
+  await between.close()
+  await server.close()
+})
+
+test('a proxy that is not there fails requests, and later ones try again', async () => {
+  const gone = net.createServer().listen(0, '127.0.0.1')
+  await once(gone, 'listening')
+  const { port } = gone.address()
+  gone.close()
+  const agent = new ProxyAgent(`http://127.0.0.1:${port}`)
+  for (const origin of ['http://a.test', 'https://a.test']) {
+    await assert.rejects(get(origin, agent), { code: 'ECONNREFUSED' })
+  }
+  await agent.close()
+})
+
+test('options that cannot be used are refused as undici refuses them, and functions with a reason', async () => {
+  const invalid = { code: 'UND_ERR_INVALID_ARG' }
+  for (const options of [undefined, null, '', {}, { uri: '' }]) assert.throws(() => new ProxyAgent(options), invalid)
+  assert.throws(() => new ProxyAgent('no url'), { code: 'ERR_INVALID_URL' })
+  assert.throws(() => new ProxyAgent('ftp://a'), invalid)
+  assert.throws(() => new ProxyAgent('http://a/path'), invalid)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', auth: 'x', token: 'y' }), invalid)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', clientFactory: 1 }), /must be a function/)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', clientFactory () {} }), /cannot enter the engine/)
+  assert.throws(() => new ProxyAgent({ uri: 'http://a', headers: { host: 'b' } }), invalid)
+  const agent = new ProxyAgent('http://127.0.0.1:1')
+  const own = get('http://a.test', agent, { headers: { 'Proxy-Authorization': 'mine' } })
+  await assert.rejects(own, { code: 'UND_ERR_INVALID_ARG', message: /ProxyAgent constructor/ })
+  await agent.close()
+})
+
+test("the environment's proxies: by scheme, with exceptions, small letters first", async () => {
+  const [forHttp, forHttps] = [await proxy(), await proxy()]
+  const [plain, secure] = [await h1(answer), await h2(answer)]
+  const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY', 'REQUEST_METHOD']
+  const kept = names.map(name => [name, process.env[name]])
+  const visit = async (env, options = {}) => {
+    for (const name of names) delete process.env[name]
+    Object.assign(process.env, env)
+    forHttp.asked.length = forHttps.asked.length = 0
+    const agent = new EnvHttpProxyAgent({ requestTls: { ca: cert }, connect: { ca: cert }, ...options })
+    assert.equal((await get(`${plain.url}/a`, agent)).text, '/a')
+    assert.equal((await get(`${secure.url}/b`, agent)).text, '/b')
+    await agent.close()
+    return [forHttp.asked.length, forHttps.asked.length]
+  }
+  const both = { http_proxy: forHttp.url, https_proxy: forHttps.url }
+  assert.deepEqual(await visit({}), [0, 0])
+  assert.deepEqual(await visit(both), [1, 1])
+  assert.deepEqual(await visit({ http_proxy: forHttp.url }), [2, 0], 'the one of http for https too')
+  assert.deepEqual(await visit({ http_proxy: forHttp.url.slice(7) }), [2, 0], 'without a scheme')
+  assert.deepEqual(await visit({ HTTP_PROXY: forHttp.url, HTTPS_PROXY: forHttps.url }), [1, 1])
+  assert.deepEqual(await visit({ HTTP_PROXY: forHttp.url, REQUEST_METHOD: 'GET' }), [0, 0], 'whoever calls a CGI program sets it')
+  assert.deepEqual(await visit({ ...both, HTTP_PROXY: forHttps.url }), [1, 1])
+  for (const no_proxy of ['*', 'localhost', 'a.test, localhost', '.localhost', `localhost:${new URL(plain.url).port} localhost:${new URL(secure.url).port}`]) {
+    assert.deepEqual(await visit({ ...both, no_proxy }), [0, 0], no_proxy)
+  }
+  assert.deepEqual(await visit({ ...both, NO_PROXY: `localhost:${new URL(plain.url).port}` }), [0, 1])
+  assert.deepEqual(await visit({}, { httpProxy: forHttp.url, httpsProxy: forHttps.url, noProxy: 'a.test' }), [1, 1])
+  assert.deepEqual(await visit({ ...both, no_proxy: '*' }, { noProxy: '' }), [1, 1], 'an option stands before the environment')
+  for (const [name, value] of kept) {
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+  }
+  for (const one of [forHttp, forHttps, plain, secure]) await one.close()
+})
+
+test('a tunnel is shown on the channel undici:proxy:connected', async () => {
+  const between = await proxy()
+  const server = await h2(answer)
+  const heard = []
+  const listener = message => { heard.push(message) }
+  subscribe('undici:proxy:connected', listener)
+  const agent = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
+  await get(server.url, agent)
+  unsubscribe('undici:proxy:connected', listener)
+  assert.equal(heard.length, 1)
+  assert.equal(heard[0].socket.remotePort, Number(new URL(between.url).port), 'the socket is one to the proxy')
+  assert.equal(heard[0].connectParams.hostname, 'localhost')
+  await agent.close()
+  await between.close()
+  await server.close()
+})
+
+const hasTinyproxy = (() => {
+  try {
+    return execFileSync('tinyproxy', ['-v']).length > 0
+  } catch {
+    return false
+  }
+})()
+
+test('tinyproxy takes http and tunnels, with its credentials', { skip: !hasTinyproxy && 'tinyproxy is not installed' }, async () => {
+  const free = net.createServer().listen(0, '127.0.0.1')
+  await once(free, 'listening')
+  const { port } = free.address()
+  free.close()
+  const file = join(mkdtempSync(join(tmpdir(), 'trunkline-')), 'tinyproxy.conf')
+  writeFileSync(file, `Port ${port}\nListen 127.0.0.1\nTimeout 60\nAllow 127.0.0.1\nBasicAuth me secret\n`)
+  const child = spawn('tinyproxy', ['-d', '-c', file], { stdio: 'ignore' })
+  const [plain, secure] = [await h1(answer), await h2(answer)]
+  try {
+    const agent = new ProxyAgent({ uri: `http://me:secret@127.0.0.1:${port}`, requestTls: { ca: cert } })
+    let first
+    // It says nowhere that it listens now.
+    for (let turn = 0; first === undefined && turn < 200; turn++) {
+      first = await get(`${plain.url}/a`, agent).catch(error => { if (error.code !== 'ECONNREFUSED') throw error })
+    }
+    assert.equal(first.text, '/a')
+    assert.match(first.headers['x-via'], /tinyproxy/)
+    assert.equal((await get(`${secure.url}/b`, agent)).text, '/b')
+    await agent.close()
+  } finally {
+    child.kill()
+    await plain.close()
+    await secure.close()
+  }
+})
