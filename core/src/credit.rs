@@ -36,12 +36,17 @@ const QUANTUM_MAX: u32 = 1024 * 1024;
 /// was full in no time: it would end at ten times what the path holds. A sender doubles its speed
 /// in a round trip at most, but a bound of 2 slows the start by 15 % (docs/windows.md).
 const GROWTH_MAX: u64 = 4;
-/// Growth begins with this: below it the granularity of frames costs 5 to 10 % of the speed.
-const FIRST_STEP: u32 = 256 * 1024;
 /// Growth begins when a round trip uses one part of the window in so many. Slow start doubles the
 /// rate in a round trip, and a grant takes one to show: a sender that meets its limit before stops
 /// doubling.
 const HEADROOM: u32 = 2;
+/// So many times the two above hold while the sender starts: its flights come in bursts, of which
+/// the part that has come says too little of the next.
+const START: u32 = 2;
+/// A sender starts as long as a round trip brings so many quarters of what the one before brought.
+const STARTING_QUARTERS: u64 = 5;
+/// Growth begins with this: below it the granularity of frames costs 5 to 10 % of the speed.
+const FIRST_STEP: u32 = 256 * 1024;
 /// A little credit held back this long is granted after all: a peer may take the silence for a
 /// dead stream.
 const HELD_BACK_MAX: Duration = Duration::from_secs(5);
@@ -114,6 +119,8 @@ struct Round {
     freed_then: u64,
     /// What the round before freed.
     before: u64,
+    /// Each round freed more than the one before.
+    starting: bool,
 }
 
 /// What a window looks like from outside, for metrics and for a user's decisions.
@@ -156,6 +163,7 @@ impl Credit {
                 began_at: now,
                 freed_then: 0,
                 before: 0,
+                starting: true,
             },
             used_at: now,
             slow_since: None,
@@ -435,14 +443,17 @@ impl Credit {
         }
         let freed = self.freed - self.freed_then;
         let elapsed = now.saturating_duration_since(self.granted_at);
-        let in_one_rtt = u128::from(self.window.saturating_sub(self.quantum()) / HEADROOM);
+        let start = if self.round.starting { START } else { 1 };
+        let in_one_rtt =
+            u128::from(self.window.saturating_sub(self.quantum()) / (HEADROOM * start));
         let expected = in_one_rtt.saturating_mul(elapsed.as_nanos()) / rtt.as_nanos().max(1);
         let Some(excess @ 1..) = u128::from(freed).checked_sub(expected) else {
             return;
         };
         let step = excess.saturating_mul(4).min(u128::from(WINDOW_MAX)) as u32;
         let step = step.max(FIRST_STEP.saturating_sub(self.window));
-        let most = u32::try_from(per_round.saturating_mul(GROWTH_MAX)).unwrap_or(u32::MAX);
+        let most = u32::try_from(per_round.saturating_mul(GROWTH_MAX * u64::from(start)))
+            .unwrap_or(u32::MAX);
         let max = max.min(most.max(FIRST_STEP));
         self.borrow(step.min(max.saturating_sub(self.window)), lender);
     }
@@ -451,13 +462,15 @@ impl Credit {
         let per_round = self.per_round();
         let lasted = now.saturating_duration_since(self.round.began_at);
         if lasted >= rtt {
+            let freed = u128::from(self.freed - self.round.freed_then);
+            let freed = (freed * rtt.as_nanos() / lasted.as_nanos().max(1)) as u64;
             self.round = Round {
                 began_at: now,
                 freed_then: self.freed,
-                before: {
-                    let freed = u128::from(self.freed - self.round.freed_then);
-                    (freed * rtt.as_nanos() / lasted.as_nanos().max(1)) as u64
-                },
+                before: freed,
+                starting: self.round.starting
+                    && freed.saturating_mul(4)
+                        >= self.round.before.saturating_mul(STARTING_QUARTERS),
             };
         }
         per_round

@@ -618,10 +618,40 @@ fn a_window_grows_to_what_the_path_holds() {
             "{rate} B/s x {rtt_ms} ms: {received} with {window}"
         );
         assert!(
-            window <= path * 5 / 2 + 512 * 1024,
+            window <= path * 5 + 512 * 1024,
             "{rate} B/s x {rtt_ms} ms: window {window}"
         );
     }
+}
+
+#[test]
+fn a_quarter_of_the_window_per_round_trip_makes_it_grow_only_while_rounds_grow() {
+    let rtt = Duration::from_millis(100);
+    // Half of 256 KiB in each round trip: while that is more than before the window grows, and
+    // the same for ever moves it no more.
+    let window_after = |rounds: &[u32]| {
+        let mut now = start();
+        let mut lender = Lender::new(64 << 20);
+        let mut credit = Credit::new(256 * KIB, 16 * MIB, now);
+        for bytes in rounds {
+            for _ in 0..8 {
+                now += rtt / 8;
+                credit.spend(bytes / 8, now).unwrap();
+                credit.refund(bytes / 8);
+                credit.grant(now, Some(rtt), false, &mut lender);
+            }
+        }
+        credit.readback().window
+    };
+    let starting = window_after(&[8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 96 * KIB]);
+    assert!(starting > 256 * KIB, "{starting}");
+    let steady = window_after(&[96 * KIB; 20][..]);
+    let longer = window_after(&[96 * KIB; 40][..]);
+    assert_eq!(steady, longer);
+    assert_eq!(
+        window_after(&[32 * KIB, 32 * KIB, 32 * KIB, 96 * KIB]),
+        256 * KIB
+    );
 }
 
 #[test]
