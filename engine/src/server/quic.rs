@@ -174,7 +174,7 @@ impl<S: Serve> QuicListener<S> {
             self.sending.push(key);
         }
     }
-    /// Receives one batch; true when there may be more.
+    /// Receives a batch; true when there may be more.
     fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         let received = self
@@ -366,18 +366,22 @@ impl<S: Serve> QuicListener<S> {
         self.connections[key as usize] = None;
     }
     /// Sets the alarm for the next deadline; true if it is due already.
-    fn arm(&mut self, cx: &mut Context<'_>) -> bool {
+    fn arm(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         let Some(deadline) = self.timers.next() else {
             return false;
         };
-        let deadline = tokio::time::Instant::from_std(deadline);
-        let alarm = self
-            .alarm
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        if alarm.deadline() != deadline {
-            alarm.as_mut().reset(deadline);
+        if deadline <= now {
+            return true;
         }
-        alarm.as_mut().poll(cx).is_ready()
+        let deadline = tokio::time::Instant::from_std(deadline);
+        match &mut self.alarm {
+            // Set before, and its time has not come.
+            Some(alarm) if alarm.deadline() == deadline => return false,
+            Some(alarm) => alarm.as_mut().reset(deadline),
+            none => *none = Some(Box::pin(tokio::time::sleep_until(deadline))),
+        }
+        let alarm = self.alarm.as_mut();
+        alarm.is_some_and(|alarm| alarm.as_mut().poll(cx).is_ready())
     }
 }
 
@@ -394,7 +398,7 @@ impl<S: Serve> Future for QuicListener<S> {
             this.run_dirty(now);
             // A full socket wakes us when it takes more.
             let _ = this.send(cx, now);
-            if received || expired || !this.dirty.is_empty() || this.arm(cx) {
+            if received || expired || !this.dirty.is_empty() || this.arm(cx, now) {
                 continue;
             }
             if this.signals.end_turn(cx.waker()) {

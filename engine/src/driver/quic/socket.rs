@@ -87,7 +87,9 @@ impl Socket {
     pub(crate) fn may_fragment(&self) -> bool {
         self.state.may_fragment()
     }
-    /// Receives one batch. `Ready(Err)`: an error of an earlier send, of one peer only.
+    /// Receives what is there. `Ready(Ok)`: a whole batch, there may be more; `Pending`: that was
+    /// all, the task is woken for the next. `Ready(Err)`: an error of an earlier send, of one peer
+    /// only.
     pub(crate) fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,
@@ -102,11 +104,13 @@ impl Socket {
                 for (buffer, meta) in arrivals.chunks(BUFFER_BYTES).zip(&metas[..count]) {
                     hand_on(arena, buffer, meta, sink);
                 }
-                Ok(())
+                Ok(count == BATCH_SIZE)
             });
             match received {
+                Ok(true) => return Poll::Ready(Ok(())),
+                Ok(false) => {}
                 Err(error) if would_block(&error) => {}
-                done => return Poll::Ready(done),
+                Err(error) => return Poll::Ready(Err(error)),
             }
         }
     }
@@ -153,9 +157,20 @@ fn receive(
     let mut buffers = arrivals.chunks_mut(BUFFER_BYTES);
     let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
         std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-    io.try_io(Interest::READABLE, || {
-        state.recv(UdpSockRef::from(io), &mut slices, metas)
-    })
+    let mut count = 0;
+    let received = io.try_io(Interest::READABLE, || {
+        count = state.recv(UdpSockRef::from(io), &mut slices, metas)?;
+        match count == BATCH_SIZE {
+            true => Ok(()),
+            // Less than was asked for is all there was. The runtime need not ask the system to
+            // hear the same: readiness comes anew with the next datagram.
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    });
+    match received {
+        Err(error) if count > 0 && would_block(&error) => Ok(count),
+        received => received.map(|()| count),
+    }
 }
 
 /// Splits what GRO joined.
