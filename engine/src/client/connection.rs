@@ -203,7 +203,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn turn(&mut self, cx: &mut Context<'_>) -> bool {
         let now = Instant::now();
         self.heed_notes(now);
-        self.link.poll_alarm(cx);
+        if self.link.is_alarm_due(now) {
+            self.link.poll_alarm(cx);
+        }
         let mut more = true;
         for _ in 0..READS_MAX {
             more = matches!(self.link.poll_read(cx, now), Poll::Ready(true));
@@ -230,7 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let _ = self.link.poll_write(cx, now);
         self.take_events(now);
         self.hand_over_heads();
-        self.deadlines.poll_arm(cx);
+        self.deadlines.poll_arm(cx, now);
         more || !self.rest(cx, now)
     }
 

@@ -47,10 +47,11 @@ impl Deadlines {
         self.entries.pop();
         Some((slot, serial))
     }
-    /// Arms the sleep for the earliest entry; wakes the task when it ends.
-    pub(super) fn poll_arm(&mut self, cx: &mut Context<'_>) {
+    /// Arms the sleep for the earliest entry; wakes the task, always the same, when it ends. Before
+    /// its time the sleep is not looked at.
+    pub(super) fn poll_arm(&mut self, cx: &mut Context<'_>, now: Instant) {
         if let Some(sleep) = &mut self.sleep
-            && self.armed_at.is_some()
+            && self.armed_at.is_some_and(|at| at <= now)
             && sleep.as_mut().poll(cx).is_ready()
         {
             self.armed_at = None;

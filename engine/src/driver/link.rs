@@ -179,6 +179,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         }
         Poll::Pending
     }
+    /// Whether the timer may have fired: then [`poll_alarm`](Self::poll_alarm) is due. A future that
+    /// always runs on one task need not look at the timer before.
+    pub(crate) fn is_alarm_due(&self, now: Instant) -> bool {
+        self.armed_at.is_some_and(|at| at <= now)
+    }
     /// The timer may have fired: arm it again for the deadline of now. Called once per turn.
     pub(crate) fn poll_alarm(&mut self, cx: &mut Context<'_>) {
         if self.armed_at.is_some()
@@ -342,9 +347,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
 /// How long a connection idles before it gives its buffers back. To get them anew costs about a
 /// microsecond, and to look at the clock for it as much.
 pub(crate) const RELEASE_AFTER: Duration = Duration::from_millis(100);
-/// The same for the first time: of many connections that open at once and ask for one thing each,
-/// only those of this moment hold theirs.
-const RELEASE_FIRST_AFTER: Duration = Duration::from_millis(10);
+/// The same for the first time: at once, which costs its microsecond once in a connection's life. Of
+/// many that open together and ask for one thing each, only those at work hold theirs.
+const RELEASE_FIRST_AFTER: Duration = Duration::ZERO;
 
 #[cfg(test)]
 #[path = "link_test.rs"]

@@ -10,8 +10,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Reads of one connection in one turn, before others on the thread get theirs.
-const READS_PER_TURN_MAX: u32 = 8;
+/// Rounds of one connection in one turn, each of two reads and a write, before others on the thread
+/// get theirs.
+const ROUNDS_PER_TURN_MAX: u32 = 4;
 /// How long a closed connection waits for the peer to close too: long enough for our last words
 /// to arrive, short enough to hold nothing.
 const LINGER: Duration = Duration::from_secs(2);
@@ -59,11 +60,21 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     /// One turn. `Ready`: the machine is done and all is written.
     fn serve(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
-        self.link.poll_alarm(cx);
-        for _ in 0..READS_PER_TURN_MAX {
+        if self.link.is_alarm_due(now) {
+            self.link.poll_alarm(cx);
+        }
+        for _ in 0..ROUNDS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.link.machine, now);
-            let read = self.link.poll_read(cx, now);
+            let mut read = self.link.poll_read(cx, now);
             self.serving.handle_events(&mut self.link.machine, now);
+            if matches!(read, Poll::Ready(true)) {
+                // Mostly there is no more, which costs no system call to learn; learnt after the
+                // write it would cost a round.
+                read = self.link.poll_read(cx, now);
+                if matches!(read, Poll::Ready(true)) {
+                    self.serving.handle_events(&mut self.link.machine, now);
+                }
+            }
             let written = self.link.poll_write(cx, now);
             // Writing may have made room for bodies that waited.
             let answered = self.serving.handle_events(&mut self.link.machine, now);

@@ -83,6 +83,8 @@ impl<S: Serve> Serving<S> {
         with_scratch(|scratch| self.answer(scratch, machine, now, first));
         true
     }
+    /// Kept out of the question, which is asked three times a turn and mostly for nothing.
+    #[inline(never)]
     fn answer(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, first: Event) {
         let (mut requests, mut resets) = (0, 0);
         let exchanges = &mut self.exchanges;
