@@ -7,6 +7,7 @@ mod chunked;
 pub mod conn;
 mod conn_end;
 mod conn_recv;
+mod conn_request;
 mod conn_send;
 mod conn_settle;
 mod encode;

@@ -12,6 +12,10 @@ pub struct TimerTable<const KINDS: usize> {
     deadlines: [u64; KINDS],
 }
 
+/// A moment by the count of one table: for who sets several deadlines from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment(u64);
+
 /// No deadline.
 const NONE: u64 = u64::MAX;
 
@@ -30,6 +34,16 @@ impl<const KINDS: usize> TimerTable<KINDS> {
     /// Sets or moves the deadline of `kind`.
     pub fn set(&mut self, kind: usize, at: Instant) {
         self.deadlines[kind] = self.number(at);
+    }
+    /// `at` by the count of this table.
+    pub fn moment(&self, at: Instant) -> Moment {
+        Moment(self.number(at))
+    }
+    /// Sets or moves the deadline of `kind` to `after` behind `from`, which is of this table: most
+    /// of the cost of [`set`](Self::set) is to find out what moment it is.
+    pub fn set_after(&mut self, kind: usize, from: Moment, after: Duration) {
+        let after = u64::try_from(after.as_nanos()).unwrap_or(NONE);
+        self.deadlines[kind] = from.0.saturating_add(after).min(NONE - 1);
     }
     /// Sets the deadline of `kind`, unless there is an earlier one.
     pub fn set_earlier(&mut self, kind: usize, at: Instant) {

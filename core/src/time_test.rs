@@ -32,6 +32,25 @@ fn a_deadline_is_kept_to_the_nanosecond_and_for_centuries() {
 }
 
 #[test]
+fn a_deadline_behind_a_moment_is_the_same_as_one_at_its_instant() {
+    let t = start();
+    let now = t + Duration::from_millis(1234);
+    let mut timers = TimerTable::<2>::new(t);
+    for after in [
+        Duration::ZERO,
+        Duration::new(7, 89),
+        Duration::from_secs(86_400),
+    ] {
+        timers.set_after(0, timers.moment(now), after);
+        assert_eq!(timers.get(0), Some(now + after));
+    }
+    // One that never comes is a deadline all the same.
+    timers.set_after(0, timers.moment(now), Duration::MAX);
+    assert!(timers.is_set(0));
+    assert_eq!(timers.expire(now + Duration::from_secs(86_400)), None);
+}
+
+#[test]
 fn a_deadline_before_the_table_was_made_is_due_at_once() {
     let t = start();
     let mut timers = TimerTable::<2>::new(t);

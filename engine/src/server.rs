@@ -13,6 +13,7 @@ mod heads;
 mod interim;
 mod listening;
 mod metrics;
+mod number;
 mod quic;
 mod quic_connection;
 mod request;

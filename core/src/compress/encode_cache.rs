@@ -1,7 +1,8 @@
 //! The last blocks that changed nothing in the table: as long as the table is the same, an equal
 //! head has an equal block, and costs a comparison and a copy of a few bytes.
 
-use crate::http::Fields;
+use crate::http::{Fields, ResponseHead};
+use std::num::NonZeroU64;
 
 /// How many heads are remembered: a server's usual answers, or a client's usual requests.
 const HEADS: usize = 4;
@@ -16,10 +17,40 @@ pub(crate) struct EncodeCache<Note = ()> {
     next: usize,
 }
 
+/// A head to be encoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Section<'a> {
+    /// 0 for a section without a status of its own.
+    pub(crate) status: u16,
+    pub(crate) fields: &'a Fields,
+    /// Heads with one number are alike.
+    pub(crate) number: Option<NonZeroU64>,
+}
+
+impl<'a> Section<'a> {
+    /// A section that is no response.
+    pub(crate) fn of(fields: &'a Fields) -> Self {
+        Self {
+            status: 0,
+            fields,
+            number: None,
+        }
+    }
+    /// The section of a response.
+    pub(crate) fn of_response(head: &'a ResponseHead) -> Self {
+        Self {
+            status: head.status,
+            fields: head.section(),
+            number: head.number(),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Encoded<Note> {
-    /// 0 for a section without a status of its own.
     status: u16,
+    /// Of the head that it was last found for.
+    number: Option<NonZeroU64>,
     section: Fields,
     block: Vec<u8>,
     /// The table that the block stands on.
@@ -29,31 +60,17 @@ struct Encoded<Note> {
 
 impl<Note: Copy + Default> EncodeCache<Note> {
     /// The block of this head under the table of `generation`.
-    pub(crate) fn find(
-        &self,
-        status: u16,
-        section: &Fields,
-        generation: u64,
-    ) -> Option<(&[u8], Note)> {
-        self.heads
-            .iter()
-            .find(|head| {
-                head.generation == generation
-                    && head.status == status
-                    && head.section.is_twin_of(section)
-            })
-            .map(|head| (head.block.as_slice(), head.note))
+    pub(crate) fn find(&mut self, section: Section<'_>, generation: u64) -> Option<(&[u8], Note)> {
+        let head = self.heads.iter_mut().find(|head| {
+            head.generation == generation
+                && (head.has_number_of(section) || head.is_twin_of(section))
+        })?;
+        head.number = section.number;
+        Some((head.block.as_slice(), head.note))
     }
     /// Remembers a block whose encoding left the table as it was.
-    pub(crate) fn keep(
-        &mut self,
-        status: u16,
-        section: &Fields,
-        generation: u64,
-        block: &[u8],
-        note: Note,
-    ) {
-        if section.size() > SECTION_BYTES_MAX {
+    pub(crate) fn keep(&mut self, section: Section<'_>, generation: u64, block: &[u8], note: Note) {
+        if section.fields.size() > SECTION_BYTES_MAX {
             return;
         }
         if self.heads.len() < HEADS {
@@ -61,12 +78,22 @@ impl<Note: Copy + Default> EncodeCache<Note> {
             self.heads.push(Encoded::default());
         }
         let head = &mut self.heads[self.next];
-        head.status = status;
-        head.section.copy_from(section);
+        head.status = section.status;
+        head.number = section.number;
+        head.section.copy_from(section.fields);
         head.block.clear();
         head.block.extend_from_slice(block);
         head.generation = generation;
         head.note = note;
         self.next = (self.next + 1) % HEADS;
+    }
+}
+
+impl<Note> Encoded<Note> {
+    fn has_number_of(&self, section: Section<'_>) -> bool {
+        section.number.is_some() && self.number == section.number
+    }
+    fn is_twin_of(&self, section: Section<'_>) -> bool {
+        self.status == section.status && self.section.is_twin_of(section.fields)
     }
 }

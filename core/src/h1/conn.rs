@@ -24,6 +24,7 @@
 //! The pace of a client's response is its owner's business (`Timeouts::body_idle` guards only
 //! request bodies): an event stream may be silent for hours.
 
+use super::encode::LastAnswer;
 use super::exchange::Exchange;
 use super::parse::HeadScan;
 use super::reuse::CloseReason;
@@ -59,6 +60,8 @@ pub struct Conn {
     pub(super) slab: BytesMut,
     /// Server: the last request that may come again.
     pub(super) last_head: LastHead,
+    /// Server: the last answer that may come again.
+    pub(super) last_answer: LastAnswer,
     /// Memory of heads to come.
     pub(super) spare: Vec<Fields>,
     /// Body bytes that no owner has consumed.
@@ -184,6 +187,7 @@ impl Conn {
             held_back: false,
             slab: BytesMut::new(),
             last_head: LastHead::default(),
+            last_answer: LastAnswer::default(),
             spare: Vec::new(),
             unread: 0,
             discarded: 0,
@@ -327,6 +331,7 @@ impl Conn {
             self.outbox.release();
             self.slab = BytesMut::new();
             self.last_head.release();
+            self.last_answer.release();
             self.spare = Vec::new();
             self.events = VecDeque::new();
             self.exchanges = VecDeque::new();

@@ -4,11 +4,11 @@ use super::chunked::{ChunkDecoder, Chunked};
 use super::conn::{Conn, Receiving, Timer};
 use super::exchange::{Exchange, Method, Sending};
 use super::parse::{self, HeadScan};
-use super::reuse::{CloseReason, has_option, persistence};
+use super::reuse::{CloseReason, persistence};
 use crate::error::Violation;
 use crate::http::body_length::BodyLength;
-use crate::http::{Event, RequestHead, ResponseHead, Side, StreamId, Token, Version};
-use crate::limits::{PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
+use crate::http::{Event, ResponseHead, Side, StreamId, Version};
+use crate::limits::UNREAD_BODY_BYTES_MAX;
 use bytes::Bytes;
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use std::time::Instant;
 const SLAB_BYTES: usize = 16 * 1024;
 
 /// What one step of reading did.
-enum Step {
+pub(super) enum Step {
     /// Took so many bytes; there may be more to do.
     Took(usize),
     /// Needs more bytes.
@@ -30,7 +30,27 @@ impl Conn {
     pub fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
         self.enter();
         self.feed(bytes);
-        self.settle(now);
+        if self.awaits_answer() {
+            // Nothing follows but this, before the answer.
+            self.timers.stop(Timer::Idle as usize);
+            self.unsettled = true;
+        } else {
+            self.settle(now);
+        }
+    }
+
+    /// Server: one whole request is here, nothing else, and its owner has not answered.
+    fn awaits_answer(&self) -> bool {
+        let mut open = self.exchanges.iter();
+        let (Some(first), None) = (open.next(), open.next()) else {
+            return false;
+        };
+        self.side == Side::Server
+            && first.received
+            && first.sending == Sending::Head
+            && self.closed.is_none()
+            && !self.held_back
+            && self.tail.is_empty()
     }
 
     /// Parses the tail and `bytes`, and keeps what is left as the tail.
@@ -114,78 +134,6 @@ impl Conn {
     /// Whether a head may come now: a request any time, a response only when it is due.
     fn awaits_head(&self) -> bool {
         self.side == Side::Server || !self.exchanges.is_empty()
-    }
-
-    /// Server: a request head.
-    fn receive_request(&mut self, mut scan: HeadScan, bytes: &[u8]) -> Result<Step, Violation> {
-        if self.exchanges.len() >= PIPELINED_REQUESTS_MAX {
-            return Ok(Step::HoldBack);
-        }
-        if scan.is_fresh()
-            && let Some(begin) = bytes.get(..self.last_head.len())
-            && let Some(known) = self.last_head.find(begin, 0)
-        {
-            let version = known.version();
-            let head = known.again(self.spare.pop().unwrap_or_default());
-            let length = BodyLength::of_request(&head)?;
-            self.begin_request(head, version, length)?;
-            return Ok(Step::Took(begin.len()));
-        }
-        let fields = self.spare.pop().unwrap_or_default();
-        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
-        self.receiving = Receiving::Head(scan);
-        let Some(len) = found else {
-            self.recycle(fields);
-            scan.check_target(bytes, &self.config.limits)?;
-            return Ok(Step::Wait);
-        };
-        self.timers.stop(Timer::Head as usize);
-        let (head, version) = parse::request(&bytes[..len], fields, &self.config.limits)?;
-        // A connection with one exchange pays nothing for a second.
-        if self.next_id > 1 && self.last_head.is_due() {
-            self.last_head.keep(&bytes[..len], 0, &head, version);
-        }
-        let length = BodyLength::of_request(&head)?;
-        self.begin_request(head, version, length)?;
-        Ok(Step::Took(len))
-    }
-
-    fn begin_request(
-        &mut self,
-        head: RequestHead,
-        version: Version,
-        length: BodyLength,
-    ) -> Result<(), Violation> {
-        let id = self.take_id();
-        let method = Method::of(head.method());
-        let mut open = Exchange::new(id, method, version, Sending::Head);
-        let end = matches!(length, BodyLength::None | BodyLength::Known(0));
-        if let Some(expectation) = head.get(Token::EXPECT) {
-            // RFC 9110 section 10.1.1: from an HTTP/1.0 client it is ignored.
-            if !expectation.eq_ignore_ascii_case(b"100-continue") {
-                return Err(Violation::ExpectationUnknown);
-            }
-            open.continue_due = version == Version::Http11 && !end;
-        }
-        // RFC 9110 section 7.8: upgrade in HTTP/1.0 is ignored.
-        open.upgrade = version == Version::Http11
-            && head.get(Token::UPGRADE).is_some()
-            && head.fields().any(|field| {
-                field.token == Some(Token::CONNECTION) && has_option(field.value, b"upgrade")
-            });
-        open.close = persistence(version, head.fields());
-        if id.0 >= self.config.limits.requests_per_connection_max {
-            open.close_because(CloseReason::RequestsExhausted);
-        }
-        self.last = open.close;
-        self.exchanges.push_back(open);
-        self.events.push_back(Event::RequestReceived {
-            stream: id,
-            head,
-            end,
-        });
-        self.receive_body(length);
-        Ok(())
     }
 
     /// Client: a response head, interim or final.
@@ -273,7 +221,7 @@ impl Conn {
     }
 
     /// Goes on behind a head.
-    fn receive_body(&mut self, length: BodyLength) {
+    pub(super) fn receive_body(&mut self, length: BodyLength) {
         self.receiving = match length {
             BodyLength::None | BodyLength::Known(0) => return self.end_of_message(),
             BodyLength::Known(left) => Receiving::Known { left },

@@ -134,7 +134,7 @@ impl Conn {
         }
         let (announce, sending) = framing::of_response(open.method, open.version, head, end)?;
         if sending != Sending::Switch {
-            if says(head.fields(), b"close") {
+            if self.last_answer.find(head).is_none() && says(head.fields(), b"close") {
                 open.close_because(CloseReason::WeAskedClose);
             }
             if sending == Sending::Body(SendLength::UntilClose) {
@@ -161,11 +161,10 @@ impl Conn {
         };
         self.last = self.last.or(open.close);
         let close = open.close;
-        let out = self.outbox_of(index).buffer();
         if invites {
-            out.extend_from_slice(CONTINUE);
+            self.outbox_of(index).buffer().extend_from_slice(CONTINUE);
         }
-        encode::response_head(out, head.status, head.fields(), announce, persist);
+        self.write_response(index, head, announce, persist);
         if sending != Sending::Switch && matches!(self.receiving, Receiving::AwaitSwitch) {
             self.receiving = match close {
                 Some(_) => Receiving::Nothing,
@@ -287,6 +286,32 @@ impl Conn {
         if let Some(index) = self.index_of(stream) {
             self.exchanges[index].unattended = true;
             self.unsettled = true;
+        }
+    }
+
+    /// A final head: where it is the last one again, its lines are copied.
+    fn write_response(
+        &mut self,
+        index: usize,
+        head: &ResponseHead,
+        announce: Announce,
+        persist: Persist,
+    ) {
+        let out = match index {
+            0 => self.outbox.buffer(),
+            _ => self.exchanges[index].held.buffer(),
+        };
+        let is_plain = announce == Announce::AsGiven && persist == Persist::AsGiven;
+        match self.last_answer.find(head).filter(|_| is_plain) {
+            Some(lines) => out.extend_from_slice(lines),
+            None => {
+                let from = out.len();
+                encode::response_head(out, head.status, head.fields(), announce, persist);
+                // A connection with one exchange pays nothing for a second.
+                if is_plain && head.number().is_some() && self.next_id > 2 {
+                    self.last_answer.keep(head, &out[from..]);
+                }
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::reuse::CloseReason;
 use crate::error::{Closed, Violation};
 use crate::http::{Event, Side};
 use crate::limits::{PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
+use crate::time::Moment;
 use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
@@ -183,6 +184,10 @@ impl Conn {
         let begun = !self.tail.is_empty();
         let head_begun = in_head && begun && !self.held_back;
         let is_idle = self.exchanges.is_empty() && !begun;
+        let now = &mut Now {
+            at: now,
+            moment: None,
+        };
         self.run(now, Timer::Head, head_begun, head);
         self.run(now, Timer::BodyIdle, awaits_body, body_idle);
         self.run(now, Timer::Idle, is_idle, idle);
@@ -197,7 +202,7 @@ impl Conn {
         u128::from(self.sent + self.received - self.rate_from) >= least
     }
 
-    fn run(&mut self, now: Instant, timer: Timer, wanted: bool, after: Option<Duration>) {
+    fn run(&mut self, now: &mut Now, timer: Timer, wanted: bool, after: Option<Duration>) {
         let kind = timer as usize;
         if !wanted {
             self.timers.stop(kind);
@@ -209,7 +214,15 @@ impl Conn {
                 Timer::Rate => self.rate_from = self.sent + self.received,
                 _ => {}
             }
-            self.timers.set(kind, now + after);
+            let at = now.at;
+            let from = *now.moment.get_or_insert_with(|| self.timers.moment(at));
+            self.timers.set_after(kind, from, after);
         }
     }
+}
+
+/// The moment of a conclusion; by the count of the timers once one is to be set.
+struct Now {
+    at: Instant,
+    moment: Option<Moment>,
 }

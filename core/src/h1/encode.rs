@@ -6,8 +6,9 @@
 
 use super::conn::Proxy;
 use crate::error::Violation;
-use crate::http::{Field, Fields, RequestHead, Token};
+use crate::http::{Field, Fields, RequestHead, ResponseHead, Token};
 use std::io::Write;
+use std::num::NonZeroU64;
 
 /// What a head says about the body behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,40 @@ impl<'a> Target<'a> {
             (Some(path), None) => Self::Path(path),
             (Some(path), Some(proxy)) => Self::Absolute { path, proxy },
         }
+    }
+}
+
+/// The lines of a response head that was numbered ([`ResponseHead::set_number`]), written as given:
+/// nothing to add about framing or the connection. Nothing before the first.
+#[derive(Debug, Default)]
+pub(super) struct LastAnswer(Option<Box<(NonZeroU64, Vec<u8>)>>);
+
+/// Longer heads are not kept, bytes.
+const LAST_ANSWER_BYTES_MAX: usize = 2048;
+
+impl LastAnswer {
+    /// The lines of `head`.
+    pub(super) fn find(&self, head: &ResponseHead) -> Option<&[u8]> {
+        let known = self.0.as_deref()?;
+        (head.number() == Some(known.0)).then_some(known.1.as_slice())
+    }
+    /// `lines` are those of `head`.
+    #[cold]
+    pub(super) fn keep(&mut self, head: &ResponseHead, lines: &[u8]) {
+        let Some(number) = head.number() else {
+            return;
+        };
+        if lines.len() > LAST_ANSWER_BYTES_MAX {
+            return;
+        }
+        let known = self.0.get_or_insert_with(|| Box::new((number, Vec::new())));
+        known.0 = number;
+        known.1.clear();
+        known.1.extend_from_slice(lines);
+    }
+    /// Gives the memory back.
+    pub(super) fn release(&mut self) {
+        self.0 = None;
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::{H2Code, Misuse, Violation};
 use crate::http::{Side, StreamId, Token};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
 use bytes::Bytes;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -645,6 +646,91 @@ fn an_idle_connection_closes_in_silence() {
     script.waits(Duration::from_secs(2));
     assert_eq!(script.heard(), ["closed Idle"]);
     assert_eq!(script.wrote(), "");
+}
+
+#[test]
+fn a_request_that_came_in_time_is_not_idle_before_bytes_go_out() {
+    let mut script = Script::server();
+    script.waits(Duration::from_secs(59));
+    script.conn.handle_bytes(script.now, GET.as_bytes());
+    script.now += Duration::from_secs(2);
+    script.conn.handle_timeout(script.now);
+    script.listen();
+    assert_eq!(script.heard(), ["1 GET / end"]);
+}
+
+#[test]
+fn requests_that_differ_in_their_path_alone_are_read_as_any() {
+    let request =
+        |path: &str| format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nok");
+    let paths = ["/", "/", "/a", "/b?c", "/b?c", "/a", "http://a/x", "/d"];
+    let input: String = paths.map(request).concat();
+    let (heard, wrote) = server_hears(answer_when_complete, &input);
+    let expected: Vec<String> = (1..)
+        .zip(paths)
+        .flat_map(|(stream, path)| {
+            let path = path.trim_start_matches("http://a");
+            [
+                format!("{stream} POST {path}"),
+                format!("{stream} body ok end"),
+            ]
+        })
+        .collect();
+    assert_eq!(heard, expected);
+    assert_eq!(wrote, EMPTY_200.repeat(paths.len()));
+}
+
+#[test]
+fn a_known_head_with_another_path_must_meet_the_limits_as_any() {
+    let mut config = Config::default();
+    config.limits.target_bytes_max = 20;
+    let mut script = Script::new(Side::Server, config).reacting(answer_at_once);
+    script.says(GET.repeat(3));
+    assert_eq!(script.heard().len(), 3);
+    script.wrote();
+    script.says(GET.replace("/ ", &format!("/{} ", "x".repeat(20))));
+    assert_eq!(script.heard(), ["closed ByUs(TargetTooLong)"]);
+    assert!(script.wrote().starts_with("HTTP/1.1 414 "));
+}
+
+#[test]
+fn a_numbered_head_is_written_once_and_copied_where_its_lines_would_be_the_same() {
+    let requests = [
+        GET,
+        GET,
+        "HEAD / HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n",
+        GET,
+        "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",
+    ];
+    let written = |numbered: bool| {
+        let mut head = response(200, &[("content-length", "2"), ("server", "t")]);
+        if numbered {
+            head.set_number(NonZeroU64::MIN);
+        }
+        let mut script = Script::server();
+        let mut kept = Vec::new();
+        for (stream, request) in (1..).zip(requests) {
+            script.says(request);
+            script.respond(stream, &head, false);
+            script.send(stream, "ok", true);
+            kept.push(script.conn.last_answer.find(&head).is_some());
+        }
+        assert!(!kept[0], "one exchange pays nothing for a second");
+        assert_eq!(kept[1..], [numbered; 5]);
+        script.wrote()
+    };
+    assert_eq!(written(true), written(false));
+    // Whoever numbers two heads alike vouches for it.
+    let mut script = Script::server();
+    for (stream, length) in [(1, "2"), (2, "2"), (3, "02")] {
+        let mut head = response(200, &[("content-length", length)]);
+        head.set_number(NonZeroU64::MIN);
+        script.says(GET);
+        script.respond(stream, &head, false);
+        script.send(stream, "ok", true);
+    }
+    assert_eq!(script.wrote().matches("content-length: 2\r\n").count(), 3);
 }
 
 #[test]

@@ -118,13 +118,16 @@ impl Conn {
             }
         } else if opens {
             self.last_peer_id = id;
-            let head = match flaw {
+            let mut head = match flaw {
                 None => RequestHead::from_fields(fields, Version::Http2),
                 Some(violation) => {
                     self.recycle(fields);
                     Err(violation)
                 }
             };
+            if let Ok(head) = &mut head {
+                self.last_head.number_fields(head);
+            }
             // A connection with one exchange pays nothing for a second.
             if self.counts.exchanges > 0
                 && let (Ok(head), Some(stamp)) = (&head, stamp)

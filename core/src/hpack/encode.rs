@@ -5,7 +5,7 @@
 //! `EncodeCache`.
 
 use super::{TABLE_BYTES_INITIAL, static_table};
-use crate::compress::encode_cache::EncodeCache;
+use crate::compress::encode_cache::{EncodeCache, Section};
 use crate::compress::policy::{self, Indexing, Sightings};
 use crate::compress::table::{Table, entry_size};
 use crate::compress::{integer, text};
@@ -54,16 +54,16 @@ impl Encoder {
     }
     /// Appends the block of a request.
     pub fn encode_request(&mut self, head: &RequestHead, out: &mut Vec<u8>) {
-        self.put_section(0, head.section(), out);
+        self.put_section(Section::of(head.section()), out);
     }
     /// Appends the block of a response: `:status`, then the regular fields. A head equal to one
     /// of the last costs a comparison and a copy.
     pub fn encode_response(&mut self, head: &ResponseHead, out: &mut Vec<u8>) {
-        self.put_section(head.status, head.section(), out);
+        self.put_section(Section::of_response(head), out);
     }
     /// Appends the block of a trailer section, or of any other that is not a head.
     pub fn encode_trailers(&mut self, fields: &Fields, out: &mut Vec<u8>) {
-        self.put_section(0, fields, out);
+        self.put_section(Section::of(fields), out);
     }
     /// Keeps what the protocol asks for, the table, and forgets what only saves time and bytes.
     pub fn release(&mut self) {
@@ -72,28 +72,28 @@ impl Encoder {
         self.cache = EncodeCache::default();
     }
 
-    /// The fields of `section`, behind `status` unless that is 0; with a status, a `:status`
-    /// in the section is left out.
-    fn put_section(&mut self, status: u16, section: &Fields, out: &mut Vec<u8>) {
+    /// The fields of `section`, behind its status if it has one; then a `:status` in the section
+    /// is left out.
+    fn put_section(&mut self, section: Section<'_>, out: &mut Vec<u8>) {
         self.put_size_updates(out);
         let generation = self.table.generation();
-        if let Some((block, ())) = self.cache.find(status, section, generation) {
+        if let Some((block, ())) = self.cache.find(section, generation) {
             out.extend_from_slice(block);
             return;
         }
         let start = out.len();
+        let status = section.status;
         let mut settled = true;
         if status != 0 {
             settled &= self.put_field(&status_field(&status_digits(status)), out);
         }
-        for field in section.iter() {
+        for field in section.fields.iter() {
             if status == 0 || field.token != Some(Token::STATUS) {
                 settled &= self.put_field(&field, out);
             }
         }
         if settled && self.table.generation() == generation {
-            self.cache
-                .keep(status, section, generation, &out[start..], ());
+            self.cache.keep(section, generation, &out[start..], ());
         }
     }
 

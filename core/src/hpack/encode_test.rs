@@ -1,7 +1,8 @@
-use super::Encoder;
+use super::{Encoder, Section};
 use crate::hpack::{Decoded, Decoder};
 use crate::http::{Fields, RequestHead, ResponseHead, Token, Version};
 use crate::limits::Limits;
+use std::num::NonZeroU64;
 
 /// An encoder, and a decoder that must understand every block of it.
 struct Sender {
@@ -22,7 +23,7 @@ impl Sender {
     }
     fn answers(&mut self, status: u16, fields: &Fields) -> Vec<u8> {
         let mut block = Vec::new();
-        self.encoder.put_section(status, fields, &mut block);
+        self.encoder.put_section(stated(status, fields), &mut block);
         let mut expected = Fields::new();
         if status != 0 {
             expected.push(Token::STATUS, status.to_string().as_bytes());
@@ -49,6 +50,13 @@ impl Sender {
     }
     fn entries(&self) -> usize {
         self.encoder.table.len()
+    }
+}
+
+fn stated(status: u16, fields: &Fields) -> Section<'_> {
+    Section {
+        status,
+        ..Section::of(fields)
     }
 }
 
@@ -206,23 +214,62 @@ fn a_repeated_head_comes_from_the_cache_and_equals_what_the_table_would_give() {
     ]);
     sender.answers(200, &head);
     let generation = sender.encoder.table.generation();
-    assert!(sender.encoder.cache.find(200, &head, generation).is_none());
+    assert!(
+        sender
+            .encoder
+            .cache
+            .find(stated(200, &head), generation)
+            .is_none()
+    );
     let settled = sender.answers(200, &head);
     assert_eq!(settled.len(), 4, "a byte for each field");
-    assert!(sender.encoder.cache.find(200, &head, generation).is_some());
+    assert!(
+        sender
+            .encoder
+            .cache
+            .find(stated(200, &head), generation)
+            .is_some()
+    );
     assert_eq!(sender.answers(200, &head), settled);
 
     // Another status, another field order, another flag: other heads.
-    let cache = &sender.encoder.cache;
-    assert!(cache.find(404, &head, generation).is_none());
-    assert!(cache.find(0, &head, generation).is_none());
+    let cache = &mut sender.encoder.cache;
+    assert!(cache.find(stated(404, &head), generation).is_none());
+    assert!(cache.find(stated(0, &head), generation).is_none());
     let mut marked = head.clone();
     marked.mark_sensitive(Token::SERVER);
-    assert!(cache.find(200, &marked, generation).is_none());
+    assert!(cache.find(stated(200, &marked), generation).is_none());
     // An insertion moves every index: the block is stale.
     sender.answers(200, &section(&[("via", "2 proxy")]));
     let moved = sender.answers(200, &head);
     assert_ne!(moved, settled);
+}
+
+#[test]
+fn a_numbered_head_is_found_by_its_number_alone_and_others_by_their_fields() {
+    let plain = section(&[(":method", "GET")]);
+    let numbered = |number, fields| Section {
+        number: NonZeroU64::new(number),
+        ..stated(200, fields)
+    };
+    let mut encoder = Encoder::new();
+    let mut block = |section| {
+        let mut out = Vec::new();
+        encoder.put_section(section, &mut out);
+        out
+    };
+    let first = block(numbered(7, &plain));
+    assert_eq!(first, [0x88, 0x82]);
+    // No fields are looked at: the owner of a number vouches for them.
+    let other = section(&[(":method", "POST")]);
+    assert_eq!(block(numbered(7, &other)), first);
+    assert_eq!(block(numbered(8, &other)), [0x88, 0x83]);
+    // Another number of an equal head: found by its fields, by its number from then on.
+    assert_eq!(block(numbered(9, &plain)), first);
+    assert_eq!(block(numbered(9, &other)), first);
+    assert_eq!(block(numbered(7, &other)), [0x88, 0x83]);
+    assert_eq!(block(stated(200, &other)), [0x88, 0x83]);
+    assert_eq!(block(stated(200, &plain)), first);
 }
 
 #[test]
@@ -233,7 +280,13 @@ fn heads_that_never_repeat_are_not_remembered() {
         let head = section(&[(":method", "GET"), (":path", &path)]);
         let generation = sender.encoder.table.generation();
         sender.says(&head);
-        assert!(sender.encoder.cache.find(0, &head, generation).is_none());
+        assert!(
+            sender
+                .encoder
+                .cache
+                .find(stated(0, &head), generation)
+                .is_none()
+        );
     }
 }
 
@@ -307,8 +360,8 @@ fn what_stands_in_the_buffer_stays_and_is_not_remembered() {
     let mut encoder = Encoder::new();
     let head = section(&[(":method", "GET")]);
     let mut out = vec![1, 2, 3];
-    encoder.put_section(0, &head, &mut out);
-    encoder.put_section(0, &head, &mut out);
+    encoder.put_section(Section::of(&head), &mut out);
+    encoder.put_section(Section::of(&head), &mut out);
     assert_eq!(out, [1, 2, 3, 0x82, 0x82]);
 }
 
@@ -363,15 +416,22 @@ fn the_cache_forgets_the_oldest_head_and_keeps_no_large_one() {
         }
     }
     let generation = sender.encoder.table.generation();
+    let cache = &mut sender.encoder.cache;
     let kept: Vec<bool> = heads
         .iter()
-        .map(|head| sender.encoder.cache.find(0, head, generation).is_some())
+        .map(|head| cache.find(Section::of(head), generation).is_some())
         .collect();
     assert_eq!(kept, [false, true, true, true, true]);
 
     let large = section(&[("user-agent", &"u".repeat(3000))]);
     for _ in 0..2 {
         sender.says(&large);
-        assert!(sender.encoder.cache.find(0, &large, generation).is_none());
+        assert!(
+            sender
+                .encoder
+                .cache
+                .find(stated(0, &large), generation)
+                .is_none()
+        );
     }
 }

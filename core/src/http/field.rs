@@ -169,6 +169,13 @@ pub struct Field<'a> {
     pub sensitive: bool,
 }
 
+impl Field<'_> {
+    /// By RFC 9113 section 10.5.1.
+    fn size(&self) -> usize {
+        self.name.len() + self.value.len() + FIELD_OVERHEAD_BYTES
+    }
+}
+
 /// A field section in the order it came. Names are lower-case.
 ///
 /// Worst-case memory: `field_section_bytes_max` for the bytes and 16 bytes per field.
@@ -341,6 +348,42 @@ impl Fields {
         self.bytes.extend_from_slice(&other.bytes);
         self.entries.extend_from_slice(&other.entries);
         self.size = other.size;
+    }
+    /// Appends the fields of `other` from `index` on, with one copy of their bytes.
+    pub(crate) fn append_from(&mut self, other: &Fields, index: usize) {
+        let Some((first, entries)) = other.tail(index) else {
+            return;
+        };
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(&other.bytes[first as usize..]);
+        self.entries.extend(entries.iter().map(|entry| Entry {
+            value_at: entry.value_at - first + at,
+            ..*entry
+        }));
+        let before = other.entries[..index].iter();
+        let before: usize = before.map(|entry| other.field(entry).size()).sum();
+        self.size += other.size - before;
+    }
+    /// Whether the fields from `index` on are those of `other` from `other_index` on.
+    pub(crate) fn ends_like(&self, index: usize, other: &Fields, other_index: usize) -> bool {
+        let (Some((first, entries)), Some((other_first, other_entries))) =
+            (self.tail(index), other.tail(other_index))
+        else {
+            return self.len() == index && other.len() == other_index;
+        };
+        let is_like = |(one, two): (&Entry, &Entry)| {
+            (one.token, one.name_len, one.value_len, one.sensitive)
+                == (two.token, two.name_len, two.value_len, two.sensitive)
+        };
+        entries.len() == other_entries.len()
+            && self.bytes[first as usize..] == other.bytes[other_first as usize..]
+            && entries.iter().zip(other_entries).all(is_like)
+    }
+    /// The entries from `index` on, and where their bytes begin; nothing if there are none.
+    fn tail(&self, index: usize) -> Option<(u32, &[Entry])> {
+        let entries = self.entries.get(index..)?;
+        let first = entries.first()?;
+        Some((first.value_at - first.name_len, entries))
     }
     /// Whether `other` has the same fields laid out in the same way: cheaper than `==`, and
     /// true of two sections that were made alike.

@@ -103,3 +103,56 @@ fn sensitive_values_are_not_printed() {
         "{printed}"
     );
 }
+
+fn section(pairs: &[(&str, &str)]) -> Fields {
+    let mut fields = Fields::new();
+    for (name, value) in pairs {
+        fields.push_named(name.as_bytes(), value.as_bytes());
+    }
+    fields
+}
+
+#[test]
+fn the_end_of_a_section_is_appended_as_it_stands_there() {
+    let rest = [
+        ("host", "a"),
+        ("x-own", "1"),
+        ("accept", ""),
+        ("x-own", "2"),
+    ];
+    let known = section(&[&[(":method", "GET"), (":path", "/a")], &rest[..]].concat());
+    for front in [&[(":method", "GET"), (":path", "/longer")][..], &[]] {
+        let mut fields = section(front);
+        fields.append_from(&known, 2);
+        let whole = section(&[front, &rest[..]].concat());
+        assert!(fields.is_twin_of(&whole));
+        assert_eq!(fields.size(), whole.size());
+        assert!(fields.ends_like(front.len(), &known, 2));
+        fields.append_from(&known, 6);
+        assert_eq!(fields.len(), whole.len(), "nothing is behind the end");
+    }
+}
+
+#[test]
+fn ends_are_alike_when_each_field_is() {
+    let known = section(&[(":path", "/"), ("host", "a"), ("x-own", "1")]);
+    let is_like = |pairs: &[(&str, &str)]| section(pairs).ends_like(0, &known, 1);
+    assert!(is_like(&[("host", "a"), ("x-own", "1")]));
+    for other in [
+        &[][..],
+        &[("host", "a")],
+        &[("host", "a"), ("x-own", "2")],
+        &[("host", "a"), ("x-ow", "n1")],
+        &[("host", "a"), ("x-own1", "")],
+        &[("x-own", "1"), ("host", "a")],
+        &[("from", "a"), ("x-own", "1")],
+        &[("host", "a"), ("x-own", "1"), ("x-own", "1")],
+    ] {
+        assert!(!is_like(other), "{other:?}");
+    }
+    let mut marked = section(&[("host", "a"), ("x-own", "1")]);
+    marked.mark_sensitive(Token::HOST);
+    assert!(!marked.ends_like(0, &known, 1));
+    assert!(section(&[]).ends_like(0, &known, 3));
+    assert!(!section(&[("host", "a")]).ends_like(0, &known, 3));
+}

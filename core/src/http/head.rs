@@ -4,15 +4,22 @@
 //!
 //! It is on the hot path: one pass over the fields, no allocation.
 
-use super::field::{Field, FieldName, Fields, Token};
+use super::field::{Field, Fields, Token};
 use super::rules::{Rule, rule_of};
 use super::syntax::{self, Port};
 use crate::error::Violation;
+use marks::{
+    ABSENT, Marks, PSEUDO_HTTP1, PSEUDO_REQUEST, PSEUDO_RESPONSE, bit, check_name_and_value,
+};
 use std::borrow::Cow;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 #[path = "last_head.rs"]
 pub(crate) mod last_head;
+#[path = "head_marks.rs"]
+mod marks;
+
+pub(crate) use marks::is_sound;
 
 /// The version whose rules a head must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +47,7 @@ pub struct RequestHead {
     fields: Fields,
     marks: Marks,
     number: Option<NonZeroU32>,
+    fields_number: Option<NonZeroU32>,
 }
 
 /// A valid response head: a status from 100 to 599 and regular fields.
@@ -50,6 +58,7 @@ pub struct ResponseHead {
     fields: Fields,
     /// `pseudo` is 1 when `:status` stands in front, else 0.
     marks: Marks,
+    number: Option<NonZeroU64>,
 }
 
 impl RequestHead {
@@ -70,6 +79,7 @@ impl RequestHead {
             fields,
             marks,
             number: None,
+            fields_number: None,
         };
         head.check_request_line(version)?;
         head.check_authority(version)?;
@@ -126,6 +136,11 @@ impl RequestHead {
     pub fn content_length(&self) -> Option<u64> {
         self.marks.content_length
     }
+    /// Whether there is any of `connection`, `upgrade`, `keep-alive`, `proxy-connection` and
+    /// `expect`: mostly not, and then none of them needs to be looked for.
+    pub fn has_hop_fields(&self) -> bool {
+        self.marks.hop
+    }
     /// Whether the body is framed by transfer-encoding (HTTP/1.1 only).
     pub(crate) fn has_transfer_encoding(&self) -> bool {
         self.marks.transfer_encoding
@@ -137,6 +152,11 @@ impl RequestHead {
     /// The number of a head that came before on its connection: heads with one number are alike.
     pub fn number(&self) -> Option<NonZeroU32> {
         self.number
+    }
+    /// The number of regular fields that came before on its connection, whatever the head asks
+    /// for: those of heads with one such number are alike.
+    pub fn fields_number(&self) -> Option<NonZeroU32> {
+        self.fields_number
     }
 
     fn pseudo(&self, token: Token) -> Option<&[u8]> {
@@ -276,6 +296,7 @@ impl ResponseHead {
             status,
             fields,
             marks,
+            number: None,
         })
     }
     /// The regular fields in order.
@@ -306,6 +327,16 @@ impl ResponseHead {
     pub fn into_fields(self) -> Fields {
         self.fields
     }
+    /// Gives it a number, for who sends it again and again. Its owner sees to it that all heads
+    /// with one number that a connection is given are alike: what was written for one of them is
+    /// written again for the others without a look at their fields.
+    pub fn set_number(&mut self, number: NonZeroU64) {
+        self.number = Some(number);
+    }
+    /// The number that it was given.
+    pub fn number(&self) -> Option<NonZeroU64> {
+        self.number
+    }
 }
 
 /// Validates a trailer section: no pseudo-fields (RFC 9113 section 8.1), no fields that frame,
@@ -317,7 +348,7 @@ pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violat
         }
         check_name_and_value(&field)?;
         match field.token.map_or(Rule::Plain, rule_of) {
-            Rule::Plain => {}
+            Rule::Plain | Rule::Expect => {}
             Rule::ConnectionSpecific | Rule::TransferEncoding if version.is_framed() => {
                 return Err(Violation::ConnectionFieldForbidden);
             }
@@ -326,172 +357,6 @@ pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violat
     }
     Ok(())
 }
-
-/// What one pass over a section finds.
-#[derive(Clone, Copy, Debug)]
-struct Marks {
-    content_length: Option<u64>,
-    host: Option<u32>,
-    /// How many pseudo-fields stand in front.
-    pseudo: u8,
-    /// Where each stands; [`ABSENT`] if it does not. They are in front, so a byte is enough.
-    at: [u8; PSEUDO_COUNT],
-    /// A bit for each whose value is not what it has to be.
-    unsound: u8,
-    transfer_encoding: bool,
-}
-
-impl Marks {
-    /// Checks every field by itself, and the order and number of those that may come once.
-    /// `allowed` has a bit for each pseudo-field of this kind of message.
-    fn of(fields: &Fields, version: Version, allowed: u8) -> Result<Self, Violation> {
-        let mut marks = Self {
-            content_length: None,
-            host: None,
-            pseudo: 0,
-            at: [ABSENT; PSEUDO_COUNT],
-            unsound: 0,
-            transfer_encoding: false,
-        };
-        for (index, (token, sound)) in fields.outlines().enumerate() {
-            if let Some(token) = token
-                && token.is_pseudo()
-            {
-                marks.see_pseudo(index, token, allowed)?;
-                if !sound
-                    && !is_sound(
-                        FieldName::Token(token),
-                        fields.value_at(index).unwrap_or_default(),
-                    )
-                {
-                    marks.unsound |= bit(token);
-                }
-                continue;
-            }
-            let rule = token.map_or(Rule::Plain, rule_of);
-            if sound && rule == Rule::Plain {
-                continue;
-            }
-            let Some(field) = fields.at(index) else {
-                break;
-            };
-            if token.is_none() && field.name.first() == Some(&b':') {
-                return Err(Violation::PseudoFieldUnknown);
-            }
-            check_name_and_value(&field)?;
-            marks.see_regular(index, rule, &field, version)?;
-        }
-        // RFC 9112 section 6.1: transfer-encoding in an HTTP/1.0 message means that somebody on
-        // the way does not know what it forwards; beside content-length it is an attack.
-        if marks.transfer_encoding && version == Version::Http10 {
-            return Err(Violation::TransferEncodingInvalid);
-        }
-        if marks.transfer_encoding && marks.content_length.is_some() {
-            return Err(Violation::ContentLengthConflict);
-        }
-        Ok(marks)
-    }
-
-    /// RFC 9113 section 8.3.
-    fn see_pseudo(&mut self, index: usize, token: Token, allowed: u8) -> Result<(), Violation> {
-        if allowed & bit(token) == 0 {
-            return Err(Violation::PseudoFieldUnknown);
-        }
-        if index > usize::from(self.pseudo) {
-            return Err(Violation::PseudoFieldLate);
-        }
-        let at = &mut self.at[token.index()];
-        if *at != ABSENT {
-            return Err(Violation::PseudoFieldRepeated);
-        }
-        *at = index as u8;
-        self.pseudo += 1;
-        Ok(())
-    }
-
-    fn see_regular(
-        &mut self,
-        index: usize,
-        rule: Rule,
-        field: &Field<'_>,
-        version: Version,
-    ) -> Result<(), Violation> {
-        match rule {
-            Rule::Plain | Rule::Trailer => Ok(()),
-            // RFC 9113 section 8.2.2.
-            Rule::ConnectionSpecific | Rule::TransferEncoding if version.is_framed() => {
-                Err(Violation::ConnectionFieldForbidden)
-            }
-            Rule::ConnectionSpecific => Ok(()),
-            Rule::TransferEncoding => {
-                self.transfer_encoding = true;
-                Ok(())
-            }
-            Rule::Te if version.is_framed() && !field.value.eq_ignore_ascii_case(b"trailers") => {
-                Err(Violation::TeForbidden)
-            }
-            Rule::Te => Ok(()),
-            Rule::Host if self.host.is_some() && version.is_framed() => {
-                Err(Violation::AuthorityConflict)
-            }
-            Rule::Host if self.host.is_some() => Err(Violation::HostMissing),
-            Rule::Host => {
-                self.host = Some(index as u32);
-                Ok(())
-            }
-            Rule::ContentLength => self.see_content_length(field.value),
-        }
-    }
-
-    /// RFC 9110 section 8.6 lets a recipient repair a list of equal numbers; we do not.
-    fn see_content_length(&mut self, value: &[u8]) -> Result<(), Violation> {
-        let length = syntax::decimal(value).ok_or(Violation::ContentLengthInvalid)?;
-        match self.content_length.replace(length) {
-            None => Ok(()),
-            Some(before) if before == length => Err(Violation::ContentLengthInvalid),
-            Some(_) => Err(Violation::ContentLengthConflict),
-        }
-    }
-}
-
-/// Whether a field is what its name asks for, seen by itself: what a compressor's table need find
-/// out only once. What depends on the rest of the head (an empty authority, `*` for a path, the
-/// rules of RFC 9113 section 8.2.2) is not looked at.
-pub(crate) fn is_sound(name: FieldName<'_>, value: &[u8]) -> bool {
-    match name {
-        FieldName::Token(Token::METHOD | Token::PROTOCOL) => syntax::is_token(value),
-        FieldName::Token(Token::SCHEME) => syntax::is_scheme(value),
-        FieldName::Token(Token::AUTHORITY) => syntax::authority(value).is_some(),
-        FieldName::Token(Token::PATH) => syntax::is_path(value),
-        FieldName::Token(_) => syntax::is_field_value(value),
-        FieldName::Bytes(name) => {
-            syntax::is_lower_case_token(name) && syntax::is_field_value(value)
-        }
-    }
-}
-
-fn check_name_and_value(field: &Field<'_>) -> Result<(), Violation> {
-    if field.token.is_none() && !syntax::is_lower_case_token(field.name) {
-        return Err(Violation::FieldNameInvalid);
-    }
-    if !syntax::is_field_value(field.value) {
-        return Err(Violation::FieldValueInvalid);
-    }
-    Ok(())
-}
-
-const ABSENT: u8 = u8::MAX;
-const PSEUDO_COUNT: usize = 6;
-const PSEUDO_HTTP1: u8 =
-    bit(Token::METHOD) | bit(Token::SCHEME) | bit(Token::AUTHORITY) | bit(Token::PATH);
-const PSEUDO_REQUEST: u8 = PSEUDO_HTTP1 | bit(Token::PROTOCOL);
-const PSEUDO_RESPONSE: u8 = bit(Token::STATUS);
-
-const fn bit(pseudo: Token) -> u8 {
-    1 << pseudo.index()
-}
-
-const _: () = assert!(Token::STATUS.index() + 1 == PSEUDO_COUNT);
 
 #[cfg(test)]
 #[path = "head_test.rs"]

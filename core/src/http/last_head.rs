@@ -1,12 +1,14 @@
 //! The last request head of a connection, beside the bytes it came in: who calls one method or
 //! polls one resource says the same again and again, and what was decoded and validated once need
-//! not be a second time.
+//! not be a second time. Who asks for one thing after the other mostly says the same of itself each
+//! time, and only the target is another.
 //!
 //! It is a saving, never a state of the protocol: forgetting it changes nothing but the time. Who
 //! says something else each time must not pay for it: a head that differs costs a comparison of
 //! lengths and a count.
 
-use super::{Fields, RequestHead, Version};
+use super::{ABSENT, Fields, RequestHead, Version};
+use crate::http::{Token, syntax};
 use std::num::NonZeroU32;
 
 /// Longer heads mostly carry something that changes; and a few bytes may name much of a table.
@@ -35,11 +37,15 @@ pub(crate) struct LastHead {
 #[derive(Debug)]
 pub(crate) struct Known {
     bytes: Vec<u8>,
+    /// HTTP/1.1: so many are the first line.
+    line_len: usize,
     /// Of the state, beside the bytes, that the head was read under.
     stamp: u64,
     version: Version,
     head: RequestHead,
     number: NonZeroU32,
+    /// Of its regular fields.
+    fields_number: NonZeroU32,
     /// So many heads are not kept in place of this one,
     skip: u8,
     /// and so many in place of the next: more with each that never came again.
@@ -78,13 +84,17 @@ impl LastHead {
             return;
         };
         self.kept = number.get();
+        let fields_number = head.fields_number.unwrap_or(number);
+        let line_len = memchr::memchr(b'\n', bytes).map_or(0, |at| at + 1);
         let Some(known) = &mut self.known else {
             self.known = Some(Box::new(Known {
                 bytes: bytes.to_vec(),
+                line_len,
                 stamp,
                 version,
                 head: head.clone(),
                 number,
+                fields_number,
                 skip: 0,
                 skip_next: 1,
             }));
@@ -92,13 +102,48 @@ impl LastHead {
         };
         known.bytes.clear();
         known.bytes.extend_from_slice(bytes);
+        known.line_len = line_len;
         known.stamp = stamp;
         known.version = version;
         known.head.fields.copy_from(&head.fields);
         known.head.marks = head.marks;
         known.number = number;
+        known.fields_number = fields_number;
         known.skip = known.skip_next;
         known.skip_next = (known.skip_next * 2 + 1).min(SKIP_MAX);
+    }
+    /// HTTP/1.1: the head at the front of `bytes`, if it is the known one but for the path that it
+    /// asks for; and its length.
+    pub(crate) fn find_but_path<'a>(&mut self, bytes: &'a [u8]) -> Option<OtherPath<'_, 'a>> {
+        let known = self.known.as_deref_mut()?;
+        let (line, section) = known.bytes.split_at(known.line_len);
+        let line_len = memchr::memchr(b'\n', bytes)? + 1;
+        if !bytes[line_len..].starts_with(section) || !known.head.asks_for_path() {
+            return None;
+        }
+        let (before, behind) = (known.head.method().len() + 1, VERSION_BYTES);
+        let path = bytes[..line_len]
+            .strip_prefix(&line[..before])?
+            .strip_suffix(&line[line.len() - behind..])?;
+        // The parser wants UTF-8 too.
+        (path.is_ascii() && syntax::is_path(path)).then_some(OtherPath {
+            len: line_len + section.len(),
+            path,
+            known,
+        })
+    }
+    /// Gives `head` the number of its regular fields, if they are those of the known one.
+    #[inline]
+    pub(crate) fn number_fields(&self, head: &mut RequestHead) {
+        if let Some(known) = &self.known {
+            let (at, known_at) = (head.marks.pseudo, known.head.marks.pseudo);
+            if head
+                .fields
+                .ends_like(at.into(), &known.head.fields, known_at.into())
+            {
+                head.fields_number = Some(known.fields_number);
+            }
+        }
     }
     /// Gives the memory back.
     pub(crate) fn release(&mut self) {
@@ -118,11 +163,56 @@ impl Known {
             fields,
             marks: self.head.marks,
             number: Some(self.number),
+            fields_number: Some(self.fields_number),
         }
     }
     /// The version its bytes said.
     pub(crate) fn version(&self) -> Version {
         self.version
+    }
+}
+
+/// Of a request line, behind the target: a space, the version, CR and LF.
+const VERSION_BYTES: usize = b" HTTP/1.1\r\n".len();
+
+/// A head that is the known one but for its path.
+pub(crate) struct OtherPath<'k, 'a> {
+    known: &'k mut Known,
+    /// Of the whole head.
+    pub(crate) len: usize,
+    pub(crate) path: &'a [u8],
+}
+
+impl OtherPath<'_, '_> {
+    /// The head, in the memory of `spare`.
+    pub(crate) fn head(&self, spare: Fields) -> RequestHead {
+        let known = &self.known.head;
+        let mut fields = spare;
+        fields.push(Token::METHOD, known.method());
+        fields.push(Token::PATH, self.path);
+        fields.append_from(&known.fields, usize::from(known.marks.pseudo));
+        RequestHead {
+            fields,
+            // Where the fields stand is where they stood, and what they say is what they said.
+            marks: known.marks,
+            number: None,
+            fields_number: Some(self.known.fields_number),
+        }
+    }
+    /// The version that its bytes say.
+    pub(crate) fn version(&self) -> Version {
+        self.known.version
+    }
+}
+
+impl RequestHead {
+    /// HTTP/1.1: whether it is of a method and a path, in this order, and nothing else stands in
+    /// front of its fields.
+    fn asks_for_path(&self) -> bool {
+        self.marks.pseudo == 2
+            && self.marks.at[Token::METHOD.index()] == 0
+            && self.marks.at[Token::PATH.index()] != ABSENT
+            && self.path().is_some_and(|path| path.starts_with(b"/"))
     }
 }
 

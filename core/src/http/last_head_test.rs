@@ -99,3 +99,94 @@ fn no_two_heads_have_one_number() {
     assert!(all > 2 && numbers.len() == all, "{numbers:?}");
     assert_eq!(head("/").number(), None, "it came for the first time");
 }
+
+/// Of an HTTP/1.1 request, as its parser makes it.
+fn head_of(method: &str, path: &str) -> RequestHead {
+    let mut fields = Fields::new();
+    fields.push(Token::METHOD, method.as_bytes());
+    fields.push(Token::PATH, path.as_bytes());
+    fields.push(Token::HOST, b"a");
+    RequestHead::from_fields(fields, Version::Http11).expect("a valid head")
+}
+
+#[test]
+fn a_head_with_another_path_alone_is_the_known_one_with_that_path() {
+    let mut last = LastHead::default();
+    let known = b"GET /one HTTP/1.1\r\nhost: a\r\n\r\n";
+    last.keep(known, 0, &head_of("GET", "/one"), Version::Http11);
+    let input = b"GET /other?q=1 HTTP/1.1\r\nhost: a\r\n\r\nGET /more";
+    let found = last.find_but_path(input).expect("it is but for its path");
+    assert_eq!(found.len, input.len() - b"GET /more".len());
+    assert_eq!(found.version(), Version::Http11);
+    let other = found.head(Fields::new());
+    let parsed = head_of("GET", "/other?q=1");
+    assert!(other.section().is_twin_of(parsed.section()));
+    assert_eq!(other.path(), Some(&b"/other?q=1"[..]));
+    assert_eq!(other.authority(), Some(&b"a"[..]));
+    assert_eq!(other.number(), None);
+    let again = last
+        .find(known, 0)
+        .expect("it is kept")
+        .again(Fields::new());
+    assert!(again.number().is_some());
+    assert_eq!(again.fields_number(), other.fields_number());
+}
+
+#[test]
+fn a_head_that_differs_in_more_than_its_path_is_not_the_known_one() {
+    let mut last = LastHead::default();
+    let known = b"GET /one HTTP/1.1\r\nhost: a\r\n\r\n";
+    last.keep(known, 0, &head_of("GET", "/one"), Version::Http11);
+    for other in [
+        "POST /one HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET  /one HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET /one HTTP/1.0\r\nhost: a\r\n\r\n",
+        "GET /one  HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET /one HTTP/1.1\nhost: a\r\n\r\n",
+        "GET /one HTTP/1.1\r\nhost: b\r\n\r\n",
+        "GET /one HTTP/1.1\r\nhost: a\r\nx: y\r\n\r\n",
+        "GET /one HTTP/1.1\r\nhost: a\r\n\r",
+        "GET /one#two HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET /\u{e9} HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET * HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET HTTP/1.1\r\nhost: a\r\n\r\n",
+        "GET ",
+        "",
+    ] {
+        assert!(last.find_but_path(other.as_bytes()).is_none(), "{other:?}");
+    }
+    // What asks for no path is never found so.
+    let options = b"OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n";
+    last.keep(options, 0, &head_of("OPTIONS", "*"), Version::Http11);
+    assert!(last.find_but_path(options).is_none());
+    let other = b"OPTIONS / HTTP/1.1\r\nhost: a\r\n\r\n";
+    assert!(last.find_but_path(other).is_none());
+}
+
+#[test]
+fn regular_fields_keep_their_number_whatever_the_head_asks_for() {
+    let mut last = LastHead::default();
+    last.keep(b"one", 0, &head("/one"), Version::Http2);
+    let mut two = head("/two");
+    last.number_fields(&mut two);
+    let number = two.fields_number().expect("its fields came before");
+    last.keep(b"two", 0, &two, Version::Http2);
+    let again = last
+        .find(b"two", 0)
+        .expect("it is kept")
+        .again(Fields::new());
+    assert_eq!(again.fields_number(), Some(number));
+    assert_ne!(again.number(), Some(number));
+    let mut fields = head("/two").into_fields();
+    fields.push(Token::ACCEPT, b"*/*");
+    let mut other = RequestHead::from_fields(fields, Version::Http2).expect("a valid head");
+    last.number_fields(&mut other);
+    assert_eq!(other.fields_number(), None);
+    last.keep(b"three", 0, &other, Version::Http2);
+    let again = last
+        .find(b"three", 0)
+        .expect("it is kept")
+        .again(Fields::new());
+    assert_ne!(again.fields_number(), Some(number));
+}

@@ -11,6 +11,8 @@ pub(super) enum Rule {
     ConnectionSpecific,
     /// One number, once (RFC 9110 section 8.6).
     ContentLength,
+    /// Asks the next hop to agree before the body (RFC 9110 section 10.1.1).
+    Expect,
     /// Once at most (RFC 9110 section 7.2).
     Host,
     /// Only `trailers` in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2).
@@ -35,6 +37,7 @@ static RULES: [Rule; Token::COUNT] = {
     rules[Token::TRANSFER_ENCODING.index()] = Rule::TransferEncoding;
     rules[Token::TE.index()] = Rule::Te;
     rules[Token::TRAILER.index()] = Rule::Trailer;
+    rules[Token::EXPECT.index()] = Rule::Expect;
     rules[Token::HOST.index()] = Rule::Host;
     rules[Token::CONTENT_LENGTH.index()] = Rule::ContentLength;
     rules

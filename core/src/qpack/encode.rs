@@ -14,7 +14,7 @@ use super::line::{
 use super::references::{Reach, References};
 use super::static_table;
 use super::table::{Table, entry_size};
-use crate::compress::encode_cache::EncodeCache;
+use crate::compress::encode_cache::{EncodeCache, Section};
 use crate::compress::policy::{self, Indexing, Sightings};
 use crate::compress::{integer, text};
 use crate::error::Violation;
@@ -103,16 +103,16 @@ impl Encoder {
     /// Appends the section of a request to be sent on `stream`. What
     /// [`encoder_stream_bytes`](Self::encoder_stream_bytes) gives then should go out before it.
     pub fn encode_request(&mut self, stream: StreamId, head: &RequestHead, out: &mut Vec<u8>) {
-        self.put_section(stream, 0, head.section(), out);
+        self.put_section(stream, Section::of(head.section()), out);
     }
     /// Appends the section of a response: `:status`, then the regular fields. A head equal to
     /// one of the last costs a comparison and a copy.
     pub fn encode_response(&mut self, stream: StreamId, head: &ResponseHead, out: &mut Vec<u8>) {
-        self.put_section(stream, head.status, head.section(), out);
+        self.put_section(stream, Section::of_response(head), out);
     }
     /// Appends a trailer section, or any other that is not a head.
     pub fn encode_trailers(&mut self, stream: StreamId, fields: &Fields, out: &mut Vec<u8>) {
-        self.put_section(stream, 0, fields, out);
+        self.put_section(stream, Section::of(fields), out);
     }
     /// Appends what is to be sent on our encoder stream since the last call.
     pub fn encoder_stream_bytes(&mut self, out: &mut Vec<u8>) {
@@ -133,12 +133,12 @@ impl Encoder {
         });
         handled.map_err(|_| Violation::QpackDecoderStreamInvalid)
     }
-    /// The fields of `section`, behind `status` unless that is 0; with a status, a `:status` in
-    /// the section is left out.
-    fn put_section(&mut self, stream: StreamId, status: u16, section: &Fields, out: &mut Vec<u8>) {
+    /// The fields of `section`, behind its status if it has one; then a `:status` in the section
+    /// is left out.
+    fn put_section(&mut self, stream: StreamId, section: Section<'_>, out: &mut Vec<u8>) {
         let usable_below = self.usable_below(stream);
         let generation = self.generation();
-        if let Some((block, reach)) = self.cache.find(status, section, generation)
+        if let Some((block, reach)) = self.cache.find(section, generation)
             && reach.required <= usable_below
         {
             out.extend_from_slice(block);
@@ -151,11 +151,12 @@ impl Encoder {
             reach: Reach::default(),
         };
         self.lines.clear();
+        let status = section.status;
         let mut settled = true;
         if status != 0 {
             settled &= self.put_field(&status_field(&status_digits(status)), &mut draft);
         }
-        for field in section.iter() {
+        for field in section.fields.iter() {
             if status == 0 || field.token != Some(Token::STATUS) {
                 settled &= self.put_field(&field, &mut draft);
             }
@@ -166,8 +167,7 @@ impl Encoder {
         self.note_sent(stream, draft.reach);
         if settled && self.generation() == generation {
             let block = &out[start..];
-            self.cache
-                .keep(status, section, generation, block, draft.reach);
+            self.cache.keep(section, generation, block, draft.reach);
         }
     }
 

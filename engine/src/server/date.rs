@@ -14,32 +14,33 @@ struct Date {
     good_until: Option<Instant>,
 }
 
-impl Date {
-    /// The date of `now`.
-    fn at(&mut self, now: Instant) -> &mut Self {
-        if self.good_until.is_none_or(|until| now >= until) {
-            let wall = SystemTime::now();
-            let into_second = wall
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.subsec_nanos());
-            self.good_until = Some(
-                now + Duration::from_secs(1)
-                    .saturating_sub(Duration::from_nanos(into_second.into())),
-            );
-            self.text.clear();
-            // Writing to a String cannot fail.
-            let _ = write!(self.text, "{}", httpdate::HttpDate::from(wall));
-        }
-        self
-    }
-}
-
-/// Gives `write` the date of `now`.
-pub(super) fn with_date<R>(now: Instant, write: impl FnOnce(&[u8]) -> R) -> R {
-    DATE.with_borrow_mut(|date| write(date.at(now).text.as_bytes()))
+/// Gives `write` the date of `now`; says until when it is the same.
+pub(super) fn with_date(now: Instant, write: impl FnOnce(&[u8])) -> Instant {
+    DATE.with_borrow_mut(|date| {
+        let until = match date.good_until.filter(|until| now < *until) {
+            Some(until) => until,
+            None => date.renew(now),
+        };
+        write(date.text.as_bytes());
+        until
+    })
 }
 
 /// Until when the date of `now` is said.
 pub(super) fn date_until(now: Instant) -> Instant {
-    DATE.with_borrow_mut(|date| date.at(now).good_until.unwrap_or(now))
+    with_date(now, |_| ())
+}
+
+impl Date {
+    fn renew(&mut self, now: Instant) -> Instant {
+        let wall = SystemTime::now();
+        let into_second = wall
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.subsec_nanos());
+        let left = Duration::from_secs(1).saturating_sub(Duration::from_nanos(into_second.into()));
+        self.text.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(self.text, "{}", httpdate::HttpDate::from(wall));
+        *self.good_until.insert(now + left)
+    }
 }

@@ -129,7 +129,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         let last = &mut slots.prepared;
         let mut request = scratch.requests.build(&head, version, secure, body, last);
         let offers = matches!(machine, Machine::H1(_))
-            && (asked.connect || head.get(Token::UPGRADE).is_some());
+            && (asked.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
         machine.recycle(head.into_fields());
         let Some(made) = &mut request else {
             let status = StatusCode::BAD_REQUEST;

@@ -3,6 +3,7 @@
 //! is used again, and nothing of it is read or checked a second time.
 
 use super::date::{date_until, with_date};
+use super::number::number;
 use super::respond::{Extra, is_of_the_connection, push_decimal};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -64,6 +65,9 @@ impl Heads {
             && kept.text == text
             && kept.good_until.is_none_or(|until| now < until)
         {
+            if let Some(head) = Rc::get_mut(&mut kept.head) {
+                number(head);
+            }
             return Ok(Rc::clone(&kept.head));
         }
         let (fields, has_date) = self.fields(now, text, making);

@@ -30,19 +30,31 @@ pub(super) struct Requests {
 /// a power of two: to keep one costs an allocation, because its memory is then shared.
 const KEPT_ONE_IN: u32 = 64;
 
-/// A request without a body as it came before, for the next one alike.
+/// What a request was made of, for the next one that is alike, or alike but for what it asks for.
 pub(super) struct Prepared {
-    /// Of its head: [`RequestHead::number`].
-    number: NonZeroU32,
-    request: Request<()>,
+    /// Of its regular fields: [`RequestHead::fields_number`].
+    fields_number: NonZeroU32,
+    headers: HeaderMap,
+    /// Of its whole head, [`RequestHead::number`], if that came again; and what else was in it.
+    line: Option<(NonZeroU32, Method, Uri)>,
 }
 
-/// Makes `request` like `other` in all that came in a head.
-fn copy_head<A, B>(other: &Request<A>, request: &mut Request<B>) {
-    *request.method_mut() = other.method().clone();
-    *request.uri_mut() = other.uri().clone();
-    *request.version_mut() = other.version();
-    *request.headers_mut() = other.headers().clone();
+impl Prepared {
+    /// Of `head`, which `request` was made from.
+    fn of<B>(head: &RequestHead, request: &Request<B>) -> Option<Self> {
+        Some(Self {
+            fields_number: head.fields_number()?,
+            headers: request.headers().clone(),
+            line: Self::line_of(head, request),
+        })
+    }
+    fn line_of<B>(head: &RequestHead, request: &Request<B>) -> Option<(NonZeroU32, Method, Uri)> {
+        Some((
+            head.number()?,
+            request.method().clone(),
+            request.uri().clone(),
+        ))
+    }
 }
 
 /// The head has something that the `http` crate cannot carry.
@@ -63,18 +75,36 @@ impl Requests {
         last: &mut Option<Prepared>,
     ) -> Option<Request<Body>> {
         let mut request = Request::new(body);
-        match (head.number(), &last) {
-            (Some(number), Some(last)) if number == last.number => {
-                copy_head(&last.request, &mut request);
-            }
-            (number, _) => {
-                self.put_head(head, version, secure, &mut request).ok()?;
-                if let Some(number) = number {
-                    let mut kept = Request::new(());
-                    copy_head(&request, &mut kept);
-                    let request = kept;
-                    *last = Some(Prepared { number, request });
+        *request.version_mut() = match version {
+            Version::Http10 => http::Version::HTTP_10,
+            Version::Http11 => http::Version::HTTP_11,
+            Version::Http2 => http::Version::HTTP_2,
+            Version::Http3 => http::Version::HTTP_3,
+        };
+        let known = last
+            .as_mut()
+            .filter(|last| head.fields_number() == Some(last.fields_number));
+        if let Some(known) = known {
+            *request.headers_mut() = known.headers.clone();
+            match &known.line {
+                Some((number, method, uri)) if head.number() == Some(*number) => {
+                    *request.method_mut() = method.clone();
+                    *request.uri_mut() = uri.clone();
                 }
+                _ => {
+                    self.put_line(head, version, secure, &mut request).ok()?;
+                    if head.number().is_some() {
+                        known.line = Prepared::line_of(head, &request);
+                    }
+                }
+            }
+        } else {
+            self.put_line(head, version, secure, &mut request).ok()?;
+            if head.fields().len() > 0 {
+                self.put_headers(head, request.headers_mut()).ok()?;
+            }
+            if head.fields_number().is_some() {
+                *last = Prepared::of(head, &request);
             }
         }
         if let Some(protocol) = head.protocol() {
@@ -83,7 +113,8 @@ impl Requests {
         }
         Some(request)
     }
-    fn put_head(
+    /// The method and the target.
+    fn put_line(
         &mut self,
         head: &RequestHead,
         version: Version,
@@ -96,12 +127,6 @@ impl Requests {
             b"POST" => *request.method_mut() = Method::POST,
             other => *request.method_mut() = Method::from_bytes(other).map_err(|_| Unsupported)?,
         }
-        *request.version_mut() = match version {
-            Version::Http10 => http::Version::HTTP_10,
-            Version::Http11 => http::Version::HTTP_11,
-            Version::Http2 => http::Version::HTTP_2,
-            Version::Http3 => http::Version::HTTP_3,
-        };
         *request.uri_mut() = match &self.last {
             Some(last) if Self::is_target(last, head, version) => {
                 self.misses = 0;
@@ -116,9 +141,6 @@ impl Requests {
                 uri
             }
         };
-        if head.fields().len() > 0 {
-            self.put_headers(head, request.headers_mut())?;
-        }
         Ok(())
     }
     /// The fields into a map, their values slices of one block.

@@ -2,6 +2,7 @@
 //! body as far as the machine has room.
 
 use super::date::with_date;
+use super::number::number;
 use crate::driver::machine::Machine;
 use bytes::{Buf, Bytes};
 use http::header::HeaderMap;
@@ -19,16 +20,20 @@ use trunkline_core::http::{FieldName, Fields, ResponseHead, StreamId, Token, Ver
 pub(super) struct Responses {
     /// Used again for every head.
     fields: Fields,
+    /// Until when the date in `fields` is that of now, if it is ours.
+    dated_until: Option<Instant>,
     /// The last head sent. Who answers many requests mostly answers alike: an equal head needs no
     /// second look.
     last: Option<Last>,
 }
 
-/// A head, and the version whose rules it met.
+/// A head, and the version whose rules it met. It gets a number when it comes again.
 #[derive(Debug)]
 struct Last {
     head: ResponseHead,
     version: Version,
+    /// Until when its date is that of now, if it is ours.
+    dated_until: Option<Instant>,
 }
 
 /// What the server says by itself, where the handler did not.
@@ -93,9 +98,12 @@ impl Responses {
         };
         let version = machine.version();
         let sent = if self.is_again(status, response.headers(), length, version, extra, now) {
+            if let Some(last) = &mut self.last {
+                number(&mut last.head);
+            }
             self.send(machine, now, asked.stream, end)
         } else {
-            self.fields.clear();
+            self.clear();
             let has_length = self.copy(response.headers(), version, extra, now);
             if let Some(length) = length.filter(|_| !has_length) {
                 self.push_length(length);
@@ -149,7 +157,7 @@ impl Responses {
         extra: &Extra,
         status: StatusCode,
     ) {
-        self.fields.clear();
+        self.clear();
         if extra.date {
             self.push_date(now);
         }
@@ -194,8 +202,13 @@ impl Responses {
         }
         has_length
     }
+    fn clear(&mut self) {
+        self.fields.clear();
+        self.dated_until = None;
+    }
     fn push_date(&mut self, now: Instant) {
-        with_date(now, |date| self.fields.push(Token::DATE, date));
+        let until = with_date(now, |date| self.fields.push(Token::DATE, date));
+        self.dated_until = Some(until);
     }
     fn push_length(&mut self, length: u64) {
         let name = FieldName::Token(Token::CONTENT_LENGTH);
@@ -213,7 +226,11 @@ impl Responses {
         extra: &Extra,
         now: Instant,
     ) -> bool {
-        let Some(Last { head: last, .. }) = self.last.as_ref().filter(|it| it.version == version)
+        let Some(Last {
+            head: last,
+            dated_until,
+            ..
+        }) = self.last.as_ref().filter(|it| it.version == version)
         else {
             return false;
         };
@@ -241,17 +258,15 @@ impl Responses {
                 _ => {}
             }
         }
-        let mut next_is = |token, value: &[u8]| {
-            let field = fields.next();
-            field.is_some_and(|field| field.token == Some(token) && field.value == value)
+        let mut next_is = |token, value: Option<&[u8]>| {
+            fields.next().is_some_and(|field| {
+                field.token == Some(token) && value.is_none_or(|value| field.value == value)
+            })
         };
-        (!adds_date || with_date(now, |date| next_is(Token::DATE, date)))
-            && alt_svc.is_none_or(|value| next_is(Token::ALT_SVC, value.as_bytes()))
+        (!adds_date || dated_until.is_some_and(|until| now < until) && next_is(Token::DATE, None))
+            && alt_svc.is_none_or(|value| next_is(Token::ALT_SVC, Some(value.as_bytes())))
             && (!adds_length
-                || last.content_length() == length
-                    && fields
-                        .next()
-                        .is_some_and(|field| field.token == Some(Token::CONTENT_LENGTH)))
+                || last.content_length() == length && next_is(Token::CONTENT_LENGTH, None))
             && fields.next().is_none()
     }
     /// Makes a head of the fields: the last one now.
@@ -261,7 +276,11 @@ impl Responses {
             self.fields = last.head.into_fields();
         }
         let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
-        self.last = Some(Last { head, version });
+        self.last = Some(Last {
+            head,
+            version,
+            dated_until: self.dated_until,
+        });
         Ok(())
     }
     /// Sends the last head.

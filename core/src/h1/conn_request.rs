@@ -1,0 +1,125 @@
+//! Server: request heads. Most are parsed; one that is the last one again, or but for its path, is
+//! not.
+
+use super::conn::{Conn, Receiving, Timer};
+use super::conn_recv::Step;
+use super::exchange::{Exchange, Method, Sending};
+use super::parse::{self, HeadScan};
+use super::reuse::{CloseReason, has_option, persistence};
+use crate::error::Violation;
+use crate::http::body_length::BodyLength;
+use crate::http::{Event, RequestHead, Token, Version};
+use crate::limits::PIPELINED_REQUESTS_MAX;
+
+impl Conn {
+    /// Server: a request head.
+    pub(super) fn receive_request(
+        &mut self,
+        mut scan: HeadScan,
+        bytes: &[u8],
+    ) -> Result<Step, Violation> {
+        if self.exchanges.len() >= PIPELINED_REQUESTS_MAX {
+            return Ok(Step::HoldBack);
+        }
+        if scan.is_fresh()
+            && let Some((head, version, len)) = self.again(bytes)
+        {
+            let length = BodyLength::of_request(&head)?;
+            self.begin_request(head, version, length)?;
+            return Ok(Step::Took(len));
+        }
+        let fields = self.spare.pop().unwrap_or_default();
+        let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
+        self.receiving = Receiving::Head(scan);
+        let Some(len) = found else {
+            self.recycle(fields);
+            scan.check_target(bytes, &self.config.limits)?;
+            return Ok(Step::Wait);
+        };
+        self.timers.stop(Timer::Head as usize);
+        let (head, version) = parse::request(&bytes[..len], fields, &self.config.limits)?;
+        // A connection with one exchange pays nothing for a second.
+        if self.next_id > 1 && self.last_head.is_due() {
+            self.last_head.keep(&bytes[..len], 0, &head, version);
+        }
+        let length = BodyLength::of_request(&head)?;
+        self.begin_request(head, version, length)?;
+        Ok(Step::Took(len))
+    }
+
+    /// The head at the front of `bytes` if it is the last one again, or but for its path; its
+    /// version and its length.
+    fn again(&mut self, bytes: &[u8]) -> Option<(RequestHead, Version, usize)> {
+        let len = self.last_head.len();
+        if let Some(known) = self.last_head.find(bytes.get(..len)?, 0) {
+            let head = known.again(self.spare.pop().unwrap_or_default());
+            return Some((head, known.version(), len));
+        }
+        let other = self.last_head.find_but_path(bytes)?;
+        let limits = &self.config.limits;
+        if other.len > limits.head_bytes_max || other.path.len() > limits.target_bytes_max {
+            return None;
+        }
+        let head = other.head(self.spare.pop().unwrap_or_default());
+        let (version, len) = (other.version(), other.len);
+        if head.section().size() > limits.field_section_bytes_max {
+            self.recycle(head.into_fields());
+            return None;
+        }
+        if self.last_head.is_due() {
+            self.last_head.keep(&bytes[..len], 0, &head, version);
+        }
+        Some((head, version, len))
+    }
+
+    fn begin_request(
+        &mut self,
+        head: RequestHead,
+        version: Version,
+        length: BodyLength,
+    ) -> Result<(), Violation> {
+        let id = self.take_id();
+        let method = Method::of(head.method());
+        let mut open = Exchange::new(id, method, version, Sending::Head);
+        let end = matches!(length, BodyLength::None | BodyLength::Known(0));
+        if head.has_hop_fields() || version == Version::Http10 {
+            heed_hop_fields(&mut open, &head, version, end)?;
+        }
+        if id.0 >= self.config.limits.requests_per_connection_max {
+            open.close_because(CloseReason::RequestsExhausted);
+        }
+        self.last = open.close;
+        self.exchanges.push_back(open);
+        self.events.push_back(Event::RequestReceived {
+            stream: id,
+            head,
+            end,
+        });
+        self.receive_body(length);
+        Ok(())
+    }
+}
+
+/// What a request says of the connection and expects of it.
+fn heed_hop_fields(
+    open: &mut Exchange,
+    head: &RequestHead,
+    version: Version,
+    end: bool,
+) -> Result<(), Violation> {
+    if let Some(expectation) = head.get(Token::EXPECT) {
+        // RFC 9110 section 10.1.1: from an HTTP/1.0 client it is ignored.
+        if !expectation.eq_ignore_ascii_case(b"100-continue") {
+            return Err(Violation::ExpectationUnknown);
+        }
+        open.continue_due = version == Version::Http11 && !end;
+    }
+    // RFC 9110 section 7.8: upgrade in HTTP/1.0 is ignored.
+    open.upgrade = version == Version::Http11
+        && head.get(Token::UPGRADE).is_some()
+        && head.fields().any(|field| {
+            field.token == Some(Token::CONNECTION) && has_option(field.value, b"upgrade")
+        });
+    open.close = persistence(version, head.fields());
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Numbers that no two response heads of the process share. Each thread takes them in blocks, so
+//! that numbering costs no word that threads would fight for.
+
+use std::cell::Cell;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trunkline_core::http::ResponseHead;
+
+/// Numbers a thread takes at once.
+const BLOCK: u64 = 1 << 20;
+
+/// Where the next block begins. 0 is no number; there are numbers for five hundred years of a
+/// thousand fresh heads in each microsecond.
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// The next number, and how many of its block are left.
+    static NEXT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Gives `head`, which came again and may many times more, a number if it has none.
+pub(super) fn number(head: &mut ResponseHead) {
+    if head.number().is_none()
+        && let Some(number) = fresh_number()
+    {
+        head.set_number(number);
+    }
+}
+
+/// A number that no head has.
+fn fresh_number() -> Option<NonZeroU64> {
+    let (number, left) = match NEXT.get() {
+        // Relaxed: the numbers order nothing.
+        (_, 0) => (NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed), BLOCK),
+        taken => taken,
+    };
+    NEXT.set((number.wrapping_add(1), left - 1));
+    NonZeroU64::new(number)
+}
+
+#[cfg(test)]
+#[path = "number_test.rs"]
+mod number_test;
