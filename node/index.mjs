@@ -1,6 +1,9 @@
 // One copy of the package, however it is loaded.
 import trunkline from './dist/index.js'
 export const {
-  Agent, Client, Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent, Response, errors, installGlobal, request, serve
+export const {
+  Agent, Client, Dispatcher, EnvHttpProxyAgent, Http2SecureServer, Http2Server, Pool, ProxyAgent, Response,
+  createSecureServer, createServer, errors, http2, installGlobal, request, serve
+} = trunkline
 } = trunkline
 export default trunkline

@@ -1,0 +1,11 @@
+// Which listeners want requests of node:http whatever the version: frameworks that give a request
+// another prototype, Express before all. On a request of node:http2 they hang.
+
+import http from 'node:http'
+
+/** Whether `listener` is an application whose requests inherit from node:http's. */
+export function isOfHttp1 (listener: unknown): boolean {
+  if (typeof listener !== 'function') return false
+  const { request } = listener as { request?: unknown }
+  return typeof request === 'object' && request !== null && request instanceof http.IncomingMessage
+}

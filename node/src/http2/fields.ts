@@ -1,0 +1,128 @@
+// Header objects of node:http2, and the text as which a head crosses the border.
+
+import { sensitiveHeaders } from 'node:http2'
+import { connectionHeader, invalidCharacter, invalidPseudoHeader, invalidToken, singleValue } from './codes'
+
+/** Headers as users give and get them. */
+export type Headers = Record<string | symbol, any>
+
+/** Before the name of a field that no intermediary may index. */
+const SENSITIVE = '\x01'
+const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+const BAD_NAME = /[^!#$%&'*+\-.^_`|~0-9a-z]/
+
+/** Fields of which a message has one at most. */
+const SINGLE = new Set([
+  ':status', ':method', ':authority', ':scheme', ':path', ':protocol', 'access-control-allow-credentials',
+  'access-control-max-age', 'access-control-request-method', 'age', 'authorization', 'content-encoding',
+  'content-language', 'content-length', 'content-location', 'content-md5', 'content-range', 'content-type', 'date',
+  'dnt', 'etag', 'expires', 'from', 'host', 'if-match', 'if-modified-since', 'if-none-match', 'if-range',
+  'if-unmodified-since', 'last-modified', 'location', 'max-forwards', 'proxy-authorization', 'range', 'referer',
+  'retry-after', 'tk', 'upgrade-insecure-requests', 'user-agent', 'x-content-type-options'
+])
+/** RFC 9113 section 8.2.2. */
+const OF_CONNECTIONS = new Set(['connection', 'upgrade', 'http2-settings', 'keep-alive', 'proxy-connection', 'transfer-encoding'])
+
+/** What is known of a name. */
+interface Name {
+  lower: string
+  isSingle: boolean
+  /** The last value that was looked at and was good: most come again and again. */
+  good: string
+}
+
+/** Names are few; whoever makes them up does not fill the memory. */
+const NAMES_MAX = 1024
+const names = new Map<string, Name>()
+
+function nameOf (key: string): Name {
+  const known = names.get(key)
+  if (known !== undefined) return known
+  const lower = key.toLowerCase()
+  if (lower.includes(' ') || BAD_NAME.test(lower)) throw invalidToken('Header name', lower)
+  if (OF_CONNECTIONS.has(lower)) throw connectionHeader(lower)
+  const name = { lower, isSingle: SINGLE.has(lower), good: '' }
+  if (names.size < NAMES_MAX) names.set(key, name)
+  return name
+}
+
+/** `text` with one more field. */
+function added (text: string, name: Name, value: string, isHidden: boolean): string {
+  if (name.good !== value) {
+    if (BAD_VALUE.test(value)) throw invalidCharacter(name.lower)
+    if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')
+    name.good = value
+  }
+  return `${text}${text === '' ? '' : '\0'}${isHidden ? SENSITIVE : ''}${name.lower}\0${value}`
+}
+
+/** Whether a pseudo-header may be left out of the text, because it goes another way. */
+function checkPseudo (key: string, value: unknown, allowed: string): void {
+  const lower = key.toLowerCase()
+  if (Array.isArray(value) && value.length > 1 && SINGLE.has(lower)) throw singleValue(lower)
+  if (lower !== allowed) throw invalidPseudoHeader(lower)
+}
+
+/** The text of `headers`; `pseudo` is the one pseudo-header that may stand there, and is left out. */
+export function textOf (headers: Headers, pseudo = ''): string {
+  let text = ''
+  let singles: string[] | undefined
+  const sensitive = headers[sensitiveHeaders] as string[] | undefined
+  const hidden = sensitive === undefined || sensitive.length === 0 ? undefined : sensitive.map(name => name.toLowerCase())
+  for (const key in headers) {
+    const value = headers[key] as unknown
+    if (value === undefined || key === '') continue
+    if (key[0] === ':') {
+      checkPseudo(key, value, pseudo)
+      continue
+    }
+    const values = Array.isArray(value) ? value as unknown[] : undefined
+    if (values?.length === 0) continue
+    const name = nameOf(key)
+    const isHidden = hidden !== undefined && hidden.includes(name.lower)
+    if (name.isSingle) {
+      if ((values !== undefined && values.length > 1) || singles?.includes(name.lower)) throw singleValue(name.lower)
+      ;(singles ??= []).push(name.lower)
+    }
+    if (values === undefined) text = added(text, name, typeof value === 'string' ? value : String(value), isHidden)
+    else for (const one of values) text = added(text, name, String(one), isHidden)
+  }
+  return text
+}
+
+/** What a request says beside its fields. */
+export interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly authority: string
+  readonly scheme: string
+  readonly protocol: string
+  rawFields: () => string[]
+}
+
+/** Names and values by turns, the pseudo-headers first. */
+export function rawOf (asked: Asked): string[] {
+  const raw = [':method', asked.method]
+  if (asked.authority !== '') raw.push(':authority', asked.authority)
+  if (asked.scheme !== '' && (asked.path !== '' || asked.method !== 'CONNECT')) raw.push(':scheme', asked.scheme)
+  if (asked.path !== '') raw.push(':path', asked.path)
+  if (asked.protocol !== '') raw.push(':protocol', asked.protocol)
+  return raw.concat(asked.rawFields())
+}
+
+/** The header object of node:http2: no prototype, a name that comes again joined as it demands. */
+export function objectOf (raw: readonly string[]): Headers {
+  const object = Object.create(null) as Headers
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!
+    const value = raw[at + 1]!
+    const before = object[name] as string | string[] | undefined
+    if (before === undefined) object[name] = name === 'set-cookie' ? [value] : value
+    else if (SINGLE.has(name)) continue
+    else if (name === 'cookie') object[name] = `${before as string}; ${value}`
+    else if (name === 'set-cookie') (before as string[]).push(value)
+    else object[name] = `${before as string}, ${value}`
+  }
+  object[sensitiveHeaders] = []
+  return object
+}

@@ -1,0 +1,306 @@
+// Exchanges as programs of node:http know them: a real IncomingMessage and a real ServerResponse,
+// whatever version the exchange has. The response makes its head as ever, and what it would write to
+// a socket becomes the exchange's answer.
+
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import { Flags } from '../server/border'
+import type { Exchange, ExchangeEars } from '../server/exchange'
+import { Intake } from './intake'
+import { later } from './later'
+import { Socket } from './socket'
+
+/** What node:http keeps to itself, as far as it is needed here. */
+interface Request extends IncomingMessage {
+  _consuming: boolean
+  _dump: () => void
+  _addHeaderLines: (raw: string[], count: number) => void
+  _readableState: IncomingMessage['_readableState'] & { readingMore: boolean; resumeScheduled: boolean }
+}
+interface Response extends ServerResponse {
+  _header: string
+  _headerSent: boolean
+  _last: boolean
+  _trailer: string
+  _closed: boolean
+  _expect_continue: boolean
+  _storeHeader: (first: string, headers: unknown) => void
+  _send: (data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null) => boolean
+  _writeRaw: (data: string, encoding: unknown, done?: () => void) => boolean
+  _finish: () => void
+  [carried]: Carrier
+}
+interface Stage extends Socket { _httpMessage?: Response | null }
+
+/** Classes of a server's own. */
+export interface Classes {
+  IncomingMessage: typeof IncomingMessage
+  ServerResponse: typeof ServerResponse
+}
+
+/** Who is told of requests: the server. */
+export interface Teller {
+  emit: (event: string, ...args: unknown[]) => boolean
+  listenerCount: (event: string) => number
+}
+
+const carried = Symbol('carrier')
+const CANCEL = 8
+/** Bytes that may wait behind the connection before a writer waits too. */
+const AHEAD_BYTES_MAX = 64 * 1024
+/** Fields of a connection, which is the engine's. */
+const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+const originals = http.ServerResponse.prototype as unknown as Response
+/** Says that a writer shall wait: node:http knows it by a symbol of its own. */
+const NEEDS_DRAIN = Object.getOwnPropertySymbols(new http.ServerResponse(new http.IncomingMessage(null as never)))
+  .find(symbol => symbol.description === 'kNeedDrain')
+
+/** Fields of a head of HTTP/1.1, as they cross the border. */
+function fieldsOf (head: string): string {
+  let text = ''
+  for (const line of head.split('\r\n').slice(1)) {
+    const colon = line.indexOf(':')
+    if (colon <= 0) continue
+    const name = line.slice(0, colon).toLowerCase()
+    if (!OF_CONNECTIONS.has(name)) text += `${text === '' ? '' : '\0'}${name}\0${line.slice(colon + 1).trim()}`
+  }
+  return text
+}
+
+/** Between a response of node:http and its exchange. */
+class Carrier implements ExchangeEars {
+  readonly intake: Intake
+  private head: { status: number; text: string } | null = null
+  private pieces: Buffer[] = []
+  private waiting: (() => void)[] = []
+  private isStreaming = false
+  private isPlanned = false
+  private isFinished = false
+
+  constructor (
+    private readonly exchange: Exchange,
+    private readonly request: Request,
+    private readonly response: Response,
+    private readonly socket: Stage,
+    private readonly ownsSocket: boolean
+  ) {
+    this.intake = new Intake(exchange)
+    this.request._read = function (this: Request) {
+      this._consuming = true
+      this._readableState.readingMore = false
+      this._carrier.intake.read(this)
+    } as never
+    this.request._carrier = this
+    response[carried] = this
+    response._storeHeader = storeHeader
+    response._send = send
+    response._writeRaw = writeRaw
+    response._finish = finish
+    response.on('finish', () => { this.onFinish() })
+  }
+
+  // What the response says.
+
+  keepHead (): void {
+    const { response } = this
+    this.head = { status: response.statusCode, text: fieldsOf(response._header) }
+    // The framing is the engine's.
+    ;(response as unknown as { chunkedEncoding: boolean }).chunkedEncoding = false
+  }
+
+  send (data: string | Buffer, encoding: BufferEncoding | null | undefined, done: (() => void) | null | undefined): boolean {
+    if (data.length > 0) {
+      const bytes = typeof data === 'string' ? Buffer.from(data, encoding ?? 'utf8') : data
+      if (this.isStreaming) this.exchange.write(bytes)
+      else this.pieces.push(bytes)
+    }
+    if (typeof done === 'function') this.waiting.push(done)
+    this.plan()
+    if (this.exchange.pending <= AHEAD_BYTES_MAX && this.kept <= AHEAD_BYTES_MAX) return true
+    return false
+  }
+
+  private get kept (): number { return this.pieces.reduce((sum, piece) => sum + piece.length, 0) }
+
+  /** What is not whole at the end of the turn goes piece by piece. */
+  private plan (): void {
+    if (this.isPlanned) return
+    this.isPlanned = true
+    process.nextTick(() => {
+      this.isPlanned = false
+      if (!this.isFinished) this.flush()
+      later(() => { this.tellRoom() })
+    })
+  }
+
+  private flush (): void {
+    if (this.head !== null) {
+      this.exchange.respond(this.head.status, this.head.text, Flags.NoDate)
+      this.head = null
+      this.isStreaming = true
+    }
+    for (const piece of this.pieces.splice(0)) this.exchange.write(piece)
+  }
+
+  private tellRoom (): void {
+    if (this.exchange.pending > AHEAD_BYTES_MAX) return
+    for (const done of this.waiting.splice(0)) done()
+    const { response } = this
+    if (NEEDS_DRAIN === undefined || !(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] || this.isFinished) return
+    ;(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] = false
+    response.emit('drain')
+  }
+
+  finish (): void {
+    if (this.isFinished) return
+    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`) : ''
+    if (this.head !== null && trailers === '') {
+      const { status, text } = this.head
+      this.head = null
+      const [first = null, ...more] = this.pieces.splice(0)
+      this.exchange.answer(status, text, more.length > 0 ? Buffer.concat([first!, ...more]) : first, Flags.NoDate)
+    } else {
+      this.flush()
+      this.exchange.end(trailers)
+    }
+    this.isFinished = true
+  }
+
+  inform (head: string): void {
+    const status = Number(head.slice(9, 12))
+    this.exchange.inform(status, fieldsOf(head))
+  }
+
+  private onFinish (): void {
+    const { request, response, socket } = this
+    if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
+    if (socket._httpMessage === response) response.detachSocket(socket as never)
+    process.nextTick(() => { tellClosed(response) })
+    if (response._last && this.exchange.version < 20) this.exchange.connection.shutDown()
+  }
+
+  // What the exchange tells.
+
+  onData (chunk: Buffer): void {
+    this.socket.refresh()
+    this.intake.onData(chunk)
+  }
+
+  onEnd (trailers: string): void {
+    const { request } = this
+    request.complete = true
+    const raw = trailers === '' ? [] : trailers.split('\0')
+    if (raw.length > 0) request._addHeaderLines(raw, raw.length)
+    this.intake.onEnd()
+  }
+
+  onRoom (): void {
+    this.socket.refresh()
+    this.tellRoom()
+  }
+
+  onClosed (code: number): void {
+    const { request, response } = this
+    this.intake.drop()
+    if (code === 0 && response.writableEnded) {
+      if (this.ownsSocket) setImmediate(() => { this.socket.gone() })
+      return
+    }
+    if (this.ownsSocket || this.exchange.connection.closed) this.socket.gone()
+    const error = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+    if (this.exchange.version < 20) this.socket.gone()
+    request.destroy(error)
+    tellClosed(response)
+  }
+}
+
+function tellClosed (response: Response): void {
+  if (response._closed) return
+  ;(response as { destroyed: boolean }).destroyed = true
+  response._closed = true
+  response.emit('close')
+}
+
+// What stands in front of the methods of a response; own members, so that frameworks may give it
+// another prototype.
+
+function storeHeader (this: Response, first: string, headers: unknown): void {
+  originals._storeHeader.call(this, first, headers)
+  this[carried].keepHead()
+}
+function send (this: Response, data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null): boolean {
+  this._headerSent = true
+  if (typeof encoding === 'function') [encoding, done] = [null, encoding]
+  return this[carried].send(data, encoding, done)
+}
+function writeRaw (this: Response, data: string, encoding: unknown, done?: () => void): boolean {
+  this[carried].inform(data)
+  const told = typeof encoding === 'function' ? encoding as () => void : done
+  if (typeof told === 'function') process.nextTick(told)
+  return true
+}
+function finish (this: Response): void {
+  this[carried].finish()
+  originals._finish.call(this)
+}
+
+/** Names and values by turns: with a host, and a word on the body where its length is not said, as
+ * programs of node:http look for them. */
+function rawOf (exchange: Exchange): string[] {
+  const raw = exchange.rawFields()
+  const has = (name: string): boolean => exchange.field(name) !== undefined
+  if (exchange.authority !== '' && !has('host')) raw.unshift('host', exchange.authority)
+  if (exchange.hasBody && !has('content-length') && !has('transfer-encoding')) raw.push('transfer-encoding', 'chunked')
+  return raw
+}
+
+/** Tells `server` of an exchange. `shared`: the socket of its connection. */
+export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, classes: Classes): void {
+  const ownsSocket = exchange.version >= 20 || Boolean(shared._httpMessage)
+  const socket: Stage = ownsSocket ? new Socket(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+  const request = new classes.IncomingMessage(socket as never) as Request
+  const major = exchange.version === 30 ? 3 : exchange.version === 20 ? 2 : 1
+  request.httpVersionMajor = major
+  request.httpVersionMinor = major === 1 ? 1 : 0
+  request.httpVersion = `${major}.${request.httpVersionMinor}`
+  request.method = exchange.method
+  request.url = exchange.path || exchange.authority
+  const raw = rawOf(exchange)
+  request._addHeaderLines(raw, raw.length)
+  const response = new (classes.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX }) as Response
+  response.shouldKeepAlive = exchange.field('connection')?.toLowerCase() !== 'close'
+  response.assignSocket(socket as never)
+  const carrier = new Carrier(exchange, request, response, socket, ownsSocket)
+  exchange.owner = carrier
+  exchange.ears = carrier
+  tell(server, exchange, request, response)
+  if (!exchange.hasBody && !request.complete) {
+    request.complete = true
+    request.push(null)
+  }
+}
+
+function tell (server: Teller, exchange: Exchange, request: Request, response: Response): void {
+  const expected = exchange.field('expect')
+  if (exchange.method === 'CONNECT') {
+    if (server.emit('connect', request, response)) return
+    response.statusCode = 405
+    response.end()
+  } else if (expected === undefined) {
+    server.emit('request', request, response)
+  } else if (/^100-continue$/i.test(expected)) {
+    response._expect_continue = true
+    if (server.listenerCount('checkContinue') > 0) {
+      server.emit('checkContinue', request, response)
+      return
+    }
+    response.writeContinue()
+    server.emit('request', request, response)
+  } else if (!server.emit('checkExpectation', request, response)) {
+    response.writeHead(417)
+    response.end()
+  }
+}
+
+declare module 'node:http' {
+  interface IncomingMessage { _carrier: { intake: Intake } }
+}

@@ -1,0 +1,9 @@
+// What stands in place of node:http2: everything of it, with servers of ours.
+
+import nodeHttp2 from 'node:http2'
+import { createSecureServer, createServer } from './server'
+
+export { createSecureServer, createServer, Http2SecureServer, Http2Server, type Options, type SecureOptions } from './server'
+
+/** The module of node, with servers of ours: `import { http2 } from 'trunkline'`. */
+export const http2 = { ...nodeHttp2, createServer, createSecureServer }

@@ -1,0 +1,128 @@
+// A request of the compatible API. It is a Readable in name from the start, and in fact from the
+// moment somebody reads it or listens to it.
+
+import { EventEmitter } from 'node:events'
+import { Http2ServerRequest as NodeRequest } from 'node:http2'
+import { Readable } from 'node:stream'
+import { checkText, invalidValue } from './codes'
+import type { Headers } from './fields'
+import { streamSocket, type Socket } from './socket'
+import type { ServerHttp2Stream } from './stream'
+
+/** Events that need nothing of a Readable. */
+const PLAIN_EVENTS = new Set<string | symbol>(['aborted', 'close', 'error', 'timeout'])
+
+/** What a request has of its own, in another shape than a Readable. */
+type Own = 'destroyed' | 'readable' | '_read' | 'on' | 'addListener' | 'destroy'
+
+export interface Http2ServerRequest extends Omit<Readable, Own> {}
+export class Http2ServerRequest {
+  readonly trailers: Headers = {}
+  readonly rawTrailers: string[] = []
+  aborted = false
+  private isReadable = false
+  private isOver = false
+  private proxy: Socket | undefined
+  private ownMethod: string | undefined
+  private ownUrl: string | undefined
+
+  constructor (readonly stream: ServerHttp2Stream) {}
+
+  get headers (): Headers {
+    const { headers } = this.stream
+    return headers
+  }
+  get rawHeaders (): string[] { return this.stream.rawHeaders }
+  get complete (): boolean { return this.aborted || this.isOver || this.stream.destroyed || (this.isReadable && this.readableEnded) }
+  get httpVersion (): string { return `${this.httpVersionMajor}.0` }
+  get httpVersionMajor (): number { return this.stream.exchange.version === 30 ? 3 : 2 }
+  get httpVersionMinor (): number { return 0 }
+  get scheme (): string | undefined { return this.headers[':scheme'] as string | undefined }
+  get authority (): string | undefined {
+    return this.stream.exchange.authority || this.headers.host as string | undefined
+  }
+
+  get method (): string { return this.ownMethod ?? this.stream.exchange.method }
+  set method (method: string) {
+    checkText(method, 'method')
+    if (method.trim() === '') throw invalidValue('method', method)
+    this.headers[':method'] = this.ownMethod = method
+  }
+  get url (): string { return this.ownUrl ?? (this.stream.exchange.path || this.headers[':path'] as string) }
+  set url (url: string) { this.headers[':path'] = this.ownUrl = url }
+
+  get socket (): Socket {
+    return (this.proxy ??= streamSocket(this.stream, () => (this as unknown as Readable).readable))
+  }
+  get connection (): Socket { return this.socket }
+
+  setTimeout (time: number, listener?: () => void): this {
+    if (!this.isOver) this.stream.setTimeout(time, listener)
+    return this
+  }
+
+  /** Makes it a Readable in fact. */
+  become (): void {
+    if (this.isReadable) return
+    this.isReadable = true
+    Readable.call(this as never, { autoDestroy: false })
+    if (this.isOver) this.push(null)
+  }
+
+  get destroyed (): boolean { return this.isReadable && this._readableState.destroyed }
+  set destroyed (_value: boolean) {}
+
+  _read (): void {
+    if (!this.isOver) this.stream.intake.read(this as unknown as Readable)
+  }
+
+  on (event: string | symbol, listener: (...args: any[]) => void): this {
+    const add = PLAIN_EVENTS.has(event) ? EventEmitter.prototype.on : Readable.prototype.on
+    add.call(this as unknown as Readable, event as 'data', listener)
+    return this
+  }
+  addListener (event: string | symbol, listener: (...args: any[]) => void): this { return this.on(event, listener) }
+
+  // What the stream tells.
+
+  onTrailers (trailers: Headers, raw: string[]): void {
+    Object.assign(this.trailers, trailers)
+    this.rawTrailers.push(...raw)
+  }
+
+  onAborted (): void {
+    if (this.isOver) return
+    this.aborted = true
+    this.emit('aborted')
+  }
+
+  onClosed (): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.proxy = undefined
+    if (this.isReadable || this.listenerCount('end') > 0) {
+      this.push(null)
+      if (!this.stream.intake.didRead && this.readableFlowing === null) this.resume()
+    }
+    this.emit('close')
+  }
+}
+
+const { prototype } = Http2ServerRequest
+Object.setPrototypeOf(prototype, NodeRequest.prototype as object)
+Object.defineProperty(prototype, '_readableState', {
+  get (this: Http2ServerRequest) {
+    this.become()
+    return Object.hasOwn(this, '_readableState') ? this._readableState : undefined
+  },
+  set (this: Http2ServerRequest, value: unknown) {
+    Object.defineProperty(this, '_readableState', { value, writable: true, enumerable: true, configurable: true })
+  },
+  configurable: true
+})
+
+declare module 'node:stream' {
+  interface Readable { _readableState: { destroyed: boolean } }
+  interface Writable { _writableState: { ending: boolean } }
+  interface Duplex { _readableState: { destroyed: boolean }; _writableState: { ending: boolean } }
+}

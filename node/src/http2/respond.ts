@@ -1,0 +1,99 @@
+// What a stream answers: the final head, interim heads, trailers. All is checked before anything goes.
+
+import { sensitiveHeaders } from 'node:http2'
+import { Flags } from '../server/border'
+import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidValue, plain } from './codes'
+import { textOf, type Headers } from './fields'
+import type { ServerHttp2Stream } from './stream'
+
+export interface RespondOptions {
+  endStream?: boolean
+  waitForTrailers?: boolean
+  sendDate?: boolean
+}
+
+let dateSecond = 0
+let dateText = ''
+/** Now, as a field says it; made once a second. */
+function date (): string {
+  const second = Math.floor(Date.now() / 1000)
+  if (second !== dateSecond) {
+    dateSecond = second
+    dateText = new Date(second * 1000).toUTCString()
+  }
+  return dateText
+}
+
+/** Whether a response with this status never has a body (RFC 9110 section 6.4.1; 205 has none in node). */
+export const isBodyless = (status: number): boolean => status === 204 || status === 205 || status === 304
+
+/** Throws if nothing can be answered any more. */
+export function checkAnswerable (stream: ServerHttp2Stream): void {
+  if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  if (stream.headersSent) throw plain('ERR_HTTP2_HEADERS_SENT')
+}
+
+/** A copy of the headers of a final head, with its status and its date. */
+export function finalHeaders (given: Headers | undefined, options: RespondOptions | undefined): Headers {
+  checkObject(given, 'headers')
+  const headers = Object.assign(Object.create(null), given) as Headers
+  const status = (headers[':status'] as number | 0) | 0 || 200
+  headers[':status'] = status
+  if (options?.sendDate !== false && headers.date == null) headers.date = date()
+  if (status < 200 || status > 599) throw invalidStatus(status)
+  const sensitive = headers[sensitiveHeaders] as unknown
+  if (sensitive !== undefined && !Array.isArray(sensitive)) throw invalidValue('headers[http2.sensitiveHeaders]', sensitive)
+  return headers
+}
+
+export function respond (stream: ServerHttp2Stream, given: Headers | undefined, options: RespondOptions | undefined): void {
+  checkAnswerable(stream)
+  checkObject(options, 'options')
+  const headers = finalHeaders(given, options)
+  const text = textOf(headers, ':status')
+  const status = headers[':status'] as number
+  if (options?.waitForTrailers) stream.waitsForTrailers = true
+  stream.sentHeaders = headers
+  const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
+  if (ends) stream.waitsForTrailers = false
+  stream.keepHead(status, text, Flags.NoDate | (ends ? Flags.End : 0))
+  if (ends) stream.end()
+}
+
+export function inform (stream: ServerHttp2Stream, given: Headers | undefined): void {
+  if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  if (stream.headersSent) throw plain('ERR_HTTP2_HEADERS_AFTER_RESPOND')
+  checkObject(given, 'headers')
+  const headers = Object.assign(Object.create(null), given) as Headers
+  const said = headers[':status'] as unknown
+  const status = (said as number) | 0
+  const isInterim = status >= 100 && status < 200
+  if (said != null) {
+    if (status === 101) throw plain('ERR_HTTP2_STATUS_101')
+    if (!isInterim) throw invalidInfoStatus(said)
+    headers[':status'] = status
+  }
+  const text = textOf(headers, ':status')
+  if (!isInterim) throw invalidInfoStatus(said)
+  ;(stream.sentInfoHeaders ??= []).push(headers)
+  stream.exchange.inform(status, text)
+}
+
+export function sendTrailers (stream: ServerHttp2Stream, given: Headers | undefined): void {
+  if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  if (stream.sentTrailers !== undefined) throw plain('ERR_HTTP2_TRAILERS_ALREADY_SENT')
+  if (!stream.trailersReady) throw plain('ERR_HTTP2_TRAILERS_NOT_READY')
+  checkObject(given, 'headers')
+  const headers = Object.assign(Object.create(null), given) as Headers
+  const text = trailerText(headers)
+  stream.sentTrailers = headers
+  stream.waitsForTrailers = false
+  stream.flushHead()
+  stream.exchange.end(text)
+}
+
+/** The text of trailers, which have no pseudo-header at all. */
+export function trailerText (headers: Headers): string {
+  for (const name in headers) if (name[0] === ':') throw invalidPseudoHeader(name)
+  return textOf(headers)
+}

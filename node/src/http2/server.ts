@@ -1,0 +1,162 @@
+// The servers: of node:net and node:tls by their class, so that listening, closing, counting and
+// holding the process are node's own; what listens is the engine.
+
+import http from 'node:http'
+import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
+import net from 'node:net'
+import tls from 'node:tls'
+import { checkCall, checkObject } from './codes'
+import { Desk, type DeskOptions } from './desk'
+import { identityOf } from './identity'
+
+type Listener = (...args: any[]) => void
+
+/** What servers of ours take beside the options of node:http2. */
+export interface Options extends ServerOptions {
+  /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
+  drainTimeout?: number
+}
+export interface SecureOptions extends SecureServerOptions, Options {
+  /** HTTP/3 on the same port. Default: false. */
+  http3?: boolean
+}
+
+/** What node's `listen` calls when it has made sense of its arguments. */
+type ListenNow = (address: string | null, port: number, family: number, backlog: number, fd?: number) => void
+
+/** What both servers are. */
+interface Serving extends net.Server {
+  desk: Desk
+  _handle: unknown
+  _connections: number
+  _emitCloseIfDrained: () => void
+}
+
+/** Checks what node:http2 checks, with its errors. */
+function checked<T extends object> (options: T | undefined): T {
+  checkObject(options, 'options')
+  nodeHttp2.createServer(options as ServerOptions)
+  const own = { ...options } as T & { settings?: Settings }
+  own.settings = { ...own.settings }
+  return own
+}
+
+function deskOptions (options: Options & { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }): DeskOptions {
+  const { http1Options = {} } = options
+  return {
+    settings: options.settings ?? {},
+    drainTimeout: options.drainTimeout,
+    Http2ServerRequest: options.Http2ServerRequest,
+    Http2ServerResponse: options.Http2ServerResponse,
+    classes: {
+      IncomingMessage: (http1Options.IncomingMessage ?? options.Http1IncomingMessage ?? http.IncomingMessage) as typeof http.IncomingMessage,
+      ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse
+    }
+  }
+}
+
+/** Listens, where node's own has come to the same point. */
+function listenNow (server: Serving, address: string | null, port: number, backlog: number): void {
+  try {
+    server._handle = server.desk.listen(address, port, backlog)
+  } catch (failure) {
+    const error = listenError(failure as { message: string; system?: string }, address, port)
+    process.nextTick(() => { server.emit('error', error) })
+    return
+  }
+  process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
+}
+
+function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number): Error {
+  const code = failure.system ?? 'EINVAL'
+  const error = new Error(`listen ${code}: ${failure.message}`)
+  return Object.assign(error, { code, syscall: 'listen', address: address ?? '::', port })
+}
+
+/** `listen` with every form of its arguments; in a cluster every worker listens itself. */
+function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.Server {
+  const normalize = (net as unknown as { _normalizeArgs: (args: unknown[]) => [Record<string, unknown>, unknown] })._normalizeArgs
+  const [options, callback] = normalize(args)
+  if (args.length === 0 || typeof args[0] === 'function' || options.port === null) options.port = 0
+  if (options.path === undefined && options.fd === undefined && options.handle === undefined) options.exclusive = true
+  const all: unknown[] = typeof callback === 'function' ? [options, callback] : [options]
+  return listen.apply(server, all) as unknown as net.Server
+}
+
+function setTimeoutOf (server: { timeout: number } & net.Server, time: number, callback?: () => void): void {
+  server.timeout = time
+  if (callback === undefined) return
+  checkCall(callback, 'callback')
+  server.on('timeout', callback)
+}
+
+function updateSettingsOf (desk: Desk, settings: Settings): void {
+  checkObject(settings, 'settings')
+  nodeHttp2.getPackedSettings(settings)
+  desk.settings = { ...desk.settings, ...settings }
+}
+
+export class Http2Server extends net.Server {
+  timeout = 0
+  readonly desk: Desk
+
+  constructor (options?: Options, listener?: Listener) {
+    const own = checked(options)
+    super(own as net.ServerOpts)
+    this.desk = new Desk(this, deskOptions(own), { http1: true })
+    if (typeof listener === 'function') this.on('request', listener)
+  }
+
+  override listen (...args: any[]): this { return ownListen(net.Server.prototype.listen as Listener, this, args) as this }
+  _listen2: ListenNow = (address, port, _family, backlog) => { listenNow(this as unknown as Serving, address, port, backlog) }
+  setTimeout (time: number, callback?: () => void): this {
+    setTimeoutOf(this, time, callback)
+    return this
+  }
+  updateSettings (settings: Settings): void { updateSettingsOf(this.desk, settings) }
+  closeIdleConnections (): void { this.desk.closeIdle() }
+}
+
+export class Http2SecureServer extends tls.Server {
+  timeout = 0
+  readonly desk: Desk
+
+  constructor (options?: SecureOptions, listener?: Listener) {
+    const own = checked(options)
+    own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
+    super(own)
+    // Node's own would begin a handshake on what is told as a connection.
+    this.removeAllListeners('connection')
+    const { allowHTTP1 = false, http3 = false, origins: _origins } = own
+    this.desk = new Desk(this, deskOptions(own), { http1: allowHTTP1, http3, tls: identityOf(own) })
+    if (allowHTTP1) Object.assign(this, { headersTimeout: 60_000, requestTimeout: 300_000, connectionsCheckingInterval: 30_000 })
+    if (typeof listener === 'function') this.on('request', listener)
+  }
+
+  override listen (...args: any[]): this { return ownListen(tls.Server.prototype.listen as Listener, this, args) as this }
+  _listen2: ListenNow = (address, port, _family, backlog) => { listenNow(this as unknown as Serving, address, port, backlog) }
+  setTimeout (time: number, callback?: () => void): this {
+    setTimeoutOf(this, time, callback)
+    return this
+  }
+  updateSettings (settings: Settings): void { updateSettingsOf(this.desk, settings) }
+  closeIdleConnections (): void { this.desk.closeIdle() }
+  override setSecureContext (options: tls.SecureContextOptions): void {
+    super.setSecureContext(options)
+    // Called by the constructor of node's too, before there is a desk.
+    const identity = (this as { desk?: Desk }).desk === undefined ? undefined : identityOf(options)
+    if (identity !== undefined) this.desk.setIdentity(identity)
+  }
+  override addContext (name: string, options: tls.SecureContextOptions): void {
+    super.addContext(name, options)
+    const identity = identityOf(options)
+    if (identity !== undefined) this.desk.setIdentity(identity, name)
+  }
+}
+
+export function createServer (options?: Options | Listener, listener?: Listener): Http2Server {
+  return typeof options === 'function' ? new Http2Server({}, options) : new Http2Server(options, listener)
+}
+export function createSecureServer (options?: SecureOptions | Listener, listener?: Listener): Http2SecureServer {
+  return typeof options === 'function' ? new Http2SecureServer({}, options) : new Http2SecureServer(options, listener)
+}

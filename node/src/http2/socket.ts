@@ -1,0 +1,148 @@
+// What stands for the socket of a connection: where the peer is, what TLS agreed on, an end and a
+// timeout. Its bytes belong to the engine. Sessions and requests show it through proxies that refuse
+// what would disturb HTTP, as node:http2 has it.
+
+import { Duplex } from 'node:stream'
+import type { Connection } from '../server/connection'
+import { plain } from './codes'
+import { Timer } from './timer'
+import type { ServerHttp2Session } from './session'
+import type { ServerHttp2Stream } from './stream'
+
+export class Socket extends Duplex {
+  /** Of sockets with TLS only. */
+  readonly encrypted: true | undefined
+  readonly alpnProtocol: string | false | undefined
+  readonly servername: string | false | undefined
+  readonly authorized: boolean | undefined
+  readonly connecting = false
+  timeout = 0
+  server: unknown
+  private timer: Timer | undefined
+
+  constructor (readonly of: Connection, private readonly ends: () => void = () => { of.abort() }) {
+    super({ allowHalfOpen: true })
+    if (!of.encrypted) return
+    this.encrypted = true
+    this.authorized = false
+    this.alpnProtocol = of.alpn ?? false
+    this.servername = of.servername ?? false
+  }
+
+  get remoteAddress (): string { return this.of.remoteAddress }
+  get remotePort (): number { return this.of.remotePort }
+  get remoteFamily (): string { return this.of.remoteFamily }
+  get localAddress (): string { return this.of.localAddress }
+  get localPort (): number { return this.of.localPort }
+  get localFamily (): string { return this.of.remoteFamily }
+  get pending (): boolean { return false }
+  get readyState (): string { return this.destroyed ? 'closed' : 'open' }
+  get bytesRead (): number { return 0 }
+  get bytesWritten (): number { return 0 }
+  address (): object { return { address: this.localAddress, family: this.localFamily, port: this.localPort } }
+  getProtocol (): string | null { return this.of.tlsProtocol }
+  getPeerCertificate (): object { return {} }
+  isSessionReused (): boolean { return false }
+  setNoDelay (): this { return this }
+  setKeepAlive (): this { return this }
+  ref (): this { return this }
+  unref (): this { return this }
+
+  setTimeout (time: number, listener?: () => void): this {
+    if (this.destroyed) return this
+    this.timeout = time
+    this.timer = Timer.set(this.timer, time, listener, this, () => { this.emit('timeout') })
+    return this
+  }
+  /** A sign of life. */
+  refresh (): void { this.timer?.refresh() }
+
+  /** The connection is no more. */
+  gone (): void {
+    if (this.destroyed) return
+    this.push(null)
+    this.destroy()
+  }
+
+  override _read (): void {}
+  override _write (_chunk: unknown, _encoding: unknown, done: (error?: Error) => void): void {
+    done(plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
+  }
+  override _final (done: () => void): void {
+    this.of.shutDown()
+    done()
+  }
+  override _destroy (error: Error | null, done: (error: Error | null) => void): void {
+    this.timer?.stop()
+    this.ends()
+    done(error)
+  }
+}
+
+type Bag = Record<string | symbol, unknown>
+
+/** A member of `owner`, a function bound to it. */
+function member (owner: object, name: string | symbol): unknown {
+  const value = (owner as Bag)[name]
+  return typeof value === 'function' ? value.bind(owner) as unknown : value
+}
+
+const REFUSED_OF_SESSIONS = new Set<string | symbol>([
+  'destroy', 'emit', 'end', 'pause', 'read', 'resume', 'write', 'setEncoding', 'setKeepAlive', 'setNoDelay'
+])
+const OF_SESSIONS = new Set<string | symbol>(['setTimeout', 'ref', 'unref'])
+
+/** `session.socket`. */
+export function sessionSocket (session: ServerHttp2Session): Socket {
+  const under = (): Socket => {
+    if (session.rawSocket === undefined) throw plain('ERR_HTTP2_SOCKET_UNBOUND')
+    return session.rawSocket
+  }
+  const refuse = (name: string | symbol): void => {
+    if (REFUSED_OF_SESSIONS.has(name)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
+  }
+  return new Proxy(session, {
+    get (_, name) {
+      if (OF_SESSIONS.has(name)) return member(session, name)
+      refuse(name)
+      return member(under(), name)
+    },
+    getPrototypeOf: () => Object.getPrototypeOf(under()) as object,
+    set (_, name, value) {
+      if (OF_SESSIONS.has(name)) (session as unknown as Bag)[name] = value
+      else {
+        refuse(name)
+        ;(under() as unknown as Bag)[name] = value
+      }
+      return true
+    }
+  }) as unknown as Socket
+}
+
+const REFUSED_OF_STREAMS = new Set<string | symbol>(['write', 'read', 'pause', 'resume'])
+const OF_STREAMS = new Set<string | symbol>(['on', 'once', 'end', 'emit', 'destroy', 'writable', 'destroyed'])
+
+/** `request.socket` and `response.socket`; `readable` is the request's, where there is one. */
+export function streamSocket (stream: ServerHttp2Stream, readable: () => boolean): Socket {
+  const under = (): object => stream.session?.rawSocket ?? stream
+  const refuse = (name: string | symbol): void => {
+    if (REFUSED_OF_STREAMS.has(name)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
+  }
+  return new Proxy(stream, {
+    has: (_, name) => name in stream || name in under(),
+    get (_, name) {
+      if (OF_STREAMS.has(name)) return member(stream, name)
+      if (name === 'readable') return !stream.destroyed && readable()
+      if (name === 'setTimeout') return member(stream.session ?? stream, name)
+      refuse(name)
+      return member(under(), name)
+    },
+    getPrototypeOf: () => Object.getPrototypeOf(under()) as object,
+    set (_, name, value) {
+      refuse(name)
+      const owner = OF_STREAMS.has(name) || name === 'readable' ? stream : name === 'setTimeout' ? stream.session ?? stream : under()
+      ;(owner as unknown as Bag)[name] = value
+      return true
+    }
+  }) as unknown as Socket
+}

@@ -1,0 +1,439 @@
+// A stream of a server. It is a Duplex in name from the start, and in fact from the moment somebody
+// touches what only a Duplex has: an answer that is given at once never makes one.
+
+import { Duplex } from 'node:stream'
+import type { ServerHttp2Session } from './session'
+import { Flags } from '../server/border'
+import type { Exchange, ExchangeEars } from '../server/exchange'
+import { checkCall, checkInteger, plain, streamError } from './codes'
+import { objectOf, rawOf, type Headers } from './fields'
+import { respondWithDescriptor, respondWithFile, type FileOptions } from './file'
+import { Intake } from './intake'
+import { later } from './later'
+import { inform, respond, sendTrailers, type RespondOptions } from './respond'
+import { Timer } from './timer'
+
+const NO_ERROR = 0
+const INTERNAL_ERROR = 2
+const CANCEL = 8
+const CODE_MAX = 2 ** 32 - 1
+/** Bytes that may wait behind the connection before a writer waits too. */
+const AHEAD_BYTES_MAX = 64 * 1024
+
+/** The compatible API's half: what it must hear of the stream. */
+export interface Face {
+  onStreamTrailers: (trailers: Headers, raw: string[]) => void
+  onStreamAborted: () => void
+  onStreamDrain: () => void
+  onStreamTimeout: () => void
+  onStreamClosed: () => void
+  /** The text of the trailers that were set until now. */
+  trailers: () => string
+}
+
+/** What a stream has of its own, in another shape than a Duplex. */
+type Own = 'destroyed' | 'closed' | 'pending' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
+
+/** The end of a Duplex in fact. */
+const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
+
+/** Heads that wait for the end of the turn: an answer that comes in the same turn goes with them. */
+let unsent: ServerHttp2Stream[] = []
+function sendHeads (): void {
+  const streams = unsent
+  unsent = []
+  for (const stream of streams) stream.flushHead()
+}
+
+export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
+export class ServerHttp2Stream implements ExchangeEars {
+  private of: ServerHttp2Session | undefined
+  readonly intake: Intake
+  face: Face | null = null
+  rstCode = NO_ERROR
+  headersSent = false
+  /** Trailers were asked for and are not sent. */
+  waitsForTrailers = false
+  trailersReady = false
+  sentHeaders: Headers | undefined
+  sentTrailers: Headers | undefined
+  sentInfoHeaders: Headers[] | undefined
+  /** The final head, until it goes. */
+  head: { status: number; text: string; flags: number } | null = null
+  private isDuplex = false
+  private isClosed = false
+  private isAborted = false
+  private isGone = false
+  private isAnswered = false
+  private isFile = false
+  private cutsRequest = false
+  private headersObject: Headers | undefined
+  private rawList: string[] | undefined
+  private timer: Timer | undefined
+  private writing: { left: number; done: (error?: Error | null) => void }[] = []
+
+  constructor (session: ServerHttp2Session, readonly exchange: Exchange) {
+    this.of = session
+    this.intake = new Intake(exchange)
+    exchange.owner = this
+    exchange.ears = this
+  }
+
+  // What it is.
+
+  get id (): number { return this.exchange.streamId }
+  get session (): ServerHttp2Session | undefined { return this.of }
+  get pending (): boolean { return false }
+  get closed (): boolean { return this.isClosed }
+  get aborted (): boolean { return this.isAborted }
+  get headRequest (): boolean { return this.exchange.method === 'HEAD' }
+  get endAfterHeaders (): boolean { return !this.exchange.hasBody }
+  get bufferSize (): number { return this.exchange.pending + (this.isDuplex ? this.writableLength : 0) }
+  get pushAllowed (): boolean { return false }
+  get scheme (): string { return this.exchange.scheme }
+  /** Whether the answer has gone as one message, and nothing more is to be heard. */
+  get isOver (): boolean { return this.isAnswered }
+  /** Whether somebody made a Duplex of it. */
+  get isMade (): boolean { return this.isDuplex }
+  get state (): object {
+    if (this.destroyed) return {}
+    const { done } = this.exchange
+    const isWhole = this.intake.isWhole
+    // Numbers of node:http2: open, half closed by us, by the peer; closed.
+    const state = done ? (isWhole ? 7 : 5) : isWhole ? 6 : 2
+    return { state, weight: 16, sumDependencyWeight: 0, localClose: done ? 1 : 0, remoteClose: isWhole ? 1 : 0, localWindowSize: 65_535 }
+  }
+  get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders)) }
+  get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }
+
+  // The machinery of a Duplex, when somebody touches it.
+
+  /** Makes it a Duplex in fact. */
+  become (): void {
+    if (this.isDuplex) return
+    this.isDuplex = true
+    const wasAnswered = this.isAnswered
+    Duplex.call(this as never, { allowHalfOpen: true, decodeStrings: false, autoDestroy: false })
+    if (this.headRequest && !wasAnswered) longEnd.call(this)
+    if (!this.exchange.hasBody) this.push(null)
+    if (this.face !== null) this.tellFace(this.face)
+    if (wasAnswered) longEnd.call(this)
+  }
+
+  /** Listeners of the compatible API come before all others. */
+  private tellFace (face: Face): void {
+    this.on('drain', () => { face.onStreamDrain() })
+    this.on('aborted', () => { face.onStreamAborted() })
+    this.on('error', () => {})
+    this.on('close', () => { face.onStreamClosed() })
+    this.on('timeout', () => { face.onStreamTimeout() })
+  }
+
+  get destroyed (): boolean {
+    return this.isDuplex ? this._readableState.destroyed : this.isGone
+  }
+  set destroyed (value: boolean) { this.isGone = value }
+
+  _read (): void {
+    if (this.destroyed) return void this.push(null)
+    this.intake.read(this)
+  }
+
+  _write (chunk: Buffer | string, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (this.destroyed) return
+    if (!this.headersSent) this.respond()
+    this.send(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, done)
+  }
+
+  /** Sends a piece; `done` when the connection has room for the next. */
+  send (bytes: Buffer, done: (error?: Error | null) => void): void {
+    this.timer?.refresh()
+    this.of?.refresh()
+    this.flushHead()
+    this.exchange.write(bytes)
+    const { pending } = this.exchange
+    if (pending <= AHEAD_BYTES_MAX) done()
+    else this.writing.push({ left: pending - AHEAD_BYTES_MAX, done })
+  }
+
+  _final (done: (error?: Error | null) => void): void {
+    if (this.isClosed || this.isAnswered) return done()
+    if (!this.isFile) this.finishBody()
+    later(done)
+  }
+
+  /** The body is whole: what follows are trailers, or nothing. */
+  finishBody (): void {
+    if (this.isClosed) return
+    if (!this.headersSent) {
+      // A HEAD request's stream has ended before anything is answered.
+      if (this.headRequest) return
+      this.respond()
+    }
+    if (this.waitsForTrailers) {
+      setImmediate(() => { this.wantTrailers() })
+      return
+    }
+    this.flushHead()
+    this.exchange.end(this.face?.trailers())
+  }
+
+  /** The body is a file's: for users the writable side has ended. */
+  endForFile (): void {
+    this.isFile = true
+    this.become()
+    longEnd.call(this)
+  }
+
+  private wantTrailers (): void {
+    this.trailersReady = true
+    if (this.destroyed || this.closed) return
+    if (!this.emit('wantTrailers')) this.sendTrailers({})
+  }
+
+  // Answers.
+
+  respond (headers?: Headers, options?: RespondOptions): void { respond(this, headers, options) }
+  additionalHeaders (headers?: Headers): void { inform(this, headers) }
+  sendTrailers (headers?: Headers): void { sendTrailers(this, headers) }
+  respondWithFile (path: string | Buffer | URL, headers?: Headers, options?: FileOptions): void {
+    respondWithFile(this, path, headers, options)
+  }
+  respondWithFD (fd: unknown, headers?: Headers, options?: FileOptions): void {
+    respondWithDescriptor(this, fd, headers, options)
+  }
+  pushStream (): void { throw plain('ERR_HTTP2_PUSH_DISABLED') }
+  priority (): void {
+    if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  }
+
+  /** The head goes at the end of this turn, or with what is written before. */
+  keepHead (status: number, text: string, flags: number): void {
+    this.head = { status, text, flags }
+    this.headersSent = true
+    if (unsent.push(this) === 1) process.nextTick(sendHeads)
+  }
+
+  flushHead (): void {
+    const { head } = this
+    if (head === null) return
+    this.head = null
+    this.exchange.respond(head.status, head.text, head.flags)
+  }
+
+  /** The whole answer in one message; false: it must go the long way. */
+  private answer (body: Buffer | string | null): boolean {
+    const { head } = this
+    if (this.isDuplex || head === null || this.waitsForTrailers || this.isClosed) return false
+    const trailers = this.face?.trailers()
+    if (trailers) return false
+    this.head = null
+    this.isAnswered = true
+    this.exchange.answer(head.status, head.text, body, head.flags & ~Flags.End | Flags.NoLength)
+    return true
+  }
+
+  end (chunk?: any, encoding?: any, done?: any): this {
+    if (this.isAnswered) return chunk == null && done === undefined && typeof encoding !== 'function' ? this : this.endLong(chunk, encoding, done)
+    if (!this.isDuplex && done === undefined && typeof chunk !== 'function' && typeof encoding !== 'function') {
+      const body = chunk == null ? null : asBody(chunk, encoding as BufferEncoding | undefined)
+      const fits = body === null || (body !== undefined && !this.headRequest)
+      if (fits && (this.headersSent || this.mayRespond()) && this.answer(body)) return this
+    }
+    return this.endLong(chunk, encoding, done)
+  }
+
+  /** Sends a head of its own accord; false: it cannot. */
+  private mayRespond (): boolean {
+    if (this.isClosed || this.headRequest) return false
+    this.respond()
+    return !this.isAnswered
+  }
+
+  private endLong (chunk: any, encoding: any, done: any): this {
+    this.become()
+    return longEnd.call(this, chunk, encoding, done) as this
+  }
+
+  // What becomes of it.
+
+  onData (chunk: Buffer): void {
+    this.timer?.refresh()
+    this.of?.refresh()
+    this.intake.onData(chunk)
+  }
+
+  onEnd (trailers: string): void {
+    if (trailers !== '') {
+      const raw = trailers.split('\0')
+      const fields = objectOf(raw)
+      process.nextTick(() => {
+        this.face?.onStreamTrailers(fields, raw)
+        if (this.isDuplex) this.emit('trailers', fields, 0x5, raw)
+      })
+    }
+    this.intake.onEnd()
+  }
+
+  onRoom (bytes: number): void {
+    this.timer?.refresh()
+    if (this.exchange.pending === 0) this.cutRequest()
+    let left = bytes
+    while (this.writing.length > 0 && left > 0) {
+      const first = this.writing[0]!
+      const used = Math.min(left, first.left)
+      first.left -= used
+      left -= used
+      if (first.left > 0) return
+      this.writing.shift()
+      first.done()
+    }
+  }
+
+  onClosed (code: number): void {
+    if (this.destroyed) return
+    if (!this.isDuplex) return this.settleQuietly(code)
+    if (code === NO_ERROR && this._writableState.ending && !this.writableFinished) {
+      this.once('finish', () => { this.onClosed(code) })
+      return
+    }
+    if (!this.isClosed) this.markClosed(code)
+    if (!this.readable || code !== NO_ERROR) {
+      this.destroy()
+      return
+    }
+    this.on('end', () => { this.maybeDestroy() })
+    this.intake.onEnd()
+    if (!this.intake.didRead && this.readableFlowing === null) this.resume()
+    else this.read(0)
+  }
+
+  /** Nobody made a Duplex of it, so that only the compatible API hears. */
+  private settleQuietly (code: number): void {
+    this.isClosed = true
+    this.rstCode = code
+    if (!this.isAnswered && !this.exchange.done) {
+      this.isAborted = true
+      this.face?.onStreamAborted()
+    }
+    this.leave()
+    this.face?.onStreamClosed()
+  }
+
+  /** It belongs to no session any more. */
+  leave (): void {
+    this.isGone = true
+    this.timer?.stop()
+    this.of?.forget(this)
+    this.of = undefined
+  }
+
+  close (code = NO_ERROR, done?: () => void): void {
+    checkInteger(code, 'code', 0, CODE_MAX)
+    if (done !== undefined) checkCall(done, 'callback')
+    if (this.isClosed) return
+    this.become()
+    if (done !== undefined) this.once('close', done)
+    this.markClosed(code, true)
+  }
+
+  /** Closed from now on; `resets`: and the peer is told. */
+  private markClosed (code: number, resets = false, atOnce = false): void {
+    this.isClosed = true
+    this.rstCode = code
+    this.setTimeout(0)
+    this.removeAllListeners('timeout')
+    const { ending } = this._writableState
+    if (!ending) {
+      this.isAborted = true
+      this.emit('aborted')
+      longEnd.call(this)
+    }
+    if (!resets) return
+    const finish = (): void => { this.reset(code) }
+    if (!ending || this.writableFinished || code !== NO_ERROR || atOnce) finish()
+    else this.once('finish', finish)
+  }
+
+  private reset (code: number): void {
+    this.flushHead()
+    // The end of its connection ends it.
+    if (this.of?.destroyed === true) return
+    if (code !== NO_ERROR || !this.exchange.headSent) return this.exchange.reset(code)
+    this.exchange.end()
+    this.cutsRequest = !this.intake.isWhole
+    if (this.exchange.pending === 0) this.cutRequest()
+  }
+
+  /** All of the answer has gone: the rest of the request is not wanted. */
+  private cutRequest (): void {
+    if (this.cutsRequest) this.exchange.reset(NO_ERROR)
+  }
+
+  destroy (error?: Error | null): this {
+    this.become()
+    return Duplex.prototype.destroy.call(this, error ?? undefined) as this
+  }
+
+  _destroy (error: Error | null, done: (error?: Error | null) => void): void {
+    const session = this.of
+    const ended = session?.endCode ?? NO_ERROR
+    let code = this.isClosed ? this.rstCode : ended
+    if (error != null) code = ended !== NO_ERROR ? ended : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
+    if (!this.isClosed) this.markClosed(code, true, true)
+    this.intake.drop()
+    this.push(null)
+    for (const { done: wrote } of this.writing.splice(0)) wrote()
+    this.leave()
+    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
+    done(failure)
+  }
+
+  private maybeDestroy (): void {
+    if (this.writableFinished && !this.readable && this.isClosed) this.destroy()
+  }
+
+  setTimeout (time: number, done?: () => void): this {
+    if (this.destroyed) return this
+    this.timer = Timer.set(this.timer, time, done, this, () => {
+      if (this.destroyed) return
+      if (this.isDuplex) this.emit('timeout')
+      else this.face?.onStreamTimeout()
+    })
+    return this
+  }
+}
+
+/** The bytes or text of an answer; undefined: the long way says what is wrong with it. */
+function asBody (chunk: unknown, encoding: BufferEncoding | undefined): Buffer | string | undefined {
+  if (typeof chunk === 'string') return encoding === undefined || encoding === 'utf8' ? chunk : Buffer.from(chunk, encoding)
+  if (Buffer.isBuffer(chunk)) return chunk
+  if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  return undefined
+}
+
+/** Members of which the first touch makes it a Duplex. */
+const { prototype } = ServerHttp2Stream
+Object.setPrototypeOf(prototype, Duplex.prototype)
+for (const name of ['_readableState', '_writableState']) {
+  Object.defineProperty(prototype, name, {
+    get (this: ServerHttp2Stream) {
+      this.become()
+      return Object.hasOwn(this, name) ? this[name as '_readableState'] : undefined
+    },
+    set (this: ServerHttp2Stream, value: unknown) {
+      Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true })
+    },
+    configurable: true
+  })
+}
+for (const name of ['on', 'addListener', 'prependListener'] as const) {
+  Object.defineProperty(prototype, name, {
+    value (this: ServerHttp2Stream, event: string, listener: () => void) {
+      this.become()
+      return (Duplex.prototype[name] as (event: string, listener: () => void) => unknown).call(this, event, listener)
+    },
+    writable: true,
+    configurable: true
+  })
+}

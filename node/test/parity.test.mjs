@@ -1,0 +1,61 @@
+// Small programs over the whole API of node:http2's servers say the same with the servers of this
+// package, line by line, on the same Node. What differs is listed with its reason, and must differ.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { different } from './parity/different.mjs'
+
+/** How long all programs may take, together. */
+const ALL_MS_MAX = 110_000
+const script = fileURLToPath(new URL('parity/run.mjs', import.meta.url))
+
+/** What every program says with one of the modules. */
+function said (subject) {
+  const env = { ...process.env }
+  delete env.NODE_TEST_CONTEXT
+  return new Promise(resolve => {
+    execFile(process.execPath, [script, subject], { env, timeout: ALL_MS_MAX, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+      const programs = new Map()
+      for (const line of stdout.split('\n').filter(Boolean)) {
+        const { file, name, lines } = JSON.parse(line)
+        programs.set(`${file}: ${name}`, lines)
+      }
+      resolve({ programs, error, stderr })
+    })
+  })
+}
+
+const [node, again, ours] = await Promise.all([said('node'), said('node'), said('trunkline')])
+
+test('there are programs for the whole API, and each ends with node:http2', () => {
+  assert.equal(node.error, null, node.stderr)
+  assert.ok(node.programs.size >= 350, `${node.programs.size} programs`)
+  for (const [name, lines] of node.programs) {
+    assert.deepEqual(lines.filter(line => line.startsWith('stage:')), [], name)
+    assert.ok(lines.length > 0, `${name} says nothing`)
+  }
+})
+
+test('a program says the same each time', () => {
+  for (const [name, lines] of node.programs) assert.deepEqual(again.programs.get(name), lines, name)
+})
+
+test('every program runs to its end with the servers of this package', () => {
+  assert.equal(ours.error, null, ours.stderr)
+  assert.deepEqual([...ours.programs.keys()], [...node.programs.keys()])
+})
+
+for (const [name, lines] of node.programs) {
+  if (name in different) {
+    test(`${name} (differs: ${different[name]})`, () => {
+      assert.notDeepEqual(ours.programs.get(name), lines, 'it is equal: take it off the list')
+    })
+  } else {
+    test(name, () => { assert.deepEqual(ours.programs.get(name), lines) })
+  }
+}
+
+test('what differs names programs that there are', () => {
+  assert.deepEqual(Object.keys(different).filter(name => !node.programs.has(name)), [])
+})

@@ -1,0 +1,56 @@
+// Programs that say something else with the servers of this package, and why.
+
+const PUSH = 'there is no server push: browsers have given it up'
+const SPLITS = 'what could split a response is refused before anything is sent'
+const RESET = 'a reset is a reset: node ends the response as if it were whole'
+const LENGTH = 'a body that is not as long as its head says is reset by the server, not by the client'
+const WHOLE = 'what is whole in one turn goes with its length instead of in chunks'
+const SIDES = 'the two sides of a stream end independently: their order says nothing'
+const SENSITIVE = 'cookies that are set are not kept by compressors'
+const ONE = 'an answer that has gone in one message cannot be broken any more'
+// Of the frames of HTTP/2 that the engine does not show yet.
+const SETTINGS = 'not yet: settings of the peer and their acknowledgement'
+const PING = 'not yet: pings'
+const GOAWAY = 'not yet: what a GOAWAY says beside its code, and those of the client'
+const FRAMES = 'not yet: ALTSVC and ORIGIN'
+const HANDSHAKE = 'not yet: failed handshakes and clients without ALPN'
+
+export const different = {
+  'abort: a body that is longer than said': LENGTH,
+  'abort: a body that is shorter than said': LENGTH,
+  'http1: an echo of HTTP/1.1': WHOLE,
+  'http1: writeHead': WHOLE,
+  'http1: writes are chunked': WHOLE,
+  'http1: several requests on one connection': 'HTTP/1.1 keeps a connection without saying so',
+  'http1: a status and a message': 'not yet: reason phrases of one\'s own',
+  'http1: an upgrade is told': 'not yet: upgrades of HTTP/1.1',
+  'request: the authority may come as host': 'a host stands for the authority everywhere (RFC 9113 section 8.3.1)',
+  'respond: fields of several values': SENSITIVE,
+  'respond: values with line breaks never reach the client': SPLITS,
+  'respond: push to a client that takes it': PUSH,
+  'response: a write after the end is an error': ONE,
+  'server: the listener given to createServer listens to requests': 'compatible requests are made without a listener of streams',
+  'server: settings reach the client': 'frames have at most 16 KiB',
+  'server: who offers nothing hears 403 and the connection ends': HANDSHAKE,
+  'server: a client that breaks the handshake is told to the server': HANDSHAKE,
+  'session: settings of a fresh session': SETTINGS,
+  'session: a session waits for the acknowledgement of its settings': SETTINGS,
+  'session: the settings of the client are told': SETTINGS,
+  'session: settings are sent, acknowledged and seen': SETTINGS,
+  'session: a ping is answered': PING,
+  'session: a ping brings its payload back': PING,
+  'session: a ping of the client is told': PING,
+  'session: goaway reaches the client': GOAWAY,
+  'session: goaway of the client is told': GOAWAY,
+  'session: goaway with a code of the client is an error of the session': GOAWAY,
+  'session: altsvc reaches the client': FRAMES,
+  'session: origins reach the client': FRAMES,
+  'session: origins of the options reach the client': FRAMES,
+  'stream: pseudo-headers of a raw head, in the order that the client has sent': 'pseudo-headers have one order',
+  'stream: sensitive headers of a request are named': 'not yet: which fields of a request are sensitive',
+  'stream: the events of a whole exchange, in their order': SIDES,
+  'stream: the events of a GET, in their order': SIDES,
+  'stream: the events of a GET that is read, in their order': SIDES,
+  'stream: close with a code reaches the client': RESET,
+  'stream: close with an error code is an error': RESET
+}

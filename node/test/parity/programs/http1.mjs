@@ -1,0 +1,162 @@
+// allowHTTP1: one server, and the requests of HTTP/1.1 are those of node:http.
+import { once } from 'node:events'
+import http from 'node:http'
+import { http1 } from '../shapes.mjs'
+import { cert, fields, key } from '../stage.mjs'
+
+const POST = { method: 'POST', body: 'hello there' }
+
+export default {
+  'a request of HTTP/1.1 is one of node:http': http1((request, response, { log }) => {
+    log(request instanceof http.IncomingMessage, response instanceof http.ServerResponse, request.constructor.name, response.constructor.name)
+    log(request.httpVersion, request.method, request.url, request.httpVersionMajor, request.httpVersionMinor)
+    response.end('hi')
+  }, { path: '/a?b' }),
+  'both versions on one server': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { log(request.httpVersion, request.url); response.end(request.httpVersion) })
+    await t.show(await t.open(server, { secure: true }), { name: 'two' })
+    await t.ask(server, { name: 'one', path: '/one' })
+  },
+  'the socket of HTTP/1.1 says what it is': http1((request, response, { log }) => {
+    const { socket } = request
+    log(socket.encrypted, socket.alpnProtocol, socket.remoteAddress, socket.servername, socket === response.socket, socket.readable, socket.writable, socket.destroyed)
+    response.end()
+  }),
+  'headers of HTTP/1.1': http1((request, response, { log }) => {
+    log(request.headers['x-a'], request.headers['x-list'], request.headers.cookie, Object.getPrototypeOf(request.headers) === Object.prototype, request.rawHeaders.length)
+    response.end()
+  }, { headers: { 'X-A': 'b', 'x-list': ['1', '2'], cookie: 'a=1; b=2' } }),
+  'distinct headers of HTTP/1.1': http1((request, response, { log }) => {
+    log(request.headersDistinct['x-list'], request.headersDistinct['x-a'])
+    response.end()
+  }, { headers: { 'x-a': 'b', 'x-list': ['1', '2'] } }),
+  'a body of HTTP/1.1': http1(async (request, response, { log }) => {
+    let all = ''
+    for await (const piece of request) all += piece
+    log(all, request.complete)
+    response.end(all.toUpperCase())
+  }, POST),
+  'a chunked body of HTTP/1.1': http1(async (request, response, { log }) => {
+    let all = ''
+    for await (const piece of request) all += piece
+    log(all, request.headers['transfer-encoding'])
+    response.end()
+  }, { method: 'POST', body: 'end', before: asked => { asked.write('begin ') } }),
+  'an echo of HTTP/1.1': http1((request, response) => { request.pipe(response) }, POST),
+  'a large echo of HTTP/1.1': http1((request, response) => { request.pipe(response) }, { method: 'POST', body: Buffer.alloc(1 << 20, 'e') }),
+  'a status and a message': http1((request, response) => { response.statusCode = 404; response.statusMessage = 'Gone Fishing'; response.end('no') }),
+  'writeHead': http1((request, response, { log }) => {
+    response.setHeader('x-a', 'b')
+    response.writeHead(201, { 'X-B': 'c' })
+    log(response.headersSent, response.getHeader('x-a'))
+    response.end('x')
+  }),
+  'writes are chunked': http1((request, response) => { response.write('one '); response.write('two '); response.end('three') }),
+  'a content-length of our own': http1((request, response) => { response.setHeader('content-length', 4); response.write('fo'); response.end('ur') }),
+  'trailers of a response': http1((request, response) => {
+    response.writeHead(200, { trailer: 'x-sum' })
+    response.write('body')
+    response.addTrailers({ 'x-sum': 'abc' })
+    response.end()
+  }),
+  'trailers of a request': http1((request, response, { log }) => {
+    request.resume()
+    request.on('end', () => { log(request.trailers, request.rawTrailers); response.end() })
+  }, { method: 'POST', headers: { trailer: 'x-sum', 'transfer-encoding': 'chunked' }, body: 'x', trailers: { 'x-sum': 'abc' } }),
+  'HEAD': http1((request, response) => { response.setHeader('content-length', 5); response.end('hello') }, { method: 'HEAD' }),
+  '204': http1((request, response) => { response.statusCode = 204; response.end() }),
+  '304': http1((request, response) => { response.writeHead(304, { etag: '"a"' }); response.end() }),
+  'continue': http1(async (request, response, { log }) => {
+    let all = ''
+    for await (const piece of request) all += piece
+    log(all)
+    response.end()
+  }, { method: 'POST', headers: { expect: '100-continue', 'content-length': 4 }, body: null, before: asked => { asked.on('continue', () => { asked.end('body') }); asked.flushHeaders() } }),
+  'a listener of checkContinue': http1(null, { method: 'POST', headers: { expect: '100-continue', 'content-length': 4 }, body: null, before: asked => { asked.on('continue', () => { asked.end('body') }); asked.flushHeaders() } }, {
+    prepare: (server, { log }) => server.on('checkContinue', (request, response) => {
+      log('checkContinue')
+      response.writeContinue()
+      request.resume()
+      request.on('end', () => { response.end('decided') })
+    })
+  }),
+  'early hints': http1((request, response) => { response.writeEarlyHints({ link: '</a.css>; rel=preload' }); response.end() }),
+  'headers that cannot be are refused': http1((request, response, { log, t }) => {
+    t.attempt(log, 'name', () => { response.setHeader('a b', 'c') })
+    t.attempt(log, 'value', () => { response.setHeader('a', 'b\r\nc: d') })
+    t.attempt(log, 'undefined', () => { response.setHeader('a', undefined) })
+    t.attempt(log, 'status', () => { response.writeHead(99) })
+    response.end()
+    t.attempt(log, 'late', () => { response.setHeader('a', 'b') })
+  }),
+  'members of a response': http1((request, response, { log }) => {
+    log(response.headersSent, response.finished, response.writableEnded, response.statusCode, response.sendDate, response.req === request, typeof response.writableHighWaterMark)
+    response.end('x', () => { log('ended', response.writableFinished) })
+    log(response.headersSent, response.finished, response.writableEnded)
+  }),
+  'the events of an exchange': http1((request, response, { log, t }) => {
+    t.watch(log, request, 'request', ['end', 'close', 'aborted', 'error'])
+    t.watch(log, response, 'response', ['finish', 'close', 'error'])
+    request.resume()
+    request.on('end', () => { response.end() })
+  }, POST),
+  'several requests on one connection': async (http2, t) => {
+    const log = t.log('server')
+    const sockets = new Set()
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { sockets.add(request.socket); log(request.url, sockets.size); response.end() })
+    await t.listen(server)
+    const { Agent } = await import('node:https')
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    for (const path of ['/a', '/b', '/c']) await t.ask(server, { name: path, path, agent })
+    agent.destroy()
+  },
+  'the client goes in the middle': async (http2, t) => {
+    const log = t.log('server')
+    let over
+    const closed = new Promise(resolve => { over = resolve })
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+      t.watch(log, request, 'request', ['aborted', 'close', 'error'], (event, ...args) => args)
+      t.watch(log, response, 'response', ['finish'])
+      response.on('close', over)
+      response.write('begin')
+    })
+    await t.listen(server)
+    await t.ask(server, { before: asked => { asked.on('response', () => { asked.destroy() }) } })
+    await closed
+    await new Promise(resolve => { setImmediate(resolve) })
+  },
+  'destroying a response': http1((request, response, { log, t }) => {
+    t.watch(log, response, 'response', ['close', 'finish'])
+    response.write('begin', () => { response.destroy() })
+  }),
+  'classes of our own': async (http2, t) => {
+    const log = t.log('server')
+    class Request extends http.IncomingMessage { get greeting () { return `hello ${this.url}` } }
+    class Response extends http.ServerResponse { greet (text) { this.setHeader('x-greet', 'yes'); this.end(text) } }
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true, Http1IncomingMessage: Request, Http1ServerResponse: Response }, (request, response) => {
+      log(request.constructor.name, response.constructor.name)
+      response.greet(request.greeting)
+    })
+    await t.listen(server)
+    await t.ask(server, { path: '/you' })
+  },
+  'timeouts of HTTP/1.1 have their defaults': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
+    t.log('server')(server.headersTimeout, server.requestTimeout, server.timeout, server.keepAliveTimeout, server.maxHeadersCount)
+  },
+  'without allowHTTP1 there is none': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key }, (request, response) => { response.end() })
+    await t.listen(server)
+    const socket = await t.connectTls(server, { ALPNProtocols: ['http/1.1'] })
+    const told = await Promise.race([once(socket, 'secureConnect').then(() => ['connected']), once(socket, 'error')])
+    t.log('client')(told[0])
+  },
+  'an upgrade is told': http1(null, { headers: { connection: 'upgrade', upgrade: 'echo' }, before: (asked, log) => { asked.on('upgrade', (answer, socket) => { log('upgraded', answer.statusCode, fields(answer.headers)); socket.on('data', piece => { log(piece); socket.destroy() }); socket.write('ping') }) } }, {
+    prepare: (server, { log }) => server.on('upgrade', (request, socket, head) => {
+      log('upgrade', request.headers.upgrade, head.length)
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
+      socket.pipe(socket)
+    })
+  })
+}

@@ -1,0 +1,153 @@
+// Requests of the compatible API.
+import { Readable } from 'node:stream'
+import { compat, responding } from '../shapes.mjs'
+import { fields } from '../stage.mjs'
+
+const POST = { headers: { ':method': 'POST' }, body: 'hello there' }
+
+export default {
+  'a request says what was asked': compat((request, response, { log }) => {
+    log(request.method, request.url, request.scheme, request.authority === request.headers[':authority'], request.httpVersion, request.httpVersionMajor, request.httpVersionMinor)
+    response.end()
+  }, { headers: { ':path': '/a?b=c' } }),
+  'a request is of the class of node:http2': compat(async (request, response, { log, http2 }) => {
+    const node = await import('node:http2')
+    log(request instanceof node.Http2ServerRequest, request instanceof http2.Http2ServerRequest, request instanceof Readable, request.constructor.name)
+    log(response instanceof node.Http2ServerResponse, response instanceof http2.Http2ServerResponse, response.constructor.name)
+    response.end()
+  }),
+  'headers of a request have no prototype': compat((request, response, { log }) => {
+    log(Object.getPrototypeOf(request.headers), fields({ ...request.headers, ':authority': 'here' }), request.headers === request.headers)
+    response.end()
+  }, { headers: { 'x-a': 'b', accept: ['c', 'd'] } }),
+  'raw headers of a request': compat((request, response, { log }) => {
+    log(request.rawHeaders.slice(request.rawHeaders.indexOf('x-b')), request.rawHeaders === request.rawHeaders)
+    response.end()
+  }, { headers: { 'x-b': '1', 'x-a': ['2', '3'] } }),
+  'a request has its stream': compat((request, response, { log }) => {
+    log(request.stream === response.stream, request.stream.id, typeof request.stream.respond, response.req === request)
+    response.end()
+  }),
+  'the authority may come as host': compat((request, response, { log }) => {
+    log(request.authority, request.headers[':authority'], request.headers.host)
+    response.end()
+  }, { headers: { ':authority': undefined, host: 'by.host' } }),
+  'the method may be set': compat((request, response, { log, t }) => {
+    request.method = 'PUT'
+    log(request.method, request.headers[':method'])
+    for (const bad of [1, '', '  ', null]) t.attempt(log, String(bad), () => { request.method = bad })
+    response.end()
+  }),
+  'the url may be set': compat((request, response, { log }) => {
+    request.url = '/other'
+    log(request.url, request.headers[':path'])
+    response.end()
+  }),
+  'a body by events': compat((request, response, { log }) => {
+    let all = ''
+    request.setEncoding('utf8')
+    request.on('data', piece => { all += piece })
+    request.on('end', () => { log(all, request.complete, request.readableEnded); response.end() })
+  }, POST),
+  'a body by iteration': compat(async (request, response, { log }) => {
+    let all = ''
+    for await (const piece of request) all += piece
+    log(all)
+    response.end()
+  }, POST),
+  'a body by readable': compat((request, response, { log }) => {
+    let all = ''
+    request.on('readable', () => {
+      for (let piece; (piece = request.read()) !== null;) all += piece
+    })
+    request.on('end', () => { log(all); response.end() })
+  }, POST),
+  'a body is piped back': compat((request, response) => { request.pipe(response) }, POST),
+  'a large body is piped back': compat((request, response) => { request.pipe(response) }, { headers: { ':method': 'POST' }, body: Buffer.alloc(1 << 20, 'p') }),
+  'a body that nobody reads': compat((request, response, { log }) => {
+    request.on('close', () => { log('close', request.complete, request.readableEnded) })
+    response.end('unread')
+  }, POST),
+  'no body': compat((request, response, { log }) => {
+    log(request.complete, request.stream.endAfterHeaders)
+    request.on('data', () => { log('data') })
+    request.on('end', () => { log('end', request.complete); response.end() })
+  }),
+  'pause and resume': compat((request, response, { log }) => {
+    let bytes = 0
+    request.on('data', piece => {
+      bytes += piece.length
+      request.pause()
+      setImmediate(() => { request.resume() })
+    })
+    request.on('end', () => { log(bytes); response.end() })
+  }, { headers: { ':method': 'POST' }, body: Buffer.alloc(200_000, 'q') }),
+  'the events of a request, in their order': compat((request, response, { log, t }) => {
+    t.watch(log, request, 'request', ['end', 'close', 'error', 'aborted'])
+    request.resume()
+    request.on('end', () => { response.end() })
+  }, POST),
+  'the events of a request that nobody reads': compat((request, response, { log, t }) => {
+    t.watch(log, request, 'request', ['end', 'close', 'error', 'aborted'])
+    response.end()
+  }),
+  'a request and its response end': compat((request, response, { log, t }) => {
+    t.watch(log, response, 'response', ['finish', 'close', 'error', 'drain', 'pipe'])
+    response.end('x')
+  }),
+  'members of a fresh request': compat((request, response, { log }) => {
+    log(request.aborted, request.complete, request.readable, request.destroyed, request.trailers, request.rawTrailers, request.readableFlowing)
+    response.end()
+  }, POST),
+  'the socket of a request says where the client is': compat((request, response, { log, server }) => {
+    const { socket } = request
+    log(socket.remoteAddress, socket.remoteFamily, socket.localPort === server.address().port, socket.encrypted, socket === request.connection, socket === request.socket)
+    log(socket.readable, socket.writable, socket.destroyed)
+    response.end()
+  }),
+  'the socket over TLS says so': compat((request, response, { log }) => {
+    const { socket } = request
+    log(socket.encrypted, socket.alpnProtocol, socket.servername, typeof socket.getPeerCertificate, socket.authorized)
+    response.end()
+  }, {}, { secure: true }),
+  'the socket of a request cannot be read or written': compat((request, response, { log, t }) => {
+    for (const name of ['read', 'write', 'pause', 'resume']) t.attempt(log, name, () => request.socket[name])
+    for (const name of ['on', 'once', 'end', 'emit', 'destroy', 'setTimeout']) t.attempt(log, name, () => typeof request.socket[name])
+    response.end()
+  }),
+  'a timeout of a request': compat(async (request, response, { log }) => {
+    await new Promise(resolve => { log(request.setTimeout(20, resolve) === request) })
+    log('timeout')
+    response.end()
+  }),
+  'a timeout event of request and response': compat((request, response, { log }) => {
+    request.on('timeout', () => { log('request') })
+    response.on('timeout', () => { log('response'); response.end() })
+    request.setTimeout(20)
+  }),
+  'subclasses of request and response are used': async (http2, t) => {
+    const log = t.log('server')
+    class Request extends http2.Http2ServerRequest { get greeting () { return `hello ${this.url}` } }
+    class Response extends http2.Http2ServerResponse { greet (text) { this.setHeader('x-greet', 'yes'); this.end(text) } }
+    const server = http2.createServer({ Http2ServerRequest: Request, Http2ServerResponse: Response }, (request, response) => {
+      log(request.constructor.name, response.constructor.name, request.method)
+      response.greet(request.greeting)
+    })
+    await t.show(await t.open(server), { headers: { ':path': '/you' } })
+  },
+  'a subclass reads a body': async (http2, t) => {
+    const log = t.log('server')
+    class Request extends http2.Http2ServerRequest {}
+    const server = http2.createServer({ Http2ServerRequest: Request }, async (request, response) => {
+      let all = ''
+      for await (const piece of request) all += piece
+      log(all)
+      response.end(all)
+    })
+    await t.show(await t.open(server), POST)
+  },
+  'own members may be put on a request': responding({
+    set: (response, http2, request) => { request.user = 'me'; response.locals = {}; return request.user },
+    body: (response, http2, request) => { request.body = { a: 1 }; return request.body.a }
+  })
+}

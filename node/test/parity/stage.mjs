@@ -1,0 +1,169 @@
+// What a program of this folder stands on: a server of either kind, clients of node:http2, and a log
+// for each of the two sides. The sides share no clock, so that only the order within a side counts.
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import https from 'node:https'
+import tls from 'node:tls'
+import { inspect } from 'node:util'
+import { cert, key } from '../support/certificate.mjs'
+
+/** How long the sides have to part after a program has ended. */
+const PARTING_MS_MAX = 3_000
+
+export { cert, key }
+
+/** A value in one line, without what differs from run to run. */
+export function shown (value) {
+  if (typeof value === 'string') return value
+  if (Buffer.isBuffer(value)) return value.length > 64 ? `<${value.length} bytes>` : JSON.stringify(value.toString('latin1'))
+  if (value instanceof Error) return `${value.name} ${value.code ?? value.message}`
+  return inspect(value, { breakLength: Infinity, depth: 4, maxStringLength: 80 })
+}
+
+/** Fields of the framing and of the connection: where they stand among the others says nothing. */
+const OF_FRAMING = ['connection', 'content-length', 'keep-alive', 'transfer-encoding']
+
+/** Fields in their order, pseudo-headers first and those of the framing last; a date is there or not. */
+export function fields (headers) {
+  const rank = ([name]) => name[0] === ':' ? 0 : OF_FRAMING.includes(name) ? 2 : 1
+  const inOrder = (one, other) => {
+    const by = rank(one) - rank(other)
+    return by !== 0 || rank(one) === 1 ? by : one[0] < other[0] ? -1 : 1
+  }
+  const entries = Object.entries(headers).sort(inOrder).map(([name, value]) => `${name}: ${name === 'date' ? 'now' : shown(value)}`)
+  const hidden = headers[http2.sensitiveHeaders] ?? []
+  return `{${entries.join('; ')}}${hidden.length > 0 ? ` sensitive ${hidden}` : ''}`
+}
+
+export class Stage {
+  /** Lines by side. */
+  sides = new Map()
+  servers = []
+  sessions = []
+  sockets = []
+
+  /** What a side says goes into its own list. */
+  log (side) {
+    const lines = this.sides.get(side) ?? []
+    this.sides.set(side, lines)
+    return (...values) => { lines.push(`${side}: ${values.map(shown).join(' ')}`) }
+  }
+
+  lines () { return [...this.sides.values()].flat() }
+
+  /** Runs `call`, and says what came of it. */
+  attempt (log, label, call) {
+    try {
+      const result = call()
+      log(label, '->', result === null || typeof result !== 'object' ? result : typeof result)
+      return result
+    } catch (error) {
+      log(label, 'threw', error)
+    }
+  }
+
+  /** Says each of the events with what `tell` makes of its arguments. */
+  watch (log, emitter, label, events, tell = () => []) {
+    for (const event of events) emitter.on(event, (...args) => { log(label, event, ...tell(event, ...args)) })
+  }
+
+  /** Listens on a port of its own. */
+  async listen (server) {
+    this.servers.push(server)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return server.address().port
+  }
+
+  /** A session of node:http2 with `server`, which listens if it does not yet. */
+  async open (server, options = {}) {
+    const { secure = false, ...rest } = options
+    const port = server.listening ? server.address().port : await this.listen(server)
+    const client = http2.connect(`http${secure ? 's' : ''}://localhost:${port}`, { ca: cert, family: 4, ...rest })
+    this.sessions.push(client)
+    client.on('error', () => {})
+    client.on('stream', pushed => { pushed.resume() })
+    return client
+  }
+
+  /** One exchange, as the client sees it; says all of it. */
+  async show (client, request = {}) {
+    const { name = 'client', headers = {}, body, trailers, endStream, before } = request
+    const log = this.log(name)
+    const isEnded = endStream ?? (body === undefined && trailers === undefined)
+    const stream = client.request({ ':path': '/', ...headers }, { endStream: isEnded, waitForTrailers: trailers !== undefined })
+    const pieces = []
+    stream.on('headers', head => { log('interim', fields(head)) })
+    stream.on('continue', () => { log('continue') })
+    stream.on('response', head => { log('response', fields(head)) })
+    stream.on('data', piece => { pieces.push(piece) })
+    stream.on('trailers', head => { log('trailers', fields(head)) })
+    stream.on('end', () => { log('body', Buffer.concat(pieces)) })
+    stream.on('aborted', () => { log('aborted') })
+    stream.on('error', error => { log('error', error) })
+    stream.on('wantTrailers', () => { stream.sendTrailers(trailers) })
+    const closed = new Promise(resolve => { stream.on('close', resolve) })
+    before?.(stream, log)
+    if (!isEnded && body !== null) stream.end(body)
+    await closed
+    log('closed with', stream.rstCode)
+    return { body: Buffer.concat(pieces), stream }
+  }
+
+  /** One exchange of HTTP/1.1 over TLS. */
+  async ask (server, request = {}) {
+    const { name = 'client', body, trailers, before, ...options } = request
+    const log = this.log(name)
+    const asked = https.request({ host: 'localhost', family: 4, port: server.address().port, ca: cert, agent: false, ...options })
+    asked.on('error', error => { log('error', error) })
+    asked.on('continue', () => { log('continue') })
+    asked.on('information', ({ statusCode, headers }) => { log('interim', statusCode, fields(headers)) })
+    before?.(asked, log)
+    if (trailers !== undefined) asked.addTrailers(trailers)
+    if (body !== null) asked.end(body)
+    const [answer] = await Promise.race([new Promise(resolve => { asked.on('response', one => { resolve([one]) }) }), closing(asked).then(() => [])])
+    if (answer === undefined) return
+    log('response', answer.statusCode, answer.statusMessage, fields(answer.headers))
+    const pieces = []
+    answer.on('error', error => { log('error', error) })
+    answer.on('data', piece => { pieces.push(piece) })
+    await closing(answer)
+    log('body', Buffer.concat(pieces), 'complete', answer.complete, 'trailers', fields(answer.trailers))
+  }
+
+  /** A connection of TLS with nothing on it. */
+  async connectTls (server, options = {}) {
+    const socket = tls.connect({ host: 'localhost', family: 4, port: server.address().port, ca: cert, servername: 'localhost', ...options })
+    this.sockets.push(socket)
+    socket.on('error', () => {})
+    return socket
+  }
+
+  /** Ends all that is left, the clients first; who does not part is told. */
+  async part () {
+    const late = async (what, done) => {
+      let timer
+      const wait = new Promise(resolve => { timer = setTimeout(resolve, PARTING_MS_MAX, 'late') })
+      if (await Promise.race([done, wait]) === 'late') this.log('stage')(what, 'did not close')
+      clearTimeout(timer)
+    }
+    for (const socket of this.sockets) socket.destroy()
+    for (const session of this.sessions) {
+      session.close()
+      await late('session', gone(session))
+      session.destroy()
+    }
+    for (const server of this.servers) {
+      if (!server.listening) continue
+      await late('server', new Promise(resolve => { server.close(resolve) }))
+    }
+  }
+}
+
+/** When an emitter is closed, whatever its errors. */
+export const closing = emitter => new Promise(resolve => { emitter.on('close', resolve) })
+
+/** When a session has no socket any more. */
+async function gone (session) {
+  while (!session.destroyed) await new Promise(resolve => { setImmediate(resolve) })
+}
