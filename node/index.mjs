@@ -1,9 +1,7 @@
 // One copy of the package, however it is loaded.
 import trunkline from './dist/index.js'
 export const {
-export const {
   Agent, Client, Dispatcher, EnvHttpProxyAgent, Http2SecureServer, Http2Server, Pool, ProxyAgent, Response,
   createSecureServer, createServer, errors, http2, installGlobal, request, serve
-} = trunkline
 } = trunkline
 export default trunkline
