@@ -97,7 +97,11 @@ export class Desk {
   private limits (): Record<string, number> {
     const limits: Record<string, number> = {}
     const { maxConcurrentStreams, maxHeaderListSize, maxHeaderSize } = this.settings as Settings & { maxHeaderSize?: number }
-    if (maxConcurrentStreams !== undefined) limits.concurrentStreamsMax = maxConcurrentStreams
+    if (maxConcurrentStreams !== undefined) {
+      limits.concurrentStreamsMax = limits.requestStreamsMax = maxConcurrentStreams
+      // A handler may outlive its stream for a while.
+      limits.runningHandlersMax = limits.requestHandlersMax = Math.min(2 * maxConcurrentStreams, 2 ** 32 - 1)
+    }
     const list = maxHeaderSize ?? maxHeaderListSize
     if (list !== undefined) limits.fieldSectionBytesMax = list
     return limits

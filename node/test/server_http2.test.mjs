@@ -1,0 +1,282 @@
+// The API of node:http2 on every version: one handler of the compatible API for all of them, and the
+// core API where there are streams.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createHash } from 'node:crypto'
+import { createReadStream, mkdtempSync, writeFileSync } from 'node:fs'
+import http2 from 'node:http2'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import test from 'node:test'
+import { createSecureServer, createServer, Agent } from 'trunkline'
+import { cert, key } from './support/certificate.mjs'
+import { versions } from './support/clients.mjs'
+
+const BIG = Buffer.alloc(10 * 1024 * 1024, 'trunkline ')
+const digest = bytes => createHash('sha1').update(bytes).digest('hex')
+const file = join(mkdtempSync(join(tmpdir(), 'trunkline-http2-')), 'big.bin')
+writeFileSync(file, BIG)
+
+function serverOf (version) {
+  const { tls, http3 } = version.options
+  return tls === undefined ? createServer() : createSecureServer({ ...tls, allowHTTP1: true, http3 })
+}
+
+/** A server with the listeners, and a client of the version. */
+async function served (version, listeners, work) {
+  const server = serverOf(version)
+  for (const [event, listener] of Object.entries(listeners)) server.on(event, listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = version.connect(server.address().port)
+  try {
+    return await work(client, server)
+  } finally {
+    await client.close()
+    if (server.listening) server.close()
+    server.desk.destroy()
+  }
+}
+
+async function all (stream) {
+  const pieces = []
+  for await (const piece of stream) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+for (const version of versions) {
+  const { name } = version
+  const isNew = version.protocol !== 'http/1.1'
+
+  test(`${name}: a request says what was asked, and a response answers`, async () => {
+    const request = (request, response) => {
+      response.setHeader('x-list', ['a', 'b'])
+      response.setHeader('set-cookie', ['c=1', 'd=2'])
+      response.statusCode = 201
+      response.end(JSON.stringify([request.method, request.url, request.headers['x-a'], request.httpVersion, request.socket.remoteAddress, request.socket.encrypted === true]))
+    }
+    await served(version, { request }, async client => {
+      for (const method of ['GET', 'DELETE', 'OPTIONS', 'PATCH']) {
+        const answer = await client.ask('/a?b=c', { method, headers: { 'x-a': 'b' } })
+        const httpVersion = { 'http/1.1': '1.1', h2: '2.0', h3: '3.0' }[version.protocol]
+        assert.deepEqual([answer.status, JSON.parse(answer.body)], [201, [method, '/a?b=c', 'b', httpVersion, '127.0.0.1', version.options.tls !== undefined]])
+        assert.deepEqual(answer.headers['set-cookie'], ['c=1', 'd=2'])
+        assert.match(String(answer.headers['x-list']), /a,\s?b/)
+      }
+    })
+  })
+
+  test(`${name}: ten mebibytes go both ways`, async () => {
+    const request = (request, response) => { request.pipe(response) }
+    await served(version, { request }, async client => {
+      const { body } = await client.ask('/', { method: 'POST', body: BIG })
+      assert.equal(digest(body), digest(BIG))
+    })
+  })
+
+  test(`${name}: a file is streamed, and a readable`, async () => {
+    const request = async (request, response) => {
+      if (request.url === '/file') return void pipeline(createReadStream(file), response)
+      await pipeline(Readable.from(Array.from({ length: 100 }, (_, at) => `${at} `)), response)
+    }
+    await served(version, { request }, async client => {
+      assert.equal(digest((await client.ask('/file')).body), digest(BIG))
+      assert.equal((await client.ask('/')).body.toString(), Array.from({ length: 100 }, (_, at) => `${at} `).join(''))
+    })
+  })
+
+  test(`${name}: bodies that nobody reads do not stand in the way`, async () => {
+    const request = (request, response) => { response.end('no thanks') }
+    await served(version, { request }, async client => {
+      for (let round = 0; round < 20; round++) {
+        const answer = await client.ask('/', { method: 'POST', body: Buffer.alloc(1000) })
+        assert.equal(answer.body.toString(), 'no thanks')
+      }
+    })
+  })
+
+  test(`${name}: HEAD, 204 and 304 have no body`, async () => {
+    const request = (request, response) => {
+      if (request.url === '/204') response.writeHead(204).end()
+      else if (request.url === '/304') response.writeHead(304, { etag: '"x"' }).end()
+      else response.setHeader('content-length', 5).length
+      if (!response.writableEnded) response.end('hello')
+    }
+    const plain = (incoming, response) => {
+      if (incoming.url === '/') response.setHeader('content-length', 5)
+      if (incoming.url === '/') return void response.end('hello')
+      request(incoming, response)
+    }
+    await served(version, { request: plain }, async client => {
+      const head = await client.ask('/', { method: 'HEAD' })
+      assert.deepEqual([head.status, Number(head.headers['content-length']), head.body.length], [200, 5, 0])
+      for (const status of [204, 304]) {
+        const answer = await client.ask(`/${status}`)
+        assert.deepEqual([answer.status, answer.body.length], [status, 0])
+      }
+      assert.equal((await client.ask('/')).body.toString(), 'hello')
+    })
+  })
+
+  test(`${name}: trailers that are set before and while the body goes`, async () => {
+    const request = (request, response) => {
+      response.writeHead(200, { trailer: 'x-sum, x-late' })
+      response.write('body')
+      setImmediate(() => {
+        response.addTrailers({ 'x-sum': 'abc', 'x-late': 'yes' })
+        response.end()
+      })
+    }
+    await served(version, { request }, async client => {
+      const { body, trailers } = await client.ask('/')
+      assert.equal(body.toString(), 'body')
+      assert.deepEqual({ ...trailers }, { 'x-sum': 'abc', 'x-late': 'yes' })
+    })
+  })
+
+  test(`${name}: events of a response come once each`, async () => {
+    const told = []
+    const over = Promise.withResolvers?.() ?? {}
+    over.promise ??= new Promise(resolve => { over.resolve = resolve })
+    const request = (request, response) => {
+      response.on('finish', () => { told.push('finish') })
+      response.on('close', () => { told.push('close'); over.resolve() })
+      response.end('x')
+    }
+    await served(version, { request }, async client => {
+      await client.ask('/')
+      await over.promise
+      assert.deepEqual(told, ['finish', 'close'])
+    })
+  })
+
+  test(`${name}: a hundred at once, slow and fast`, async () => {
+    const request = (request, response) => {
+      if (Number(request.url.slice(1)) % 2) response.end(request.url)
+      else setTimeout(() => { response.end(request.url) }, 5)
+    }
+    await served(version, { request }, async client => {
+      const answers = await Promise.all(Array.from({ length: 100 }, (_, at) => client.ask(`/${at}`)))
+      assert.deepEqual(answers.map(answer => answer.body.toString()), Array.from({ length: 100 }, (_, at) => `/${at}`))
+    })
+  })
+
+  test(`${name}: closing lets what is open finish`, async () => {
+    let finish
+    const asked = new Promise(resolve => { finish = resolve })
+    const request = (request, response) => { response.write('begin '); finish(() => { response.end('end') }) }
+    await served(version, { request }, async (client, server) => {
+      const answer = client.ask('/')
+      const end = await asked
+      const closed = once(server, 'close')
+      server.close()
+      end()
+      assert.equal((await answer).body.toString(), 'begin end')
+      await client.close()
+      await closed
+    })
+  })
+
+  if (!isNew) continue
+
+  test(`${name}: the core API answers, in one message and in pieces`, async () => {
+    const stream = (stream, headers) => {
+      if (headers[':path'] === '/one') {
+        stream.respond({ ':status': 202, 'x-a': 'b' })
+        stream.end('whole')
+      } else {
+        stream.respond({ 'x-a': 'b' }, { waitForTrailers: true })
+        stream.on('wantTrailers', () => { stream.sendTrailers({ 'x-sum': 'abc' }) })
+        stream.write('in ')
+        setImmediate(() => { stream.end('pieces') })
+      }
+    }
+    await served(version, { stream }, async client => {
+      const one = await client.ask('/one')
+      assert.deepEqual([one.status, one.headers['x-a'], one.body.toString()], [202, 'b', 'whole'])
+      const pieces = await client.ask('/')
+      assert.deepEqual([pieces.status, pieces.body.toString(), { ...pieces.trailers }], [200, 'in pieces', { 'x-sum': 'abc' }])
+    })
+  })
+
+  test(`${name}: the core API echoes ten mebibytes, and sends a file`, async () => {
+    const stream = (stream, headers) => {
+      if (headers[':path'] === '/file') return stream.respondWithFile(file, { 'content-type': 'application/octet-stream' })
+      stream.respond()
+      stream.pipe(stream)
+    }
+    await served(version, { stream }, async client => {
+      assert.equal(digest((await client.ask('/', { method: 'POST', body: BIG })).body), digest(BIG))
+      const sent = await client.ask('/file')
+      assert.deepEqual([Number(sent.headers['content-length']), digest(sent.body)], [BIG.length, digest(BIG)])
+    })
+  })
+
+  test(`${name}: what a handler throws is uncaught, and a stream that is destroyed is reset`, async () => {
+    const stream = stream => { stream.on('error', () => {}); stream.destroy(new Error('broken on purpose')) }
+    await served(version, { stream }, async client => {
+      await assert.rejects(client.ask('/'))
+    })
+  })
+
+  test(`${name}: a session is told, and closes with its connection`, async () => {
+    let own
+    const closed = new Promise(resolve => { own = resolve })
+    const seen = []
+    const session = session => {
+      seen.push(session.alpnProtocol, session.encrypted)
+      session.on('close', () => { own(session.destroyed) })
+    }
+    await served(version, { session, request: (request, response) => { response.end() } }, async client => {
+      await client.ask('/')
+      assert.deepEqual(seen, [version.options.tls === undefined ? 'h2c' : version.protocol, version.options.tls !== undefined])
+      await client.close()
+      assert.equal(await closed, true)
+    })
+  })
+}
+
+test('h2: a thousand streams at once', async () => {
+  const server = createSecureServer({ cert, key, settings: { maxConcurrentStreams: 1000 } }, (request, response) => { setImmediate(() => { response.end(request.url) }) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = http2.connect(`https://localhost:${server.address().port}`, { ca: cert, family: 4 })
+  const [settings] = await once(client, 'remoteSettings')
+  assert.equal(settings.maxConcurrentStreams, 1000)
+  const bodies = await Promise.all(Array.from({ length: 1000 }, async (_, at) => (await all(client.request({ ':path': `/${at}` }))).toString()))
+  assert.deepEqual(bodies, Array.from({ length: 1000 }, (_, at) => `/${at}`))
+  client.close()
+  await new Promise(resolve => server.close(resolve))
+})
+
+test('h1: pipelined requests are answered in their order', async () => {
+  const server = createServer((request, response) => {
+    if (request.url === '/slow') setTimeout(() => { response.end('slow') }, 20)
+    else response.end('fast')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect(server.address().port, '127.0.0.1')
+  socket.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /fast HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+  const said = (await all(socket)).toString()
+  assert.deepEqual(said.match(/slow|fast/g), ['slow', 'fast'])
+  await new Promise(resolve => server.close(resolve))
+})
+
+test('h3: the server of both is asked by a client that may choose', async () => {
+  const server = createSecureServer({ cert, key, allowHTTP1: true, http3: true }, (request, response) => { response.end(request.httpVersion) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `https://localhost:${server.address().port}`
+  for (const [options, version] of [[{ http3: 'only' }, '3.0'], [{}, '2.0'], [{ allowH2: false }, '1.1']]) {
+    const agent = new Agent({ ...options, connect: { ca: cert } })
+    const { body } = await agent.request({ origin, path: '/', method: 'GET' })
+    assert.equal(await body.text(), version)
+    await agent.close()
+  }
+  server.close()
+  server.desk.destroy()
+})
