@@ -29,7 +29,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
     /// Subjects to measure, by a comma: trunkline, serve, bun, h2o, nghttpd, hyper, nginx, go,
-    /// quinn-h3, quic-go.
+    /// quinn-h3, quic-go, caddy.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Scenarios to measure, by a comma: h2-TLS, h2c, h1, h1-TLS, h3, h3-one-by-one.
@@ -267,6 +267,7 @@ fn install_packages() {
         ("nghttpd", "nghttp2-server"),
         ("nginx", "nginx-light"),
         ("h2o", "h2o"),
+        ("caddy", "caddy"),
         ("strace", "strace"),
     ];
     let missing: Vec<&str> = programs

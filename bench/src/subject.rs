@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trunkline_interop::{
-    Certificate, Cores, Endpoints, Peer, Process, Workplace, find_program, free_port, go_program,
-    h2o, nghttpd, nginx, output_of,
+    Certificate, Cores, Endpoints, Peer, Process, Workplace, caddy, find_program, free_port,
+    go_program, h2o, nghttpd, nginx, output_of,
 };
 
 /// A server.
@@ -25,6 +25,7 @@ pub(crate) enum Subject {
     Go,
     QuinnH3,
     QuicGo,
+    Caddy,
 }
 
 /// A subject that runs.
@@ -46,7 +47,7 @@ pub(crate) struct Ground {
 }
 
 impl Subject {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Trunkline,
         Self::TrunklineServe,
         Self::Bun,
@@ -57,6 +58,7 @@ impl Subject {
         Self::Go,
         Self::QuinnH3,
         Self::QuicGo,
+        Self::Caddy,
     ];
 
     /// The word that `--only` takes.
@@ -72,6 +74,7 @@ impl Subject {
             Self::Go => "go",
             Self::QuinnH3 => "quinn-h3",
             Self::QuicGo => "quic-go",
+            Self::Caddy => "caddy",
         }
     }
 
@@ -79,7 +82,7 @@ impl Subject {
     fn speaks(self, scenario: Scenario) -> bool {
         match self {
             Self::Trunkline | Self::TrunklineServe | Self::Bun => true,
-            Self::QuinnH3 | Self::QuicGo => scenario.is_h3(),
+            Self::QuinnH3 | Self::QuicGo | Self::Caddy => scenario.is_h3(),
             Self::H2o | Self::Nghttpd | Self::Hyper | Self::Nginx | Self::Go => !scenario.is_h3(),
         }
     }
@@ -136,6 +139,7 @@ impl Subject {
                 one_port(ground, scenario, &name, cores.command(&program))?
             }
             Self::QuicGo => quic_go(ground)?,
+            Self::Caddy => caddy(place, certificate, cores, None)?,
         };
         Ok(self.running(ground, peer, scenario))
     }

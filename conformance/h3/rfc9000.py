@@ -1,4 +1,4 @@
-"""RFC 9000, as far as attacks on an HTTP/3 server go: flow control (4.1), connection ids (5.1.1),
+"""RFC 9000, as far as attacks on an HTTP/3 server go: flow control (4.1), connection ids (5.1),
 versions (6), amplification and Retry (8.1), a client that moves (9), stateless resets (10.3),
 acknowledgements of nothing (13.1), and no early data (RFC 9001 section 4.6.1)."""
 
@@ -11,6 +11,7 @@ import wire
 
 PROTOCOL_VIOLATION = 0xA
 CONNECTION_ID_LIMIT_ERROR = 0x9
+INTERNAL_ERROR = 0x1
 FLOW_CONTROL_ERROR = 0x3
 
 
@@ -40,6 +41,61 @@ def more_connection_ids_than_asked_for_end_the_connection(server):
     peer.quic._replenish_connection_ids()
     peer.flush()
     peer.must_close(CONNECTION_ID_LIMIT_ERROR, transport=True)
+
+
+def more_pieces_with_gaps_than_it_keeps_end_the_connection(server):
+    # One byte of every two: what lies between gaps cannot be joined (quinn-proto keeps 1,024).
+    peer = server()
+    peer.quic._remote_max_data = peer.quic._remote_max_stream_data_bidi_remote = 1 << 40
+    sender = peer.quic._get_or_create_stream_for_send(0).sender
+    for piece in range(3000):
+        sender._buffer_start = sender._buffer_stop = 100 + 2 * piece
+        sender._buffer, sender._pending = bytearray(), type(sender._pending)()
+        peer.says(0, b"x")
+        if piece % 50 == 0:
+            peer.wait(0.001)
+        if peer.closed:
+            break
+    peer.must_close(INTERNAL_ERROR, transport=True)
+    assert piece >= 1000, f"after {piece} pieces"
+
+
+def _floods(peer, most, step):
+    """Takes a step again and again until the server has had enough: the steps that were taken."""
+    # A server that drains goes on for as long as a request is open.
+    peer.asks(wire.post(), fin=False)
+    for taken in range(most):
+        if peer.closed:
+            break
+        step()
+        peer.flush()
+        if taken % 10 == 0:
+            peer.wait(0.001)
+    peer.must_close(wire.H3_EXCESSIVE_LOAD)
+    return taken
+
+
+def retired_connection_ids_without_end_are_a_budget(server):
+    peer = server()
+    peer.must_live()
+    # The server gives a new one for it, once; the others cost it nothing but their reading.
+    sequence = peer.quic._peer_cid_available.pop(0).sequence_number
+    taken = _floods(peer, 400, lambda: peer.quic._retire_connection_ids.extend([sequence] * 10))
+    assert taken >= 75, f"after {taken} times ten"
+
+
+def challenges_without_end_are_a_budget(server):
+    peer = server()
+    peer.must_live()
+    path = peer.quic._network_paths[0]
+
+    def ten_instead_of_a_ping(builder, *_, **__):
+        for _ in range(10):
+            peer.quic._write_path_challenge_frame(builder=builder, network_path=path)
+
+    peer.quic._write_ping_frame = ten_instead_of_a_ping
+    taken = _floods(peer, 1000, lambda: peer.quic.send_ping(1))
+    assert taken >= 75, f"after {taken} times ten"
 
 
 def an_acknowledgement_of_what_was_never_sent_ends_the_connection(server):
@@ -80,23 +136,87 @@ def an_unknown_version_is_answered_in_fewer_bytes_than_it_came_in(server):
         assert got <= most, f"{got} bytes for {size} of an unknown version"
 
 
-def a_packet_for_nobody_is_answered_in_fewer_bytes_than_it_came_in(server):
+def _for_nobody(server):
+    """Sends packets of a size to a connection that is no more: the sizes of the answers."""
+    peer = server()
+    id = peer.quic._peer_cid.cid
+    peer.quic.close(error_code=wire.H3_NO_ERROR)
+    peer.flush()
     stranger = _stranger(server)
+
+    def sends(size, seconds=0.4):
+        stranger.send(b"\x40" + id + os.urandom(size - 1 - len(id)))
+        return _answers(stranger, seconds)
+
+    # Until the server has forgotten it.
+    end = time.monotonic() + 5
+    while not sends(100, 0.05) and time.monotonic() < end:
+        pass
+    return sends
+
+
+def a_packet_for_nobody_is_answered_in_fewer_bytes_than_it_came_in(server):
+    sends = _for_nobody(server)
     for size in (21, 40, 100, 1200):
-        stranger.send(b"\x40" + os.urandom(size - 1))
-        got = sum(_answers(stranger))
-        assert got < size, f"{got} bytes for {size}"
+        got = sends(size)
+        assert sum(got) < size, f"{got} bytes for {size}"
+        assert len(got) == (size > 21), f"{len(got)} answers to {size} bytes"
+
+
+def versions_that_nobody_speaks_are_answered_at_a_rate(server):
+    stranger = _stranger(server)
+    head = b"\xc0" + b"\xfa\xfa\xfa\xfa" + b"\x08" + os.urandom(8) + b"\x08" + os.urandom(8)
+    began, got = time.monotonic(), 0
+    for _ in range(100):
+        for _ in range(30):
+            stranger.send(head + bytes(1200 - len(head)))
+        got += len(_answers(stranger, 0.005))
+    got += len(_answers(stranger))
+    # A burst of 500, and 500 a second.
+    most = 500 + 500 * (time.monotonic() - began)
+    assert 0 < got <= most, f"{got} answers where {most:.0f} are allowed"
+
+
+def packets_for_nobody_are_answered_at_a_rate(server):
+    sends = _for_nobody(server)
+    began, got = time.monotonic(), 0
+    for _ in range(50):
+        for _ in range(9):
+            got += len(sends(100, 0))
+        got += len(sends(100, 0.005))
+    # One in 20 ms.
+    most = 1 + (time.monotonic() - began) / 0.02
+    assert 0 < got <= most, f"{got} answers where {most:.0f} are allowed"
+
+
+def _moves(peer):
+    """The peer goes on from another port, under the same connection id."""
+    peer.socket.close()
+    peer.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.socket.connect(peer.address)
+    peer.socket.setblocking(False)
 
 
 def a_client_whose_port_changes_is_served_on(server):
     peer = server()
     peer.must_live()
-    peer.socket.close()
-    peer.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    peer.socket.connect(peer.address)
-    peer.socket.setblocking(False)
+    _moves(peer)
     peer.must_live()
     peer.must_live()
+
+
+def a_client_that_moves_on_and_on_is_left(server):
+    peer = server()
+    peer.must_live()
+
+    def moves():
+        _moves(peer)
+        peer.quic.send_ping(1)
+        peer.flush()
+        peer.wait(0.002)
+
+    taken = _floods(peer, 1000, moves)
+    assert taken >= 75, f"after {taken} moves"
 
 
 def tickets_allow_no_early_data(server):

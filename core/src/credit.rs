@@ -138,6 +138,17 @@ pub struct Readback {
     pub rtt: Option<Duration>,
 }
 
+/// The window that a user asked for in the place of `window`, if it may be.
+///
+/// # Errors
+/// When it would shrink, or is not in 1..=2^31-1.
+pub fn only_grows(window: u32, asked: u32) -> Result<u32, WindowInvalid> {
+    match (window.max(1)..=WINDOW_MAX).contains(&asked) {
+        true => Ok(asked),
+        false => Err(WindowInvalid { asked, window }),
+    }
+}
+
 impl Credit {
     /// A window of `window` already granted, that may grow to `max`. Both count at most
     /// [`WINDOW_MAX`].
@@ -342,13 +353,7 @@ impl Credit {
     }
     /// Raises the window by the user's order, without the lender.
     pub fn set_window(&mut self, window: u32) -> Result<(), WindowInvalid> {
-        if !(self.window.max(1)..=WINDOW_MAX).contains(&window) {
-            return Err(WindowInvalid {
-                asked: window,
-                window: self.window,
-            });
-        }
-        self.window = window;
+        self.window = only_grows(self.window, window)?;
         self.min = self.min.max(window);
         self.max = self.max.max(window);
         Ok(())

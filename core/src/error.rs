@@ -250,6 +250,7 @@ violations! {
     HeadTimeout => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 408, "the head did not arrive in time";
     HeaderBlockTimeout => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "the header block did not arrive in time";
     BodyTimeout => Stream, CANCEL, REQUEST_CANCELLED, 408, "no body bytes for the idle time";
+    BodyTooSlow => Stream, CANCEL, REQUEST_CANCELLED, 408, "the body comes slower than the minimum rate";
     StreamStalled => Stream, CANCEL, REQUEST_CANCELLED, 0, "the peer gave no room to send for the stall time";
     WriteStalled => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "the peer read nothing for the write stall time";
     RateTooLow => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "the peer reads or writes slower than the minimum rate";
@@ -279,11 +280,6 @@ pub enum Misuse {
     BodyLength,
     /// A receive window that would shrink, or out of 1..=2^31-1.
     WindowInvalid(WindowInvalid),
-    /// A receive window of so many bytes that cannot be set: HTTP/3's streams share one size, which
-    /// QUIC announces once, before the first of them.
-    WindowFixed(u32),
-    /// HTTP/1.1 has no receive windows.
-    NoWindows,
     /// This side or this version has no such command.
     WrongSide,
 }
@@ -317,14 +313,6 @@ impl fmt::Display for Misuse {
             Self::Invalid(violation) => write!(f, "the message is invalid: {violation}"),
             Self::BodyLength => f.write_str("the body does not match the content-length sent"),
             Self::WindowInvalid(refused) => refused.fmt(f),
-            Self::WindowFixed(window) => write!(
-                f,
-                "a stream's receive window is {window} on HTTP/3 and stays so: QUIC announces one \
-                 size for all streams when the connection begins; the connection's can be set"
-            ),
-            Self::NoWindows => f.write_str(
-                "HTTP/1.1 has no receive windows: how much the peer may send is TCP's affair",
-            ),
             Self::WrongSide => f.write_str("this side has no such command"),
         }
     }

@@ -6,6 +6,7 @@
 mod chunked;
 pub mod conn;
 mod conn_end;
+mod conn_flow;
 mod conn_recv;
 mod conn_request;
 mod conn_send;

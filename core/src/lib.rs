@@ -10,7 +10,7 @@
 //!
 //! Imports go down only: `pool` over `h1 | h2 | h3` (which never import each other) over
 //! `hpack | qpack` over `compress` over `http` over the leaves `abuse, budget, credit, error,
-//! limits, time, wire`.
+//! limits, pace, time, wire`.
 #![forbid(unsafe_code)]
 
 pub mod abuse;
@@ -24,6 +24,7 @@ pub mod h3;
 pub mod hpack;
 pub mod http;
 pub mod limits;
+pub mod pace;
 pub mod pool;
 pub mod qpack;
 pub mod time;

@@ -118,6 +118,23 @@ pub const QUIC_INCOMING_BYTES_TOTAL_MAX: u64 = 4 * 1024 * 1024;
 /// Handshakes in progress per worker above which a new peer must prove its address by Retry
 /// (RFC 9000 section 8.1.2) before we keep anything of it.
 pub const QUIC_HALF_OPEN_MAX: usize = 500;
+/// Answers per worker to QUIC packets that belong to no connection (Version Negotiation, stateless
+/// reset): each is smaller than what it answers, and so many of them reach whoever is named as their
+/// sender.
+pub const QUIC_ANSWERS: Rate = Rate {
+    burst: 500,
+    per_second: 500,
+};
+/// The least time between two stateless resets of a worker, among these answers (RFC 9000 section
+/// 10.3.3: two endpoints must not keep each other busy with them).
+pub const QUIC_RESET_INTERVAL_MIN: Duration = Duration::from_millis(20);
+/// Glitch points of a QUIC frame that costs an answer and brings nothing: NEW_CONNECTION_ID,
+/// RETIRE_CONNECTION_ID and PATH_CHALLENGE. A client needs some ten in its life, and as many for
+/// each move.
+pub const QUIC_FRAME_POINTS: u32 = 10;
+/// Glitch points of a peer's move to another address: the new path is validated, and its congestion
+/// window begins anew.
+pub const QUIC_MOVE_POINTS: u32 = 100;
 /// Bytes of QUIC datagrams kept in each direction, per connection.
 pub const QUIC_DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 /// Silence after which a QUIC connection is dropped, handlers included. As long as a client waits
@@ -228,10 +245,24 @@ pub struct Timeouts {
     /// A connection's age, then a graceful drain.
     pub age_max: Option<Duration>,
     /// Least bytes per second a peer reads or writes while an exchange waits for it, after
-    /// [`rate_grace`](Self::rate_grace). 0 turns it off.
+    /// [`rate_grace`](Self::rate_grace). Bodies of one connection are counted together. 0 turns
+    /// it off.
     pub rate_min: u32,
     /// See [`rate_min`](Self::rate_min).
     pub rate_grace: Duration,
+}
+
+impl Timeouts {
+    /// The fewest bytes that a peer must move in `time` while an exchange waits for it.
+    pub fn least_bytes(&self, time: Duration) -> u64 {
+        let bytes = u128::from(self.rate_min) * time.as_millis() / 1000;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+    /// When a body that is due is looked at first.
+    pub fn body_look(&self) -> Option<Duration> {
+        let rate = (self.rate_min > 0).then_some(self.rate_grace);
+        self.body_idle.into_iter().chain(rate).min()
+    }
 }
 
 impl Default for Timeouts {

@@ -197,7 +197,9 @@ fn pings_and_settings_are_answered_at_the_rate_of_their_budget() {
     let mut rig = Rig::server(Cut::Whole);
     let (count, _) = until_closed(&mut rig, 1_000, |_| settings_frame(&[]));
     assert!(count <= 101, "CVE-2019-9515: {count}");
-    let mut rig = Rig::server(Cut::Whole);
+    let mut config = Config::default();
+    config.timeouts.rate_min = 0;
+    let mut rig = Rig::server_with(config, Cut::Whole);
     for _ in 0..1_000 {
         rig.waits(Duration::from_millis(100));
         rig.says(&ping([1; 8]));
@@ -313,6 +315,23 @@ fn a_request_body_that_stops_is_ended_and_one_that_our_reader_holds_up_is_not() 
         } else {
             rig.expects_reset(1, H2Code::CANCEL, "30 s without a byte");
         }
+    }
+}
+
+#[test]
+fn a_request_body_that_dribbles_is_ended() {
+    for (bytes, is_ended) in [(1, true), (1_200, false)] {
+        let mut rig = Rig::server(Cut::Whole);
+        rig.says(&headers(1, POST, false));
+        rig.request(1);
+        for _ in 0..60 {
+            rig.waits(Duration::from_secs(1));
+            rig.says(&body(1, &vec![0; bytes], false));
+            rig.conn.consume(rig.now, StreamId(1), bytes);
+        }
+        let ended = rig.conn.active() == 0;
+        assert_eq!(ended, is_ended, "{bytes} bytes a second");
+        assert!(!rig.conn.is_closed(), "the stream alone ends");
     }
 }
 

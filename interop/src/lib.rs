@@ -4,6 +4,7 @@
 //! A peer that is absent is an `Err` with one sentence; a test then says it and passes.
 
 mod bun;
+mod caddy;
 mod certificate;
 mod kept;
 mod peers;
@@ -13,6 +14,7 @@ mod quic;
 mod workplace;
 
 pub use bun::{bun, is_bun_installed};
+pub use caddy::{caddy, reload_caddy};
 pub use certificate::Certificate;
 pub use peers::{Endpoints, Peer, go_program, h2o, nghttpd, nginx};
 pub use process::{Cores, Process, find_program, is_go_installed, is_installed, output_of};

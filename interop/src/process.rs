@@ -156,6 +156,21 @@ impl Process {
     pub fn id(&self) -> u32 {
         self.child.id()
     }
+    /// Asks the program to end (SIGTERM), and waits until it has.
+    ///
+    /// # Errors
+    /// When it goes on for a minute.
+    pub fn stop(&mut self) -> Result<(), String> {
+        output_of(Command::new("kill").arg(self.id().to_string()))?;
+        let deadline = Instant::now() + HEAR_MAX;
+        while self.ended().is_none() {
+            if Instant::now() > deadline {
+                return Err(format!("program {} does not end", self.id()));
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
+    }
     /// How the program ended, if it did.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()

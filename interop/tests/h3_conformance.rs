@@ -13,7 +13,7 @@ use std::process::Command;
 use std::task::{Context, Poll};
 use tower_service::Service;
 use trunkline::upgrade::Protocol;
-use trunkline::{Body, Server, ServerConfig, Tls};
+use trunkline::{Body, Metrics, Server, ServerConfig, Tls};
 use trunkline_interop::{find_python, is_python_installed};
 
 #[test]
@@ -55,6 +55,26 @@ fn every_rule_that_a_client_can_break_is_held() {
         "{}\n{complaint}",
         broken.join("\n")
     );
+    if std::env::var_os("TRUNKLINE_CASES").is_none() {
+        counts_what_was_tried(&running.metrics());
+    }
+}
+
+/// What QUIC refused, and what it was made to do for nothing, is in the metrics by name.
+fn counts_what_was_tried(metrics: &Metrics) {
+    for due in [
+        "INTERNAL_ERROR",
+        "FLOW_CONTROL_ERROR",
+        "STREAM_LIMIT_ERROR",
+        "CONNECTION_ID_LIMIT_ERROR",
+        "PROTOCOL_VIOLATION",
+    ] {
+        let counted = metrics.quic_violations.iter().any(|(name, _)| *name == due);
+        assert!(counted, "{due}: {:?}", metrics.quic_violations);
+    }
+    assert!(metrics.quic_moves >= 75, "{}", metrics.quic_moves);
+    assert!(metrics.quic_answers > 0);
+    assert!(metrics.quic_answers_withheld > 0);
 }
 
 #[derive(Clone)]

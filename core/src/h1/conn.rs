@@ -5,7 +5,8 @@
 //! ahead ([`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX)); their responses may
 //! be given in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
 //!
-//! Reading is in `conn_recv`, writing in `conn_send`, ends in `conn_end`, and what follows from all
+//! Reading is in `conn_recv`, how far it goes ahead in `conn_flow`, writing in `conn_send`, ends in
+//! `conn_end`, and what follows from all
 //! of it (whose turn it is, when it is over, which deadline runs) in `conn_settle`.
 //!
 //! # 100-continue
@@ -66,6 +67,8 @@ pub struct Conn {
     pub(super) spare: Vec<Fields>,
     /// Body bytes that no owner has consumed.
     pub(super) unread: usize,
+    /// When so many are unread, we stop to read.
+    pub(super) read_ahead: u32,
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
     pub(super) timers: TimerTable<{ Timer::KINDS }>,
@@ -190,6 +193,7 @@ impl Conn {
             last_answer: LastAnswer::default(),
             spare: Vec::new(),
             unread: 0,
+            read_ahead: UNREAD_BODY_BYTES_MAX as u32,
             discarded: 0,
             timers: TimerTable::new(now),
             stall_from: 0,
@@ -253,7 +257,7 @@ impl Conn {
         !self.is_inert()
             && (self.side == Side::Client
                 || self.outbox.len() < self.config.limits.outbox_bytes_max)
-            && self.unread < UNREAD_BODY_BYTES_MAX
+            && self.unread < self.read_ahead as usize
             && !(self.held_back && self.tail.len() >= TAIL_BYTES_MAX)
     }
     /// True when nothing more will be written than what the outbox holds: close after it.

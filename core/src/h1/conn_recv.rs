@@ -304,6 +304,7 @@ impl Conn {
         if open.discards() {
             return;
         }
+        open.body_bytes += data.len() as u64;
         open.unread += data.len();
         let stream = open.id;
         self.unread += data.len();

@@ -8,7 +8,7 @@ use super::exchange::Sending;
 use super::reuse::CloseReason;
 use crate::error::{Closed, Violation};
 use crate::http::{Event, Side};
-use crate::limits::{PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
+use crate::limits::PIPELINED_REQUESTS_MAX;
 use crate::time::Moment;
 use crate::wire::Outbox;
 use bytes::Bytes;
@@ -171,7 +171,7 @@ impl Conn {
         );
         let awaits_body = self.side == Side::Server
             && in_body
-            && self.unread < UNREAD_BODY_BYTES_MAX
+            && self.unread < self.read_ahead as usize
             && self.receiver().is_some_and(|open| !open.continue_due);
         if self.sent > self.stall_from || self.outbox.is_empty() {
             self.timers.stop(Timer::WriteStall as usize);
@@ -198,8 +198,7 @@ impl Conn {
     /// Whether the bytes since the rate timer was set are as many as `rate_min` asks for.
     fn is_fast_enough(&self) -> bool {
         let timeouts = &self.config.timeouts;
-        let least = u128::from(timeouts.rate_min) * timeouts.rate_grace.as_millis() / 1000;
-        u128::from(self.sent + self.received - self.rate_from) >= least
+        self.sent + self.received - self.rate_from >= timeouts.least_bytes(timeouts.rate_grace)
     }
 
     fn run(&mut self, now: &mut Now, timer: Timer, wanted: bool, after: Option<Duration>) {

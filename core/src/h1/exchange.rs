@@ -98,7 +98,8 @@ pub(super) struct Exchange {
     /// Client: the final response head has come.
     pub(super) answered: bool,
     pub(super) close: Option<CloseReason>,
-    /// Body bytes that the owner has not consumed.
+    /// Body bytes that the owner was given, and those of them that it has not consumed.
+    pub(super) body_bytes: u64,
     pub(super) unread: usize,
     /// `send_room` was seen at 0.
     pub(super) room_lost: bool,
@@ -124,6 +125,7 @@ impl Exchange {
             silent: false,
             answered: false,
             close: None,
+            body_bytes: 0,
             unread: 0,
             room_lost: false,
             interims: 0,

@@ -26,6 +26,7 @@ use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
 use crate::http::{Event, Fields, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
+use crate::pace::Pace;
 use crate::time::TimerTable;
 use crate::wire::Outbox;
 use std::collections::{BTreeMap, VecDeque};
@@ -415,7 +416,7 @@ impl Conn {
         let fresh = Incoming {
             credit,
             length,
-            received_at: now,
+            pace: Pace::new(now, self.counts.body_bytes_received),
         };
         let spare = self.spare_bodies.as_mut();
         match spare.and_then(|spare| spare.incoming.pop()) {

@@ -65,7 +65,7 @@ impl Conn {
         let Some(incoming) = self.incoming(id) else {
             return false;
         };
-        incoming.received_at = now;
+        incoming.pace.receive(now);
         if let Err(violation) = incoming.length.receive(u64::from(len)) {
             if let Err(violation) = self.break_stream(now, id, violation) {
                 self.fail(now, violation);
@@ -135,6 +135,9 @@ impl Conn {
         };
         let bytes = incoming.credit.unread().min(bytes as u64);
         incoming.credit.refund(bytes as u32);
+        if incoming.credit.unread() == 0 {
+            incoming.pace.take(now);
+        }
         self.free(bytes);
         self.grant_stream(now, id);
         self.grant_connection(now);

@@ -12,6 +12,7 @@ use crate::hpack::decode::Decoded;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::pace::Pace;
 use std::time::Instant;
 
 /// What an empty CONTINUATION that ends nothing costs of the glitch budget.
@@ -182,7 +183,7 @@ impl Conn {
         self.counts.exchanges += 1;
         self.timers.stop(Timer::Idle as usize);
         if !end {
-            self.watch_streams(now, self.config.timeouts.body_idle);
+            self.watch_streams(now, self.config.timeouts.body_look());
         }
         self.push_event(Event::RequestReceived {
             stream: StreamId(u64::from(id)),
@@ -306,7 +307,7 @@ impl Conn {
             length.end()?;
         } else if let Some(incoming) = &mut stream.incoming {
             incoming.length = length;
-            incoming.received_at = now;
+            incoming.pace = Pace::new(now, self.counts.body_bytes_received);
             if let Some(bytes) = length.left() {
                 incoming.credit.expect(bytes, &mut self.lender);
                 self.grant_stream(now, id);

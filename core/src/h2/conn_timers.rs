@@ -87,12 +87,14 @@ impl Conn {
         if self.side == Side::Client {
             // A server may rest between two events for as long as its application does.
             timeouts.body_idle = None;
+            timeouts.rate_min = 0;
         }
         let window_shut = self.quota.available() == 0;
+        let carried = self.counts.body_bytes_received;
         let mut next: Option<Instant> = None;
         let mut late = Vec::new();
         for (id, stream) in self.streams.iter_mut() {
-            match stream_deadline(stream, &timeouts, window_shut, now) {
+            match stream_deadline(stream, &timeouts, window_shut, carried, now) {
                 Ok(Some(at)) => next = Some(next.map_or(at, |next| next.min(at))),
                 Ok(None) => {}
                 Err(violation) => late.push((id, violation)),
@@ -109,27 +111,23 @@ impl Conn {
     }
 }
 
-/// When a stream's time is up; `Err`: it is.
+/// When a stream's time is up; `Err`: it is. `carried`: body bytes of the connection so far.
 fn stream_deadline(
     stream: &mut Stream,
     timeouts: &Timeouts,
     window_shut: bool,
+    carried: u64,
     now: Instant,
 ) -> Result<Option<Instant>, Violation> {
     let mut next = None;
     let is_due = stream.awaits_body();
-    if let (Some(incoming), Some(idle)) = (&mut stream.incoming, timeouts.body_idle)
+    if let Some(incoming) = &mut stream.incoming
         && stream.state.can_recv()
     {
         if !is_due {
-            // Our user is the one to act: the peer's time starts anew.
-            incoming.received_at = now;
+            incoming.pace.restart(now, carried);
         }
-        let at = incoming.received_at + idle;
-        if at <= now {
-            return Err(Violation::BodyTimeout);
-        }
-        next = Some(at);
+        next = incoming.pace.check(now, timeouts, carried)?;
     }
     if let (Some(queue), Some(stall)) = (&mut stream.queue, timeouts.stream_stall)
         && let Some(since) = queue.waiting_since
@@ -137,7 +135,7 @@ fn stream_deadline(
         let mut at = since + stall;
         if at <= now {
             // A peer that lets out a byte now and then gains nothing (CVE-2026-49975).
-            let least = u64::from(timeouts.rate_min) * stall.as_secs();
+            let least = timeouts.least_bytes(stall);
             let is_shut = window_shut || stream.quota.available() == 0;
             if is_shut && queue.sent_since < least.max(1) {
                 return Err(Violation::StreamStalled);

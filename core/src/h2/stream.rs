@@ -9,6 +9,7 @@ use crate::credit::{Credit, Quota};
 use crate::http::Fields;
 use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
+use crate::pace::Pace;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -82,8 +83,8 @@ pub(super) struct Incoming {
     pub(super) credit: Credit,
     /// The peer's content-length against its DATA.
     pub(super) length: Expected,
-    /// When the last byte, or the head before it, came.
-    pub(super) received_at: Instant,
+    /// How fast it comes.
+    pub(super) pace: Pace,
 }
 
 /// Memory of bodies that are over. A stream takes a box, not what is in it.

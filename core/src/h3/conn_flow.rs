@@ -8,7 +8,7 @@
 use super::Action;
 use super::conn::{Conn, Timer};
 use super::request_stream::State;
-use crate::credit::{Lender, Readback, WINDOW_MAX};
+use crate::credit::{Lender, Readback, WINDOW_MAX, only_grows};
 use crate::error::Misuse;
 use crate::http::StreamId;
 use std::time::Instant;
@@ -23,13 +23,17 @@ impl Conn {
 
     /// The user took `bytes` of the body: the peer gets room for as many.
     pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
-        let half = self.read_window() / 2;
+        let read_window = self.read_window();
         let Some(open) = self.streams.get_mut(stream) else {
             // What was unread of a stream that is over was settled with it.
             return;
         };
+        let half = open.ahead(read_window) / 2;
         let bytes = open.unread.min(bytes as u64);
         open.unread -= bytes;
+        if open.unread == 0 {
+            open.pace.take(now);
+        }
         let is_ready = open.is_full && open.unread <= half;
         if is_ready {
             open.is_full = false;
@@ -114,30 +118,49 @@ impl Conn {
         }
     }
 
-    /// Sets the connection's receive window (`None`), in bytes: how much the peer may send on all
-    /// streams that was not read. It only grows, and goes on tuning itself from there. The memory
-    /// is the caller's word, beside the memory budget.
+    /// Sets a receive window, of a stream or (`None`) of the connection, in bytes: how much the
+    /// peer may send that was not read. It only grows; the connection's goes on tuning itself from
+    /// there. The memory is the caller's word, beside the memory budget.
+    ///
+    /// What a peer may have under way on a stream has one size for all of a connection's streams
+    /// ([`Windows::quic_stream`](crate::limits::Windows::quic_stream)): the transport announces so
+    /// much beyond what was read of it. A window above that is made of what is read ahead of the
+    /// user.
     ///
     /// # Errors
     /// [`Misuse::WindowInvalid`] when `window` is smaller than the window is now, or not in
-    /// 1..=2^31-1; then nothing changes. [`Misuse::WindowFixed`] for a stream's: the transport
-    /// has one size for all streams of a connection.
+    /// 1..=2^31-1; then nothing changes. [`Misuse::StreamNotOpen`] when the stream is over.
     pub fn set_receive_window(
         &mut self,
         now: Instant,
         stream: Option<StreamId>,
         window: u32,
     ) -> Result<(), Misuse> {
-        if stream.is_some() {
-            return Err(Misuse::WindowFixed(self.config.windows.quic_stream()));
-        }
         if self.closed {
             return Err(Misuse::ConnectionClosed);
+        }
+        if let Some(stream) = stream {
+            return self.set_stream_window(stream, window);
         }
         let set = self.credit.set_window(window);
         set.map_err(Misuse::WindowInvalid)?;
         let _ = self.credit.announce(now);
         self.tell_window();
+        Ok(())
+    }
+
+    fn set_stream_window(&mut self, id: StreamId, window: u32) -> Result<(), Misuse> {
+        let base = self.config.windows.quic_stream();
+        let read_window = self.read_window();
+        let open = self.streams.get_mut(id).ok_or(Misuse::StreamNotOpen)?;
+        let now = base.saturating_add(open.read_ahead);
+        let window = only_grows(now, window).map_err(Misuse::WindowInvalid)?;
+        open.read_ahead = window - base;
+        if open.is_full && open.unread < open.ahead(read_window) {
+            open.is_full = false;
+            self.full_streams -= 1;
+            self.actions.push_back(Action::Read { stream: id });
+        }
         Ok(())
     }
 
@@ -156,12 +179,12 @@ impl Conn {
             });
         };
         let open = self.streams.get(stream)?;
-        let window = self.config.windows.quic_stream();
+        let base = self.config.windows.quic_stream();
         Some(Readback {
-            granted: open.received + u64::from(window),
+            granted: open.received + u64::from(base),
             used: open.received,
             unread: open.unread,
-            window,
+            window: base.saturating_add(open.read_ahead),
             rtt: self.rtt,
         })
     }

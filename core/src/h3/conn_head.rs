@@ -9,6 +9,7 @@ use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::pace::Pace;
 use crate::qpack::Decoded;
 use std::time::Instant;
 
@@ -130,7 +131,7 @@ impl Conn {
         stream.method = Method::of(head.method());
         stream.length_in = length;
         stream.is_request = true;
-        stream.heard_at = now;
+        stream.pace = Pace::new(now, self.counts.body_bytes_received);
         stream.state = match (end, stream.method) {
             (true, _) => State::Ended,
             (false, Method::Connect) => State::Tunnel,
@@ -143,7 +144,7 @@ impl Conn {
         self.running += 1;
         self.counts.exchanges += 1;
         if !end {
-            self.watch_streams(now, self.config.timeouts.body_idle);
+            self.watch_streams(now, self.config.timeouts.body_look());
         }
         self.push_event(Event::RequestReceived {
             stream: id,
@@ -243,12 +244,13 @@ impl Conn {
         }
         stream.discarding = Some(0);
         let unread = std::mem::take(&mut stream.unread);
+        stream.pace.take(now);
         let was_full = std::mem::replace(&mut stream.is_full, false);
         self.abuse.data_consumed(unread);
         if was_full {
             self.full_streams -= 1;
             self.actions.push_back(Action::Read { stream: id });
         }
-        self.watch_streams(now, self.config.timeouts.body_idle);
+        self.watch_streams(now, self.config.timeouts.body_look());
     }
 }

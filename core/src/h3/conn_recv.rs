@@ -33,7 +33,7 @@ impl Conn {
             }
             if stream.state != State::Head {
                 // A head has its time from the start: more bytes do not move it.
-                stream.heard_at = now;
+                stream.pace.note(now);
             }
             if let Some(held) = &mut stream.held {
                 held.behind.extend_from_slice(input);
@@ -99,7 +99,7 @@ impl Conn {
     }
 
     fn take_body(&mut self, now: Instant, id: StreamId, bytes: &[u8]) -> Result<(), Violation> {
-        let window = self.read_window();
+        let read_window = self.read_window();
         let len = bytes.len() as u64;
         let Some(stream) = self.streams.get_mut(id).filter(|_| len > 0) else {
             return Ok(());
@@ -108,8 +108,10 @@ impl Conn {
             return self.break_stream(now, id, violation);
         }
         self.counts.body_bytes_received += len;
+        stream.pace.receive(now);
         if let Some(discarded) = &mut stream.discarding {
             *discarded += len;
+            stream.pace.take(now);
             let is_long = *discarded > DISCARD_BYTES_MAX;
             self.abuse.data_consumed(len);
             if is_long {
@@ -119,7 +121,7 @@ impl Conn {
         }
         stream.received += len;
         stream.unread += len;
-        if !stream.is_full && stream.unread >= window {
+        if !stream.is_full && stream.unread >= stream.ahead(read_window) {
             stream.is_full = true;
             self.full_streams += 1;
         }

@@ -47,12 +47,14 @@ impl Conn {
         if self.side == Side::Client {
             // A server may rest between two events for as long as its application does.
             timeouts.body_idle = None;
+            timeouts.rate_min = 0;
             timeouts.head = None;
         }
+        let carried = self.counts.body_bytes_received;
         let mut next: Option<Instant> = None;
         let mut late = Vec::new();
         for (id, stream) in self.streams.iter_mut() {
-            match stream_deadline(stream, &timeouts, now) {
+            match stream_deadline(stream, &timeouts, carried, now) {
                 Ok(Some(at)) => next = Some(next.map_or(at, |next| next.min(at))),
                 Ok(None) => {}
                 Err(violation) => late.push((id, violation)),
@@ -76,36 +78,37 @@ impl Conn {
     }
 }
 
-/// When a stream's time is up; `Err`: it is.
+/// When a stream's time is up; `Err`: it is. `carried`: body bytes of the connection so far.
 fn stream_deadline(
     stream: &mut Stream,
     timeouts: &Timeouts,
+    carried: u64,
     now: Instant,
 ) -> Result<Option<Instant>, Violation> {
-    let mut next = None;
-    let patience = match stream.state {
-        State::Head => timeouts.head,
-        State::Ended => None,
-        State::Body | State::Tunnel | State::Trailers => timeouts.body_idle,
-    };
-    if let Some(patience) = patience {
-        if !stream.awaits_peer() {
-            // Our user is the one to act: the peer's time starts anew.
-            stream.heard_at = now;
-        }
-        let at = stream.heard_at + patience;
-        if at <= now {
-            return Err(Violation::BodyTimeout);
-        }
-        next = Some(at);
+    if !stream.awaits_peer() {
+        // Our user is the one to act.
+        stream.pace.restart(now, carried);
     }
+    let mut next = match stream.state {
+        State::Head => {
+            let due = timeouts.head.map(|head| stream.pace.heard_at() + head);
+            if due.is_some_and(|at| at <= now) {
+                return Err(Violation::BodyTimeout);
+            }
+            due
+        }
+        State::Ended => None,
+        State::Body | State::Tunnel | State::Trailers => {
+            stream.pace.check(now, timeouts, carried)?
+        }
+    };
     if let (Some(queue), Some(stall)) = (&mut stream.queue, timeouts.stream_stall)
         && let Some(since) = queue.waiting_since
     {
         let mut at = since + stall;
         if at <= now {
             // A peer that lets out a byte now and then gains nothing (CVE-2026-49975).
-            let least = u64::from(timeouts.rate_min) * stall.as_secs();
+            let least = timeouts.least_bytes(stall);
             if stream.blocked && queue.sent_since < least.max(1) {
                 return Err(Violation::StreamStalled);
             }

@@ -122,6 +122,15 @@ impl Conn {
         }
     }
 
+    /// The peer made the transport work for nothing: so many points of the glitch budget.
+    pub fn handle_glitches(&mut self, now: Instant, points: u32) {
+        if !self.closed
+            && let Err(violation) = self.glitch(now, points)
+        {
+            self.fail(now, violation);
+        }
+    }
+
     /// The transport's estimate of the round trip, whenever it is at hand.
     pub fn handle_round_trip(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);
@@ -145,14 +154,15 @@ impl Conn {
         match self.streams.get(stream) {
             Some(stream) if stream.held.is_some() || stream.is_full => 0,
             Some(stream) if stream.discarding.is_none() => {
-                self.read_window().saturating_sub(stream.unread) as usize
+                let ahead = stream.ahead(self.read_window());
+                ahead.saturating_sub(stream.unread) as usize
             }
             _ => usize::MAX,
         }
     }
 
-    /// Body bytes of a stream that the user may hold; behind them the transport's own window
-    /// fills.
+    /// Body bytes of a stream that the user may hold, unless more was asked for; behind them the
+    /// transport's own window fills.
     pub(super) fn read_window(&self) -> u64 {
         u64::from(self.config.windows.stream_initial.max(1))
     }

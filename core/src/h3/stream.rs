@@ -5,6 +5,7 @@ use super::frame::FrameReader;
 use super::request_stream::State;
 use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
+use crate::pace::Pace;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -143,12 +144,14 @@ pub(super) struct Stream {
     pub(super) received: u64,
     /// Body bytes that the user holds.
     pub(super) unread: u64,
+    /// What the user asked for beyond the transport's window: read ahead for it.
+    pub(super) read_ahead: u32,
     /// The user holds a window full: nothing is read until it is half empty.
     pub(super) is_full: bool,
     /// Body bytes are thrown away, so many so far.
     pub(super) discarding: Option<u64>,
-    /// When the last byte came.
-    pub(super) heard_at: Instant,
+    /// How fast it comes.
+    pub(super) pace: Pace,
 
     // What we send.
     pub(super) sends: Sends,
@@ -182,9 +185,10 @@ impl Stream {
             length_in: Expected::any(),
             received: 0,
             unread: 0,
+            read_ahead: 0,
             is_full: false,
             discarding: None,
-            heard_at: now,
+            pace: Pace::new(now, 0),
             sends,
             length_out: Expected::any(),
             queue: None,
@@ -200,6 +204,10 @@ impl Stream {
     /// Both sides are over.
     pub(super) fn is_over(&self) -> bool {
         self.state == State::Ended && self.is_sent
+    }
+    /// Body bytes that the user may hold. `least`: of any stream.
+    pub(super) fn ahead(&self, least: u64) -> u64 {
+        least.max(u64::from(self.read_ahead))
     }
     /// Bytes that wait to be sent.
     pub(super) fn queued(&self) -> usize {

@@ -175,7 +175,7 @@ impl Machine {
     /// A receive window, of a stream or (`None`) of the connection.
     pub(crate) fn receive_window(&self, stream: Option<StreamId>) -> Result<Readback, Misuse> {
         let read = match self {
-            Self::H1(_) => return Err(Misuse::NoWindows),
+            Self::H1(conn) => conn.receive_window(stream),
             Self::H2(conn) => conn.receive_window(stream),
             Self::H3(http3) => http3.conn.receive_window(stream),
         };
@@ -189,7 +189,7 @@ impl Machine {
         window: u32,
     ) -> Result<(), Misuse> {
         match self {
-            Self::H1(_) => Err(Misuse::NoWindows),
+            Self::H1(conn) => conn.set_receive_window(stream, window),
             Self::H2(conn) => conn.set_receive_window(now, stream, window),
             Self::H3(http3) => http3.conn.set_receive_window(now, stream, window),
         }

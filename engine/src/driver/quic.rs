@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod lane;
 #[cfg(feature = "qlog")]
 pub(crate) mod qlog;
+pub(crate) mod rules;
 pub(crate) mod secret;
 pub(crate) mod session;
 pub(crate) mod socket;

@@ -1,5 +1,6 @@
 //! What a server counts. Each worker counts for itself; reading sums them up.
 
+use crate::driver::quic::rules;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trunkline_core::error::{Closed, Violation};
@@ -31,6 +32,15 @@ pub struct Metrics {
     pub quic_packets_lost: u64,
     /// QUIC packets that came to another worker than their connection's and were passed on.
     pub quic_packets_forwarded: u64,
+    /// Times that a QUIC peer went on from another address, on connections that have ended.
+    pub quic_moves: u64,
+    /// QUIC packets of no connection that were answered (Version Negotiation, stateless reset).
+    pub quic_answers: u64,
+    /// Those of them that were not answered, because too many came.
+    pub quic_answers_withheld: u64,
+    /// Connections that QUIC itself closed, or never let begin, because their peer broke one of
+    /// its rules: by the name of RFC 9000 section 20.1. Those that nobody broke are left out.
+    pub quic_violations: Vec<(&'static str, u64)>,
     /// Exchanges that ended before their response did.
     pub resets: u64,
     /// Connections that we closed for a broken rule, by the rule's name. Rules that nobody broke
@@ -52,6 +62,11 @@ pub(super) struct Counters {
     pub(super) quic_retries: AtomicU64,
     pub(super) quic_packets_lost: AtomicU64,
     pub(super) quic_packets_forwarded: AtomicU64,
+    pub(super) quic_moves: AtomicU64,
+    pub(super) quic_answers: AtomicU64,
+    pub(super) quic_answers_withheld: AtomicU64,
+    /// Indexed as [`rules::NAMES`].
+    quic_violations: [AtomicU64; rules::NAMES.len()],
     pub(super) resets: AtomicU64,
     /// Indexed as [`Violation::ALL`].
     violations: Vec<AtomicU64>,
@@ -71,6 +86,10 @@ impl Default for Counters {
             quic_retries: AtomicU64::default(),
             quic_packets_lost: AtomicU64::default(),
             quic_packets_forwarded: AtomicU64::default(),
+            quic_moves: AtomicU64::default(),
+            quic_answers: AtomicU64::default(),
+            quic_answers_withheld: AtomicU64::default(),
+            quic_violations: Default::default(),
             resets: AtomicU64::default(),
             violations: Violation::ALL
                 .iter()
@@ -81,6 +100,10 @@ impl Default for Counters {
 }
 
 impl Counters {
+    /// QUIC ended a connection, or did not let it begin, for this of [`rules::NAMES`].
+    pub(super) fn quic_closed(&self, rule: usize) {
+        add(&self.quic_violations[rule], 1);
+    }
     /// A connection ended.
     pub(super) fn closed(&self, closed: Closed) {
         if let Closed::ByUs(violation) = closed
@@ -89,6 +112,15 @@ impl Counters {
             add(&self.violations[at], 1);
         }
     }
+}
+
+/// Those of a name that are not zero.
+fn broken(
+    names: impl Iterator<Item = &'static str>,
+    count: impl Fn(usize) -> u64,
+) -> Vec<(&'static str, u64)> {
+    let counted = names.enumerate().map(|(at, name)| (name, count(at)));
+    counted.filter(|(_, count)| *count > 0).collect()
 }
 
 /// Counts. Relaxed: counters order nothing.
@@ -105,18 +137,10 @@ pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
             .sum()
     };
     let accepted = total(|worker| &worker.connections_accepted);
-    let violations = Violation::ALL
-        .iter()
-        .enumerate()
-        .map(|(at, rule)| {
-            let count = workers
-                .iter()
-                .map(|worker| worker.violations[at].load(Ordering::Relaxed))
-                .sum();
-            (rule.name(), count)
-        })
-        .filter(|(_, count)| *count > 0)
-        .collect();
+    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let rules = Violation::ALL.iter().map(|rule| rule.name());
+    let of_rule = |at: usize| workers.iter().map(|it| read(&it.violations[at])).sum();
+    let of_quic = |at: usize| workers.iter().map(|it| read(&it.quic_violations[at])).sum();
     Metrics {
         connections_accepted: accepted,
         connections_open: accepted.saturating_sub(total(|worker| &worker.connections_closed)),
@@ -129,7 +153,11 @@ pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
         quic_retries: total(|worker| &worker.quic_retries),
         quic_packets_lost: total(|worker| &worker.quic_packets_lost),
         quic_packets_forwarded: total(|worker| &worker.quic_packets_forwarded),
+        quic_moves: total(|worker| &worker.quic_moves),
+        quic_answers: total(|worker| &worker.quic_answers),
+        quic_answers_withheld: total(|worker| &worker.quic_answers_withheld),
+        quic_violations: broken(rules::NAMES.into_iter(), of_quic),
         resets: total(|worker| &worker.resets),
-        violations,
+        violations: broken(rules, of_rule),
     }
 }

@@ -24,7 +24,8 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
-use trunkline_core::limits::{Config, QUIC_HALF_OPEN_MAX};
+use trunkline_core::budget::Budget;
+use trunkline_core::limits::{Config, QUIC_ANSWERS, QUIC_HALF_OPEN_MAX, QUIC_RESET_INTERVAL_MIN};
 
 /// Batches received in one poll, before others on the thread get their turn.
 const BATCHES_PER_POLL_MAX: usize = 8;
@@ -105,6 +106,8 @@ pub(super) struct QuicListener<S: Serve> {
     /// What the socket did not take: the bytes are in `packet`.
     unsent: Option<Transmit>,
     packet: Vec<u8>,
+    /// What packets of nobody's are answered from.
+    answers: Budget,
     /// No new connections.
     draining: bool,
 }
@@ -122,6 +125,7 @@ impl<S: Serve> QuicListener<S> {
         let mut config = seat.endpoint;
         let (steering, worker) = (seat.steering.clone(), seat.worker);
         config.cid_generator(move || Box::new(steering.ids_of(worker)));
+        config.min_reset_interval(QUIC_RESET_INTERVAL_MIN);
         let probe = !socket.may_fragment();
         let endpoint = Endpoint::new(Arc::new(config), Some(seat.server), probe, None);
         Ok(Self {
@@ -145,6 +149,7 @@ impl<S: Serve> QuicListener<S> {
             arrivals: Vec::new(),
             unsent: None,
             packet: Vec::new(),
+            answers: Budget::new(QUIC_ANSWERS, Instant::now()),
             draining: false,
         })
     }
@@ -218,8 +223,19 @@ impl<S: Serve> QuicListener<S> {
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
-            Some(DatagramEvent::Response(transmit)) => self.answer(&transmit, &answer),
+            Some(DatagramEvent::Response(transmit)) => {
+                self.answer_stranger(now, &transmit, &answer)
+            }
         }
+    }
+    /// Whoever is named as the sender of a packet of no connection gets an answer, at a rate.
+    fn answer_stranger(&mut self, now: Instant, transmit: &Transmit, contents: &[u8]) {
+        let counters = &self.ground.counters;
+        if !self.answers.charge(1, now) {
+            return add(&counters.quic_answers_withheld, 1);
+        }
+        add(&counters.quic_answers, 1);
+        self.answer(transmit, contents);
     }
     /// Best effort: who asked asks again.
     fn answer(&self, transmit: &Transmit, contents: &[u8]) {

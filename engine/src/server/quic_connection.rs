@@ -184,6 +184,10 @@ impl<S: Serve> QuicConnection<S> {
         let over = self.session.quic.is_closed() || self.session.quic.is_drained();
         if over && self.machine.is_closed() && self.entry.take().is_some() {
             add(&self.counters.connections_closed, 1);
+            add(&self.counters.quic_moves, self.session.moves());
+            if let Some(rule) = self.session.broken_rule() {
+                self.counters.quic_closed(rule);
+            }
         }
     }
     /// The last packet of a server that stops at once.

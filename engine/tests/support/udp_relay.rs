@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 use tokio::net::UdpSocket;
 
 const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
@@ -17,6 +18,7 @@ pub(crate) struct UdpRelay {
 
 struct State {
     server: SocketAddr,
+    delay: Duration,
     /// What each client's packets go on from.
     clients: BTreeMap<SocketAddr, Arc<UdpSocket>>,
     /// Clients whose packets go nowhere, and who get none.
@@ -26,10 +28,15 @@ struct State {
 impl UdpRelay {
     /// Begins to relay to `server`.
     pub(crate) async fn to(server: SocketAddr) -> Self {
+        Self::far_from(server, Duration::ZERO).await
+    }
+    /// Begins to relay to `server`; packets to clients are `delay` late.
+    pub(crate) async fn far_from(server: SocketAddr, delay: Duration) -> Self {
         let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
         let address = front.local_addr().unwrap();
         let state = Arc::new(Mutex::new(State {
             server,
+            delay,
             clients: BTreeMap::new(),
             cut: BTreeSet::new(),
         }));
@@ -99,12 +106,19 @@ async fn bring_back(
         let Ok((length, from)) = back.recv_from(&mut bytes).await else {
             continue;
         };
-        let counts = {
+        let (counts, delay) = {
             let state = state.lock().unwrap();
-            from == state.server && !state.cut.contains(&client)
+            let counts = from == state.server && !state.cut.contains(&client);
+            (counts, state.delay)
         };
-        if counts {
+        if counts && delay.is_zero() {
             let _ = front.send_to(&bytes[..length], client).await;
+        } else if counts {
+            let (front, packet) = (Arc::clone(&front), bytes[..length].to_vec());
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                let _ = front.send_to(&packet, client).await;
+            });
         }
     }
 }

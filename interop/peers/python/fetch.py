@@ -5,6 +5,7 @@ import asyncio
 import socket
 import ssl
 import struct
+import sys
 
 from aioquic.asyncio import QuicConnectionProtocol, connect
 from aioquic.buffer import Buffer, BufferReadError
@@ -245,6 +246,38 @@ async def hold(client):
     print("goaway", client.control.last_ids, "end", f"{client.end.error_code:#x}")
 
 
+async def websocket(client):
+    """A tunnel for a WebSocket (RFC 9220): its bytes are standard input and output."""
+    # The server's SETTINGS, which allow it, come before this answer.
+    await client.whole("GET", "/plain")
+    fields = [(b":protocol", b"websocket"), (b"sec-websocket-version", b"13")]
+    answer = client.ask("CONNECT", "/echo", end=False, fields=fields)
+    while not answer.heads:
+        await answer.moved.wait()
+    if answer.status != 200:
+        raise SystemExit(f"the tunnel was refused with {answer.status}")
+    passing = asyncio.create_task(pass_input(client, answer))
+    given, length = 0, 1
+    while given < length:
+        await answer.until(given + 1)
+        length = len(answer.body)
+        sys.stdout.buffer.write(answer.body[given:])
+        sys.stdout.buffer.flush()
+        given, length = length, length + (not answer.ended.is_set())
+    passing.cancel()
+
+
+async def pass_input(client, answer):
+    source = asyncio.StreamReader()
+    pipe = lambda: asyncio.StreamReaderProtocol(source)
+    await asyncio.get_running_loop().connect_read_pipe(pipe, sys.stdin)
+    while data := await source.read(2**16):
+        client.http.send_data(answer.stream, data, end_stream=False)
+        client.transmit()
+    client.http.send_data(answer.stream, b"", end_stream=True)
+    client.transmit()
+
+
 async def half_open(arguments):
     """Handshakes that are begun and never go on."""
     socket_ = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -282,6 +315,7 @@ CASES = {
     "keys": keys,
     "rebind": rebind,
     "hold": hold,
+    "websocket": websocket,
 }
 
 

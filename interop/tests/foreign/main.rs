@@ -10,6 +10,7 @@ mod clients_nghttp;
 mod clients_quic;
 mod ours;
 mod server_bun;
+mod server_caddy;
 mod server_go;
 mod server_hyper;
 mod servers_debian;

@@ -1,5 +1,6 @@
 //! axum's WebSocket extractor on our server, unchanged, with tokio-tungstenite as the client: over
-//! an upgrade of HTTP/1.1 and over an extended CONNECT of HTTP/2 (by hyper, RFC 8441).
+//! an upgrade of HTTP/1.1, and over an extended CONNECT of HTTP/2 (by hyper, RFC 8441) and of HTTP/3
+//! (by aioquic, RFC 9220).
 
 use crate::way::run;
 use axum::Router;
@@ -10,12 +11,15 @@ use futures_util::{SinkExt, StreamExt};
 use http::{Method, Request, StatusCode, Version};
 use http_body_util::Empty;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::process::Stdio;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::process::Command;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
-use trunkline::{Running, Server, ServerConfig, upgrade};
+use trunkline::{Running, Server, ServerConfig, Tls, upgrade};
+use trunkline_interop::{Certificate, QuicStack, Workplace};
 
 /// Sends every message back.
 async fn echo(mut socket: WebSocket) {
@@ -27,6 +31,11 @@ async fn echo(mut socket: WebSocket) {
 }
 
 fn serve() -> Running {
+    serve_on(|server| server)
+}
+
+/// The router on a server as `with` leaves it.
+fn serve_on(with: impl FnOnce(Server) -> Server) -> Running {
     let router = Router::new()
         .route(
             "/echo",
@@ -38,7 +47,7 @@ fn serve() -> Running {
         ..ServerConfig::default()
     };
     let server = Server::bind("127.0.0.1:0").config(config);
-    server
+    with(server)
         .serve(upgrade::for_hyper(router))
         .expect("a port is free")
 }
@@ -111,6 +120,31 @@ fn axums_websockets_work_over_an_extended_connect_of_http_2() {
         let tunnel = hyper::upgrade::on(response).await.expect("a tunnel");
         talks(WebSocketStream::from_raw_socket(TokioIo::new(tunnel), Role::Client, None).await)
             .await;
+    });
+}
+
+#[test]
+fn axums_websockets_work_over_an_extended_connect_of_http_3() {
+    let stack = QuicStack::Aioquic;
+    if !stack.is_installed() {
+        return;
+    }
+    run(async {
+        let place = Workplace::new().expect("a folder");
+        let certificate = Certificate::write(place.path()).expect("a certificate");
+        let tls = Tls::from_pem_files(&certificate.chain, &certificate.key).expect("PEM");
+        let running = serve_on(|server| server.tls(tls).http3(true));
+        let client = stack.client(&certificate, running.local_addr().port());
+        let mut client = Command::from(client.expect("it is installed"));
+        client.arg("websocket").kill_on_drop(true);
+        client.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut client = client.spawn().expect("it starts");
+        let (to, from) = (client.stdin.take(), client.stdout.take());
+        let tunnel = tokio::io::join(from.expect("piped"), to.expect("piped"));
+        talks(WebSocketStream::from_raw_socket(tunnel, Role::Client, None).await).await;
+        assert!(client.wait().await.expect("it ends").success());
+        let metrics = running.metrics();
+        assert_eq!((metrics.requests_h3, metrics.violations), (2, vec![]));
     });
 }
 

@@ -244,6 +244,7 @@ pub(super) fn is_lateness(violation: Violation) -> bool {
             | Violation::HeadTimeout
             | Violation::HeaderBlockTimeout
             | Violation::BodyTimeout
+            | Violation::BodyTooSlow
             | Violation::BodyTruncated
             | Violation::StreamStalled
             | Violation::WriteStalled

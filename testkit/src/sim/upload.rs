@@ -81,6 +81,8 @@ impl Upload {
         config.limits.concurrent_streams_max = 1000;
         config.limits.running_handlers_max = 1000;
         config.timeouts.body_idle = Some(self.patience);
+        // The line may be slower than any peer should be.
+        config.timeouts.rate_min = 0;
         let config = Arc::new(config);
         let end = |side| {
             let conn = h2::Conn::new(side, Arc::clone(&config), base);

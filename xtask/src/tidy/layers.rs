@@ -14,6 +14,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("limits", &["budget"]),
     ("abuse", &["budget", "error", "limits"]),
+    ("pace", &["error", "limits"]),
     (
         "http",
         &["budget", "credit", "error", "limits", "time", "wire"],
@@ -41,13 +42,13 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "h2",
         &[
-            "abuse", "budget", "credit", "error", "limits", "time", "wire", "http", "hpack",
+            "abuse", "budget", "credit", "error", "limits", "pace", "time", "wire", "http", "hpack",
         ],
     ),
     (
         "h3",
         &[
-            "abuse", "budget", "credit", "error", "limits", "time", "wire", "http", "qpack",
+            "abuse", "budget", "credit", "error", "limits", "pace", "time", "wire", "http", "qpack",
         ],
     ),
     // The pool sees capacity and heads, never a version.

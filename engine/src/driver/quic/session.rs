@@ -6,6 +6,7 @@
 //! stream is given back when both halves are done, which the machine sees to by always finishing
 //! or stopping the request half.
 
+use super::rules;
 use bytes::Bytes;
 use quinn_proto::{
     Connection, ConnectionError, Dir, Event, ReadError, Side as QuicSide, StreamEvent, VarInt,
@@ -16,6 +17,7 @@ use std::time::Instant;
 use trunkline_core::error::H3Code;
 use trunkline_core::h3;
 use trunkline_core::http::StreamId;
+use trunkline_core::limits::{QUIC_FRAME_POINTS, QUIC_MOVE_POINTS};
 
 /// A QUIC connection whose streams an HTTP/3 machine uses.
 pub(crate) struct Session {
@@ -30,6 +32,10 @@ pub(crate) struct Session {
     told_connected: bool,
     /// How often the peer has said that the connection's window holds it up.
     blocked: u64,
+    /// How often the peer has gone on from another address.
+    moves: u64,
+    /// Frames that cost an answer and bring nothing, as far as they are charged.
+    idle_frames: u64,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
@@ -52,6 +58,8 @@ impl Session {
             connected: false,
             told_connected: false,
             blocked: 0,
+            moves: 0,
+            idle_frames: 0,
             lost: None,
             reserved: 0,
             used: 0,
@@ -80,9 +88,16 @@ impl Session {
     pub(crate) fn lost(&self) -> Option<&ConnectionError> {
         self.lost.as_ref()
     }
+    /// For which of [`rules::NAMES`] QUIC ended the connection, if the peer broke one.
+    pub(crate) fn broken_rule(&self) -> Option<usize> {
+        match &self.lost {
+            Some(ConnectionError::TransportError(error)) => Some(rules::index_of(error.code)),
+            _ => None,
+        }
+    }
     /// Tells the machine what happened; true when something did.
     pub(crate) fn tell(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
-        self.follow_peer();
+        self.follow_peer(machine, now);
         let mut any = self.tell_connected(machine, now);
         while let Some(event) = self.quic.poll() {
             any = true;
@@ -114,6 +129,10 @@ impl Session {
             machine.handle_round_trip(self.quic.rtt());
             machine.handle_congestion_window(self.quic.congestion_state().window());
         }
+        if !any {
+            // Once per turn, at its end. A flood of frames tells nothing.
+            self.charge_idle_frames(machine, now);
+        }
         if machine.holds_back() {
             let blocked = self.quic.stats().frame_rx.data_blocked;
             if std::mem::replace(&mut self.blocked, blocked) < blocked {
@@ -122,14 +141,29 @@ impl Session {
         }
         any
     }
+    fn charge_idle_frames(&mut self, machine: &mut h3::Conn, now: Instant) {
+        let seen = self.quic.stats().frame_rx;
+        let idle = seen.new_connection_id + seen.retire_connection_id + seen.path_challenge;
+        let fresh = idle - std::mem::replace(&mut self.idle_frames, idle);
+        if fresh > 0 {
+            let fresh = u32::try_from(fresh).unwrap_or(u32::MAX);
+            machine.handle_glitches(now, fresh.saturating_mul(QUIC_FRAME_POINTS));
+        }
+    }
+    /// How often the peer has gone on from another address.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves
+    }
     /// A peer that has moved is asked at once: quinn-proto counts nothing as in flight on the new
     /// path, so no timer would ever find out that what was sent on the old one is lost. The answer
     /// to the question does.
-    fn follow_peer(&mut self) {
+    fn follow_peer(&mut self, machine: &mut h3::Conn, now: Instant) {
         let remote = self.quic.remote_address();
         if remote != self.remote {
             self.remote = remote;
+            self.moves += 1;
             self.quic.ping();
+            machine.handle_glitches(now, QUIC_MOVE_POINTS);
         }
     }
     /// Client: makes the peer acknowledge something.

@@ -209,7 +209,7 @@ impl Scene {
             .endpoint
             .connect(now, quic, server.address, "localhost");
         let (handle, quic) = begun.unwrap();
-        client.connection = Some((handle, Session::new(quic, 100)));
+        client.connection = Some((handle, Session::new(quic, 128)));
         Self {
             now,
             client,
@@ -219,6 +219,13 @@ impl Scene {
             piece: Bytes::from(vec![0; 64 * 1024]),
             alarm: None,
         }
+    }
+    /// Goes on for so long, in virtual time.
+    fn run_for(&mut self, time: Duration) {
+        let until = self.now + time;
+        self.alarm = Some(until);
+        self.run_until(|scene| scene.now >= until);
+        self.alarm = None;
     }
     /// Goes on until `done`, in virtual time.
     fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
@@ -347,6 +354,74 @@ fn bodies_that_nobody_reads_do_not_stand_in_the_way_of_one_that_is_read() {
     assert!(window <= 12 * mib, "half of the budget at most: {window}");
     // A stream of 2 MiB has 20 MB/s at most over this path.
     assert!(steady <= 1.25 * 4.0 * MIB as f64 / 20e6, "{steady} s");
+}
+
+/// 100 readers that take 20 kB a second, and one that takes all: what the fast one gets in bytes
+/// per second in the last half of this time, and the most that the peer might have sent unread.
+fn beside_slow_readers(windows: Windows, seconds: u32) -> (f64, u64) {
+    let mut scene = Scene::new(windows);
+    scene.connect();
+    let slow: Vec<StreamId> = (0..100).map(|_| scene.open(false)).collect();
+    let fast = scene.open(true);
+    let (mut unread_max, mut before) = (0, 0);
+    for tenth in 0..seconds * 10 {
+        if tenth == seconds * 5 {
+            before = scene.read[&fast].unwrap();
+        }
+        scene.run_for(Duration::from_millis(100));
+        for &stream in &slow {
+            scene.client.machine.consume(scene.now, stream, 2_000);
+        }
+        unread_max = unread_max.max(u64::from(scene.window().window));
+    }
+    let read = scene.read[&fast].unwrap() - before;
+    (read as f64 * 2.0 / f64::from(seconds), unread_max)
+}
+
+#[test]
+fn a_hundred_slow_readers_do_not_hold_a_fast_one_back_where_their_windows_fit_the_connections() {
+    let windows = Windows {
+        stream_max: 256 * 1024,
+        ..Windows::default()
+    };
+    let budget = windows.memory_budget;
+    let (rate, unread) = beside_slow_readers(windows, 8);
+    // A window per round trip, less what comes while an update is under way.
+    let most = 256.0 * 1024.0 / (2.0 * ONE_WAY.as_secs_f64());
+    assert!(rate >= 0.8 * most, "{rate} of {most} bytes/s");
+    assert!(unread <= budget, "{unread} bytes");
+}
+
+#[test]
+fn a_hundred_slow_readers_take_no_more_than_the_budget_whatever_a_streams_window_is() {
+    let windows = Windows::default();
+    let budget = windows.memory_budget;
+    let (_, unread) = beside_slow_readers(windows, 4);
+    assert!((32 * MIB..=budget).contains(&unread), "{unread} bytes");
+}
+
+#[test]
+fn a_window_set_above_quics_lets_the_peer_send_that_much_unread() {
+    let mib = 1 << 20;
+    let mut scene = Scene::new(Windows::fixed(64 * 1024, 8 * mib));
+    scene.connect();
+    let stream = scene.open(false);
+    let rests = |scene: &mut Scene| {
+        scene.run_for(Duration::from_secs(5));
+        let machine = &scene.client.machine;
+        machine.receive_window(Some(stream)).unwrap()
+    };
+    let before = rests(&mut scene);
+    assert_eq!((before.window, before.unread), (64 * 1024, 64 * 1024));
+    let now = scene.now;
+    let machine = &mut scene.client.machine;
+    let set = machine.set_receive_window(now, Some(stream), 2 * mib);
+    set.unwrap();
+    let after = rests(&mut scene);
+    assert_eq!(after.window, 2 * mib);
+    // Here lies what is above QUIC's 64 KiB; those fill behind it.
+    assert_eq!(after.unread, u64::from(2 * mib - 64 * 1024));
+    assert_eq!(after.granted, u64::from(2 * mib));
 }
 
 #[test]

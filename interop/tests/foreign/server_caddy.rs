@@ -1,0 +1,150 @@
+//! Our client over HTTP/3 with Caddy, alone and in front of our own server.
+
+use crate::ours;
+use crate::way::{Way, read, run, ten_mebibytes};
+use bytes::Bytes;
+use http::{StatusCode, Version};
+use http_body_util::BodyExt;
+use trunkline::Retry;
+use trunkline::client::{Client, Protocols};
+use trunkline_interop::{Certificate, Cores, Peer, Workplace, caddy, is_installed, reload_caddy};
+
+struct Stage {
+    peer: Peer,
+    certificate: Certificate,
+    place: Workplace,
+    /// What is behind it.
+    ours: ours::Stage,
+}
+
+fn stage() -> Option<Stage> {
+    is_installed("caddy", "caddy").then(|| {
+        let ours = ours::stage();
+        let place = Workplace::new().unwrap();
+        let certificate = Certificate::write(place.path()).unwrap();
+        let behind = Some(ours.endpoints.h2c);
+        let peer = caddy(&place, &certificate, &Cores::Any, behind).unwrap();
+        Stage {
+            peer,
+            certificate,
+            place,
+            ours,
+        }
+    })
+}
+
+impl Stage {
+    fn client(&self) -> Client {
+        Way::H3.client(&self.certificate)
+    }
+    fn url(&self, path: &str) -> String {
+        Way::H3.url(self.peer.endpoints, path)
+    }
+    async fn get(&self, client: &Client, path: &str) -> Bytes {
+        let response = client.get(self.url(path)).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        assert_eq!(response.version(), Version::HTTP_3, "{path}");
+        read(response.into_body()).await.0
+    }
+}
+
+#[test]
+fn caddy_answers_get_and_head_over_http3() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let client = stage.client();
+        assert_eq!(stage.get(&client, "/bytes/2").await, "ok");
+        assert_eq!(stage.get(&client, "/bytes/1024").await, vec![b'x'; 1024]);
+        let head = client.head(stage.url("/bytes/1024")).send().await.unwrap();
+        assert_eq!(head.headers()["content-length"], "1024");
+        assert!(read(head.into_body()).await.0.is_empty());
+        let none = client.get(stage.url("/none")).send().await.unwrap();
+        assert_eq!(none.status(), StatusCode::NOT_FOUND);
+        assert_eq!(client.totals().connections, 1);
+    });
+}
+
+#[test]
+fn ten_mebibytes_go_through_caddy_to_our_server_and_back() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let post = stage.client().post(stage.url("/behind/echo"));
+        let echo = post.body(ten_mebibytes()).send().await.unwrap();
+        assert_eq!(echo.version(), Version::HTTP_3);
+        let same = read(echo.into_body()).await.0 == ten_mebibytes();
+        assert!(same, "the bytes came back changed");
+        assert_eq!(stage.ours.clear.metrics().requests_h2, 1);
+    });
+}
+
+#[test]
+fn a_hundred_requests_at_once_are_answered_by_caddy() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let client = stage.client();
+        let requests: Vec<_> = (0..100)
+            .map(|_| tokio::spawn(client.get(stage.url("/bytes/1024")).send()))
+            .collect();
+        for request in requests {
+            let response = request.await.unwrap().unwrap();
+            assert_eq!(read(response.into_body()).await.0.len(), 1024);
+        }
+    });
+}
+
+#[test]
+fn requests_go_on_while_caddy_takes_a_new_configuration() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let client = stage.client();
+        for _ in 0..3 {
+            stage.get(&client, "/bytes/2").await;
+            let requests: Vec<_> = (0..20)
+                .map(|_| tokio::spawn(client.get(stage.url("/bytes/1024")).send()))
+                .collect();
+            reload_caddy(&stage.place).unwrap();
+            for request in requests {
+                let response = request.await.unwrap().unwrap();
+                assert_eq!(read(response.into_body()).await.0.len(), 1024);
+            }
+        }
+        stage.get(&client, "/bytes/2").await;
+    });
+}
+
+/// It says no GOAWAY: its connections end at once.
+#[test]
+fn a_caddy_that_stops_ends_what_is_under_way_and_what_comes_behind() {
+    let Some(mut stage) = stage() else { return };
+    run(async {
+        let client = stage.client();
+        stage.get(&client, "/bytes/2").await;
+        let held = client.get(stage.url("/behind/hold")).send();
+        let held = tokio::spawn(async move { held.await?.into_body().collect().await });
+        while stage.ours.clear.metrics().requests_h2 == 0 {
+            tokio::task::yield_now().await;
+        }
+        let caddy = stage.peer.processes.last_mut().unwrap();
+        caddy.stop().unwrap();
+        held.await.unwrap().unwrap_err();
+        let behind = client.get(stage.url("/bytes/2")).send().await;
+        let error = behind.unwrap_err();
+        assert_eq!(error.retry(), Retry::Safe, "{error:?}");
+    });
+}
+
+#[test]
+fn what_caddy_says_over_tcp_leads_to_http3() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let client = Way::H3.client_builder(&stage.certificate);
+        let client = client.protocols(Protocols::All).build().unwrap();
+        let url = stage.url("/bytes/2");
+        let first = client.get(&url).send().await.unwrap();
+        assert_eq!(first.version(), Version::HTTP_2);
+        assert!(first.headers().contains_key("alt-svc"));
+        read(first.into_body()).await;
+        let second = client.get(&url).send().await.unwrap();
+        assert_eq!(second.version(), Version::HTTP_3);
+    });
+}
