@@ -225,6 +225,42 @@ fn an_answer_in_pieces_ends_with_its_trailers() {
 }
 
 #[test]
+fn a_connection_that_leaves_http_is_its_exchanges_bytes() {
+    let server = Attended::new(|line, place, _| {
+        let answer = Answer {
+            status: 101,
+            fields: b"connection\0upgrade\0upgrade\0echo",
+            ..says(Given::Streaming)
+        };
+        line.answer(Instant::now(), place, answer);
+        line.send(place, Bytes::from("first"), false);
+    });
+    let mut peer = Peer::connect(server.address);
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\nrest");
+    assert_eq!(
+        peer.hears_until("first"),
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\nfirst"
+    );
+    assert_eq!(server.hears(), Heard::Connected(Version::Http11));
+    assert_eq!(server.hears(), Heard::Requested("/".into(), true));
+    let mut heard = [server.hears(), server.hears()];
+    heard.sort_by_key(|heard| matches!(heard, Heard::Room(_)));
+    assert_eq!(heard[0], Heard::Body(b"rest".to_vec(), false));
+    assert_eq!(heard[1], Heard::Room(5));
+    server.does(|_, lines| {
+        let (line, place) = &lines[0];
+        line.take(*place, 4);
+        line.send(*place, Bytes::from("last"), true);
+    });
+    assert_eq!(peer.hears_to_the_end(), "last");
+    assert_eq!(server.hears(), Heard::Room(4));
+    drop(peer);
+    assert_eq!(server.hears(), Heard::Body(Vec::new(), true));
+    assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+    assert_eq!(server.hears(), Heard::Disconnected);
+}
+
+#[test]
 fn a_head_that_would_split_the_message_is_a_500() {
     let server = Attended::new(|line, place, _| {
         let answer = Answer {

@@ -23,7 +23,8 @@ use trunkline::server::{Answer, Attendant, Ended, Given, Line, Place};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
-    /// A request: words 2 its serial, 5 the connection, 6 the version, 7 the stream. The text is
+    /// A request: words 2 its serial, 5 the connection, 6 the lengths of the first
+    /// three parts (see [`lengths`]), 7 the stream. The text is
     /// method, path, authority, scheme and protocol with a zero between two, then a line feed, the
     /// name, a zero and the value of each field.
     Request = 16,
@@ -41,6 +42,8 @@ pub(crate) enum Kind {
     Disconnected = 22,
     /// A server has ended.
     Ended = 23,
+    /// The peer of a connection answered a ping.
+    Pong = 24,
 }
 
 /// The request's body is to come, or was not the last piece.
@@ -63,6 +66,8 @@ const TAKE: u32 = 21;
 const SHUT_DOWN: u32 = 22;
 /// Words 1 and 6: a connection that is to end at once, and the code.
 const ABORT: u32 = 23;
+/// Word 1: a connection whose peer is to say that it is there.
+const PING: u32 = 24;
 
 /// How a body comes: the second byte, as the client's.
 const BODY_INLINE: u32 = 1;
@@ -122,9 +127,10 @@ impl Desk {
     /// Carries out a submission.
     pub(crate) fn carry_out(&self, now: Instant, entry: &Entry, bytes: &[u8]) {
         let verb = entry[0] & 0xff;
-        debug_assert!((ANSWER..=ABORT).contains(&verb), "no verb is {verb}");
+        debug_assert!((ANSWER..=PING).contains(&verb), "no verb is {verb}");
         match verb {
             SHUT_DOWN => return self.with_line(entry[1], Line::shut_down),
+            PING => return self.with_line(entry[1], Line::ping),
             ABORT => return self.with_line(entry[1], |line| line.abort(H2Code(entry[6]))),
             _ => {}
         }
@@ -242,7 +248,7 @@ impl Attendant for Server {
             0,
             0,
             connection.number,
-            digits(connection.line.version()),
+            lengths(head),
             // A connection's streams never get as far as 2^32.
             place.stream().0 as u32,
         ];
@@ -283,6 +289,10 @@ impl Attendant for Server {
         let entry = [kind, exchange, code.0, 0, 0, u32::from(by_peer), 0, 0];
         self.desk.shared.complete(entry, &[], &[]);
     }
+    fn ponged(&self, connection: &Connection) {
+        let entry = [Kind::Pong as u32, connection.number, 0, 0, 0, 0, 0, 0];
+        self.desk.shared.complete(entry, &[], &[]);
+    }
     fn disconnected(&self, connection: Connection) {
         self.desk.lines.borrow_mut().remove(&connection.number);
         let kind = Kind::Disconnected as u32;
@@ -311,6 +321,17 @@ fn write_head(text: &mut Vec<u8>, head: &RequestHead) {
         text.push(0);
         text.extend_from_slice(field.value);
     }
+}
+
+/// The lengths of method, path and authority in 6, 16 and 10 bits; 0 where they do not fit.
+fn lengths(head: &RequestHead) -> u32 {
+    let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
+    let method = head.method().len();
+    let (path, authority) = (length(head.path()), length(head.authority()));
+    if method >= 1 << 6 || path >= 1 << 16 || authority >= 1 << 10 {
+        return 0;
+    }
+    (authority << 22 | path << 6 | method) as u32
 }
 
 /// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on.

@@ -50,6 +50,10 @@ pub trait Attendant: Clone + 'static {
     fn room(&self, exchange: &Self::Exchange, bytes: usize);
     /// The exchange is over.
     fn ended(&self, exchange: Self::Exchange, how: Ended);
+    /// The peer answered [`Line::ping`].
+    fn ponged(&self, connection: &Self::Connection) {
+        let _ = connection;
+    }
     /// The connection is closed.
     fn disconnected(&self, connection: Self::Connection);
 }
@@ -142,6 +146,7 @@ pub(super) enum Order {
     Take(Place, usize),
     ShutDown,
     Abort(H2Code),
+    Ping,
 }
 
 impl Line {
@@ -212,6 +217,11 @@ impl Line {
     /// Ends the connection at once.
     pub fn abort(&self, code: H2Code) {
         self.order(Order::Abort(code));
+    }
+    /// Asks whether the peer is there: HTTP/2 alone has such a question. Several that are asked
+    /// before an answer are one.
+    pub fn ping(&self) {
+        self.order(Order::Ping);
     }
     fn making(&self, status: u16, length: Option<u64>, date: bool) -> Making {
         Making {

@@ -6,6 +6,7 @@
 use super::accept::Shown;
 use super::attendant::{Attendant, Ended, Line, Order, Place};
 use super::attended_entry::Entry;
+use super::attended_tunnel::{Ends, Tunnel};
 use super::heads::Heads;
 use super::metrics::{Counters, add};
 use super::respond::{Asked, Extra};
@@ -46,6 +47,7 @@ impl<A: Attendant> Serve for Attended<A> {
             attendant: self.attendant.clone(),
             connection: None,
             line: Line::new(signals, &self.heads),
+            signals: Arc::clone(signals),
             extra: Arc::clone(extra),
             binding: None,
             orders: Vec::new(),
@@ -62,6 +64,7 @@ pub(super) struct Exchanges<A: Attendant> {
     /// `None`: not told yet, or closed.
     connection: Option<A::Connection>,
     line: Line,
+    signals: Arc<Signals>,
     extra: Arc<Extra>,
     /// The host that alone is served here, and where the others are counted.
     binding: Option<(Box<str>, Arc<Counters>)>,
@@ -206,6 +209,11 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.end(machine, now, slot, Ended::Reset { code, by_peer });
         }
     }
+    fn pong(&mut self) {
+        if let Some(connection) = &self.connection {
+            self.attendant.ponged(connection);
+        }
+    }
     fn close(&mut self) {
         for slot in 0..self.entries.len() {
             self.cut(slot);
@@ -214,8 +222,32 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.attendant.disconnected(connection);
         }
     }
-    fn take_upgrade(&mut self, _: StreamId) -> Option<oneshot::Sender<Upgraded>> {
-        None
+    fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>> {
+        let slot = self.of(stream)?;
+        let mut entry = self.entries[slot].take()?;
+        self.streams[slot] = NOBODYS;
+        self.free.push(slot as u32);
+        let (taker, coming) = oneshot::channel();
+        let (waiting, finishing) = entry.take_waiting();
+        tokio::task::spawn_local(Tunnel {
+            attendant: self.attendant.clone(),
+            connection: self.connection.take(),
+            exchange: Some(entry.exchange),
+            place: Place {
+                slot: slot as u32,
+                stream,
+            },
+            line: self.line.clone(),
+            signals: Arc::clone(&self.signals),
+            coming,
+            stream: None,
+            notes: None,
+            unread: 0,
+            waiting,
+            finishing,
+            ends: Ends::default(),
+        });
+        Some(taker)
     }
     fn release(&mut self) {
         if self.len() == 0 {
@@ -247,6 +279,11 @@ impl<A: Attendant> Exchanges<A> {
         let place = match &order {
             Order::ShutDown => return machine.shut_down(now),
             Order::Abort(code) => return machine.abort(now, *code),
+            Order::Ping => {
+                // One that is under way already answers this one too.
+                let _ = machine.ping(now);
+                return;
+            }
             Order::Answer { place, .. }
             | Order::Inform(place, _)
             | Order::Send(place, ..)
@@ -287,7 +324,7 @@ impl<A: Attendant> Exchanges<A> {
                     machine.consume(now, place.stream, bytes);
                     Ok(())
                 }
-                Order::Reset(..) | Order::ShutDown | Order::Abort(_) => Ok(()),
+                Order::Reset(..) | Order::ShutDown | Order::Abort(_) | Order::Ping => Ok(()),
             }
         });
     }

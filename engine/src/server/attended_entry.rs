@@ -6,6 +6,7 @@ use crate::driver::machine::Machine;
 use bytes::Bytes;
 use http::StatusCode;
 use std::collections::VecDeque;
+use std::mem;
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Fields, ResponseHead};
@@ -31,6 +32,8 @@ enum Stage {
     /// The head is to come.
     Head,
     Body,
+    /// The connection leaves HTTP: what is to be sent waits for that.
+    Leaving,
     Done,
 }
 
@@ -75,8 +78,15 @@ impl<A: Attendant> Entry<A> {
                 Given::Whole(body) => body.is_empty(),
                 Given::Streaming => false,
             };
-        machine.respond(now, self.asked.stream, head, end)?;
-        self.stage = if end { Stage::Done } else { Stage::Body };
+        // HTTP/1.1 alone: elsewhere a tunnel is a stream like any other.
+        let leaves = matches!(machine, Machine::H1(_))
+            && (head.status == 101 || self.asked.connect && status.is_success());
+        machine.respond(now, self.asked.stream, head, end && !leaves)?;
+        self.stage = match (leaves, end) {
+            (true, _) => Stage::Leaving,
+            (false, true) => Stage::Done,
+            (false, false) => Stage::Body,
+        };
         match body {
             Given::Whole(body) if !end => self.send(machine, now, body, true).map(|_| ()),
             _ => Ok(()),
@@ -102,7 +112,9 @@ impl<A: Attendant> Entry<A> {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
                 responses.status(machine, now, stream, extra, status);
             }
-            Stage::Body | Stage::Done => machine.reset(now, stream, H2Code::INTERNAL_ERROR),
+            Stage::Body | Stage::Leaving | Stage::Done => {
+                machine.reset(now, stream, H2Code::INTERNAL_ERROR)
+            }
         }
         true
     }
@@ -119,7 +131,8 @@ impl<A: Attendant> Entry<A> {
             return Ok(data.len());
         }
         let stream = self.asked.stream;
-        if self.waiting.is_empty() && machine.send_room(stream) > 0 {
+        let is_next = self.stage == Stage::Body && self.waiting.is_empty();
+        if is_next && machine.send_room(stream) > 0 {
             let length = data.len();
             machine.send_body(now, stream, data, end)?;
             if end {
@@ -142,7 +155,7 @@ impl<A: Attendant> Entry<A> {
         now: Instant,
         trailers: Fields,
     ) -> Result<(), Misuse> {
-        if self.stage != Stage::Body || self.finish.is_some() {
+        if self.finish.is_some() || matches!(self.stage, Stage::Head | Stage::Done) {
             return Ok(());
         }
         self.finish = Some(match trailers.is_empty() {
@@ -151,10 +164,17 @@ impl<A: Attendant> Entry<A> {
         });
         self.pump(machine, now).map(|_| ())
     }
+    /// What waits for the connection to leave HTTP, and whether our side ends behind it.
+    pub(super) fn take_waiting(&mut self) -> (VecDeque<Bytes>, bool) {
+        (mem::take(&mut self.waiting), self.finish.take().is_some())
+    }
     /// Sends what waits, as far as there is room. How many bytes the machine took.
     pub(super) fn pump(&mut self, machine: &mut Machine, now: Instant) -> Result<usize, Misuse> {
         let stream = self.asked.stream;
         let mut taken = 0;
+        if self.stage != Stage::Body {
+            return Ok(0);
+        }
         while !self.waiting.is_empty() && machine.send_room(stream) > 0 {
             let Some(data) = self.waiting.pop_front() else {
                 break;

@@ -233,6 +233,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
     fn release(&mut self) {
         self.slots.take_if(|slots| slots.waiting.is_empty());
     }
+    fn pong(&mut self) {}
     fn close(&mut self) {}
 }
 

@@ -79,6 +79,8 @@ pub(super) trait Exchanging: 'static {
     );
     /// The exchange ended early.
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
+    /// The peer answered a ping of ours.
+    fn pong(&mut self);
     /// The machine is done; every exchange has ended before.
     fn close(&mut self);
     /// Where the connection goes that left HTTP with `stream`.

@@ -114,12 +114,12 @@ impl<S: Serve> Serving<S> {
                     self.counters.closed(closed);
                     exchanges.close();
                 }
-                // A client's facts, or of no consequence here.
+                Event::PongReceived => exchanges.pong(),
+                // A client's facts.
                 Event::InterimReceived { .. }
                 | Event::ResponseReceived { .. }
                 | Event::CapacityChanged
-                | Event::GoingAway { .. }
-                | Event::PongReceived => {}
+                | Event::GoingAway { .. } => {}
             }
             next = machine.poll_event();
         }

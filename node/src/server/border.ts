@@ -15,6 +15,7 @@ const CLOSED = 20
 const CONNECTED = 21
 const DISCONNECTED = 22
 const ENDED = 23
+const PONG = 24
 /** The request's body is to come, or this was not its last piece. */
 const MORE = 1 << 10
 
@@ -27,6 +28,7 @@ const RESET = 20
 const TAKE = 21
 const SHUT_DOWN = 22
 const ABORT = 23
+const PING = 24
 
 /** How an answer is given. */
 export const Flags = {
@@ -76,6 +78,7 @@ export class ServerBorder implements ServerHalf {
         this.connections.delete(number)
         return connection?.listener.closed(connection)
       }
+      case PONG: return this.connections.get(number)?.ponged()
       case ENDED: {
         const listener = this.listeners.get(number)
         this.listeners.delete(number)
@@ -105,7 +108,19 @@ export class ServerBorder implements ServerHalf {
     if (connection === undefined) return
     const number = completions[at + 1]!
     const hasBody = (completions[at]! & MORE) !== 0
-    const exchange = new Exchange(this, connection, number, completions[at + 2]!, completions[at + 7]!, hasBody, this.text(at))
+    const lengths = completions[at + 6]!
+    const text = this.text(at)
+    let [methodEnd, pathEnd, authorityEnd] = [lengths & 0x3f, 0, 0]
+    if (lengths === 0) {
+      // Longer than there is room to say.
+      methodEnd = text.indexOf('\0')
+      pathEnd = text.indexOf('\0', methodEnd + 1)
+      authorityEnd = text.indexOf('\0', pathEnd + 1)
+    } else {
+      pathEnd = methodEnd + 1 + (lengths >>> 6 & 0xffff)
+      authorityEnd = pathEnd + 1 + (lengths >>> 22)
+    }
+    const exchange = new Exchange(this, connection, number, completions[at + 2]!, completions[at + 7]!, hasBody, text, methodEnd, pathEnd, authorityEnd)
     this.exchanges[number] = exchange
     connection.open++
     connection.listener.ears.onRequest(exchange)
@@ -216,6 +231,7 @@ export class ServerBorder implements ServerHalf {
   reset (exchange: Exchange, code: number): void { this.command(RESET, exchange.number, exchange.serial, code) }
   take (exchange: Exchange, bytes: number): void { this.command(TAKE, exchange.number, exchange.serial, bytes) }
   shutDown (connection: number): void { this.command(SHUT_DOWN, connection, 0, 0) }
+  ping (connection: number): void { this.command(PING, connection, 0, 0) }
   abort (connection: number, code: number): void { this.command(ABORT, connection, 0, code) }
 
   private command (kind: number, number: number, serial: number, word6: number): void {

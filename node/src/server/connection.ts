@@ -12,6 +12,9 @@ export class Connection {
   /** Exchanges that are open. */
   open = 0
   closed = false
+  /** Who waits for the peer to say that it is there. */
+  private waiting: ((ms: number) => void)[] | null = null
+  private askedAt = 0
   private said: string[] | undefined
 
   /** `text`: both addresses, then what TLS agreed on, a zero between two. */
@@ -40,6 +43,27 @@ export class Connection {
 
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */
   shutDown (): void { if (!this.closed) this.border.shutDown(this.number) }
+  /** Asks whether the peer is there; `done` gets how long the answer took. False: only HTTP/2 has
+   * such a question. Those that are asked before an answer are one. */
+  ping (done: (ms: number) => void): boolean {
+    if (this.closed || this.version !== 20) return false
+    if (this.waiting === null) {
+      this.waiting = []
+      this.askedAt = performance.now()
+      this.border.ping(this.number)
+    }
+    this.waiting.push(done)
+    return true
+  }
+
+  /** What the border tells. */
+  ponged (): void {
+    const { waiting } = this
+    this.waiting = null
+    const ms = performance.now() - this.askedAt
+    for (const done of waiting ?? []) done(ms)
+  }
+
   /** Ends at once. */
   abort (code: number = CANCEL): void { if (!this.closed) this.border.abort(this.number, code) }
 }

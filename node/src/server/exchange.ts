@@ -33,8 +33,6 @@ export class Exchange {
   private listening: ExchangeEars | null = null
   /** What came before anybody listened. */
   private early: ((ears: ExchangeEars) => void)[] | null = null
-  /** Where the five parts in front of the fields end. */
-  private ends: [number, number, number, number, number] | null = null
 
   constructor (
     private readonly border: ServerBorder,
@@ -44,44 +42,63 @@ export class Exchange {
     /** On HTTP/1.1 the exchanges of a connection count from 1. */
     readonly streamId: number,
     readonly hasBody: boolean,
-    private readonly text: string
+    private readonly text: string,
+    /** Where the first three of the five parts end that stand in front of the fields. */
+    private readonly methodEnd: number,
+    private readonly pathEnd: number,
+    private readonly authorityEnd: number
   ) { this.received = !hasBody }
 
   get version (): number { return this.connection.version }
-  get method (): string { return this.text.slice(0, this.parts[0]) }
+  get method (): string { return this.text.slice(0, this.methodEnd) }
   /** Path and query; empty on CONNECT. */
-  get path (): string { return this.text.slice(this.parts[0] + 1, this.parts[1]) }
-  get authority (): string { return this.text.slice(this.parts[1] + 1, this.parts[2]) }
-  get scheme (): string { return this.text.slice(this.parts[2] + 1, this.parts[3]) || (this.connection.encrypted ? 'https' : 'http') }
-  /** What an extended CONNECT is for. */
-  get protocol (): string { return this.text.slice(this.parts[3] + 1, this.parts[4]) }
+  get path (): string { return this.text.slice(this.methodEnd + 1, this.pathEnd) }
+  get authority (): string { return this.text.slice(this.pathEnd + 1, this.authorityEnd) }
+  get scheme (): string {
+    const scheme = this.text.slice(this.authorityEnd + 1, this.schemeEnd)
+    if (scheme !== '') return scheme
+    return this.connection.encrypted ? 'https' : 'http'
+  }
 
-  private get parts (): [number, number, number, number, number] {
-    if (this.ends !== null) return this.ends
-    const { text } = this
-    const method = text.indexOf('\0')
-    const path = text.indexOf('\0', method + 1)
-    const authority = text.indexOf('\0', path + 1)
-    const scheme = text.indexOf('\0', authority + 1)
-    const end = text.indexOf('\n', scheme + 1)
-    return (this.ends = [method, path, authority, scheme, end === -1 ? text.length : end])
+  /** What an extended CONNECT is for. */
+  get protocol (): string { return this.text.slice(this.schemeEnd + 1, this.fieldsStart) }
+
+  private get schemeEnd (): number { return this.text.indexOf('\0', this.authorityEnd + 1) }
+  private get fieldsStart (): number {
+    const at = this.text.indexOf('\n', this.authorityEnd)
+    return at === -1 ? this.text.length : at
   }
 
   /** The first value of a field by its lower-case name. */
   field (name: string): string | undefined {
     const { text } = this
-    const at = text.indexOf(`\n${name}\0`)
+    const at = text.indexOf('\n' + name + '\0')
     if (at === -1) return undefined
     const from = at + name.length + 2
     const to = text.indexOf('\n', from)
     return to === -1 ? text.slice(from) : text.slice(from, to)
   }
 
+  /** All values of a field by its lower-case name, with `between` between two. */
+  joined (name: string, between: string): string | undefined {
+    const { text } = this
+    const mark = '\n' + name + '\0'
+    let value: string | undefined
+    for (let at = text.indexOf(mark); at !== -1;) {
+      const from = at + mark.length
+      const to = text.indexOf('\n', from)
+      const one = to === -1 ? text.slice(from) : text.slice(from, to)
+      value = value === undefined ? one : value + between + one
+      at = to === -1 ? -1 : text.indexOf(mark, to)
+    }
+    return value
+  }
+
   /** Names in lower case and values by turns, in the order they came. */
   rawFields (): string[] {
     const { text } = this
     const raw: string[] = []
-    let at = this.parts[4]
+    let at = this.fieldsStart
     while (at < text.length) {
       const zero = text.indexOf('\0', at)
       const end = text.indexOf('\n', zero)

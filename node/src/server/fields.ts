@@ -8,44 +8,53 @@ export type FieldsInit = Headers | Record<string, string | number | readonly str
 
 /** Names are few; whoever makes them up does not fill the memory. */
 const NAMES_MAX = 1024
-const names = new Map<string, string>()
+const names = new Map<string, Name>()
 
-/** A name in lower case. */
-function nameOf (text: string): string {
+interface Name {
+  lower: string
+  /** The last value that was looked at and was good: most come again and again. */
+  good: string
+}
+
+function nameOf (text: string): Name {
   const known = names.get(text)
   if (known !== undefined) return known
   if (!TOKEN.test(text)) throw new TypeError(`${JSON.stringify(text)} is not a name of a header: it must be a token`)
-  const lower = text.toLowerCase()
-  if (names.size < NAMES_MAX) names.set(text, lower)
-  return lower
+  const name = { lower: text.toLowerCase(), good: '' }
+  if (names.size < NAMES_MAX) names.set(text, name)
+  return name
 }
 
-function field (name: string, value: string): string {
-  const lower = nameOf(name)
-  const text = value.trim()
-  if (BAD_VALUE.test(text)) {
-    throw new TypeError(`the header ${lower} has a character that a value cannot have: ${JSON.stringify(value)}`)
+function add (fields: string, key: string, value: string): string {
+  const name = nameOf(key)
+  let text = value
+  if (name.good !== value) {
+    text = value.trim()
+    if (BAD_VALUE.test(text)) {
+      throw new TypeError(`the header ${name.lower} has a character that a value cannot have: ${JSON.stringify(value)}`)
+    }
+    name.good = text
   }
-  return `\0${lower}\0${text}`
+  return fields === '' ? name.lower + '\0' + text : fields + '\0' + name.lower + '\0' + text
 }
 
-/** Fields as they cross the border, without the zero in front; `type` is the content-type of a body
+/** Fields as they cross the border; `type` is the content-type of a body
  * where they have none. */
 export function textOf (init: FieldsInit | null | undefined, type: string | null): string {
   let text = ''
-  let hasType = type === null
   if (init != null) {
     if (typeof (init as Iterable<unknown>)[Symbol.iterator] === 'function') {
-      for (const [name, value] of init as Iterable<readonly [string, string]>) text += field(name, String(value))
+      for (const [name, value] of init as Iterable<readonly [string, string]>) text = add(text, name, String(value))
     } else {
-      for (const name of Object.keys(init)) {
+      for (const name in init) {
+        if (!Object.hasOwn(init, name)) continue
         const value = (init as Record<string, unknown>)[name]
-        if (Array.isArray(value)) for (const one of value as unknown[]) text += field(name, String(one))
-        else text += field(name, String(value))
+        if (typeof value === 'string') text = add(text, name, value)
+        else if (Array.isArray(value)) for (const one of value as unknown[]) text = add(text, name, String(one))
+        else text = add(text, name, String(value))
       }
     }
-    hasType ||= text.includes('\0content-type\0')
   }
-  if (!hasType) text += `\0content-type\0${type!}`
-  return text.slice(1)
+  if (type === null || `\0${text}`.includes('\0content-type\0')) return text
+  return add(text, 'content-type', type)
 }

@@ -6,24 +6,29 @@ import type { Exchange } from './exchange'
 const BuiltIn = globalThis.Headers
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
+/** Names are few; whoever makes them up does not fill the memory. */
+const NAMES_MAX = 1024
+const names = new Map<unknown, string>()
+
 function checked (name: unknown): string {
+  const known = names.get(name)
+  if (known !== undefined) return known
   const text = String(name)
   if (!TOKEN.test(text)) throw new TypeError(`${JSON.stringify(text)} is not a name of a header: it must be a token`)
-  return text.toLowerCase()
+  const lower = text.toLowerCase()
+  if (names.size < NAMES_MAX) names.set(text, lower)
+  return lower
 }
 
 export class RequestHeaders {
-  private raw: string[] | null = null
   private real: Headers | null = null
 
   constructor (private readonly exchange: Exchange) {}
 
-  private get pieces (): string[] { return (this.raw ??= this.exchange.rawFields()) }
-
   /** All that the built-in class has. */
   private get full (): Headers {
     if (this.real === null) {
-      const { pieces } = this
+      const pieces = this.exchange.rawFields()
       const made = new BuiltIn()
       for (let at = 0; at < pieces.length; at += 2) made.append(pieces[at]!, pieces[at + 1]!)
       const crumbs = this.cookie()
@@ -39,29 +44,15 @@ export class RequestHeaders {
   private host (): string | null { return this.exchange.field('host') ?? (this.exchange.authority || null) }
 
   /** Cookies may come in crumbs (RFC 9113 section 8.2.3). */
-  private cookie (): string | null {
-    const { pieces } = this
-    let cookie: string | null = null
-    for (let at = 0; at < pieces.length; at += 2) {
-      if (pieces[at] === 'cookie') cookie = cookie === null ? pieces[at + 1]! : `${cookie}; ${pieces[at + 1]!}`
-    }
-    return cookie
-  }
+  private cookie (): string | null { return this.exchange.joined('cookie', '; ') ?? null }
 
   get (name: string): string | null {
     if (this.real !== null) return this.real.get(name)
     const lower = checked(name)
     if (lower === 'host') return this.host()
-    const first = this.exchange.field(lower)
-    if (first === undefined) return null
     if (lower === 'cookie') return this.cookie()
     // One is the rule; more are joined (RFC 9110 section 5.3).
-    const { pieces } = this
-    let value: string | null = null
-    for (let at = 0; at < pieces.length; at += 2) {
-      if (pieces[at] === lower) value = value === null ? pieces[at + 1]! : `${value}, ${pieces[at + 1]!}`
-    }
-    return value
+    return this.exchange.joined(lower, ', ') ?? null
   }
 
   has (name: string): boolean {

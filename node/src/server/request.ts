@@ -14,7 +14,7 @@ export class Request implements ExchangeEars {
   private used = false
   private stream: ReadableStream<Uint8Array> | null = null
   /** What came and was not read. */
-  private chunks: Buffer[] = []
+  private chunks: Buffer[] | null = null
   private isWhole: boolean
   private failure: Error | null = null
   /** Who waits for more of the body. */
@@ -32,7 +32,8 @@ export class Request implements ExchangeEars {
     if (this.urlText !== null) return this.urlText
     const { exchange } = this
     const { path } = exchange
-    if (/^https?:\/\//.test(path)) return (this.urlText = path)
+    // The absolute form of HTTP/1.1 (RFC 9112 section 3.2.2).
+    if (!path.startsWith('/') && /^https?:\/\//.test(path)) return (this.urlText = path)
     return (this.urlText = `${exchange.scheme}://${exchange.authority}${path}`)
   }
 
@@ -90,9 +91,9 @@ export class Request implements ExchangeEars {
 
   /** The next piece, with the room it took given back; `null`: the end. */
   private async next (): Promise<Buffer | null> {
-    if (!this.isWhole && this.chunks.length === 0) this.invite()
+    if (!this.isWhole && this.chunks === null) this.invite()
     for (;;) {
-      const chunk = this.chunks.shift()
+      const chunk = this.chunks?.shift()
       if (chunk !== undefined) {
         this.exchange.take(chunk.length)
         return chunk
@@ -111,13 +112,13 @@ export class Request implements ExchangeEars {
   /** Nobody reads the rest. */
   private discard (): void {
     this.isWhole = true
-    for (const chunk of this.chunks.splice(0)) this.exchange.take(chunk.length)
+    for (const chunk of this.chunks?.splice(0) ?? []) this.exchange.take(chunk.length)
   }
 
   private async all (): Promise<Buffer> {
     if (this.used || this.stream !== null) throw new TypeError('the body was used already')
     this.used = true
-    if (this.isWhole && this.chunks.length === 1) return (await this.next())!
+    if (this.isWhole && this.chunks?.length === 1) return (await this.next())!
     const pieces: Buffer[] = []
     for (let piece = await this.next(); piece !== null; piece = await this.next()) pieces.push(piece)
     return Buffer.concat(pieces)
@@ -159,7 +160,7 @@ export class Request implements ExchangeEars {
 
   onData (chunk: Buffer): void {
     if (this.isWhole) return this.exchange.take(chunk.length)
-    this.chunks.push(chunk)
+    ;(this.chunks ??= []).push(chunk)
     this.stir()
   }
 

@@ -1,0 +1,165 @@
+// The layer that servers of every form stand on: what it tells, and what it takes.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import { connect } from 'node:net'
+import test from 'node:test'
+import { Listener } from '../dist/server/listener.js'
+
+/** A listener, what it heard, and its first exchange. */
+function listening (ears, options = {}) {
+  const listener = new Listener(ears)
+  listener.listen({ host: '127.0.0.1', ...options })
+  return { listener, port: listener.address().port }
+}
+
+/** Ears that collect, unless they are told otherwise. */
+const deaf = { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} }
+
+test('a connection is told once, its exchanges in between, and the end of all', async () => {
+  const heard = []
+  let closed
+  const over = new Promise(resolve => { closed = resolve })
+  const { listener, port } = listening({
+    onConnection: connection => { heard.push(['connection', connection.version, connection.remoteAddress]) },
+    onRequest: exchange => {
+      heard.push(['request', exchange.method, exchange.path, exchange.authority, exchange.field('x-a'), exchange.rawFields()])
+      exchange.ears = { ...deaf, onClosed: code => { heard.push(['over', code, exchange.connection.open]) } }
+      exchange.answer(200, 'x-b\0c', 'hello')
+    },
+    onConnectionClosed: connection => { heard.push(['gone', connection.closed]) },
+    onClosed: () => { closed() }
+  })
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  const stream = session.request({ ':path': '/a', 'x-a': '1', 'x-c': '2' })
+  const [headers] = await once(stream, 'response')
+  assert.deepEqual([headers['x-b'], headers['content-length']], ['c', '5'])
+  stream.resume()
+  await once(stream, 'end')
+  session.close()
+  await once(session, 'close')
+  listener.close()
+  await over
+  assert.deepEqual(heard, [
+    ['connection', 20, '127.0.0.1'],
+    ['request', 'GET', '/a', `127.0.0.1:${port}`, '1', ['x-a', '1', 'x-c', '2']],
+    ['over', 0, 0],
+    ['gone', true]
+  ])
+})
+
+test('trailers go both ways, and a sensitive field is never indexed', async () => {
+  const { listener, port } = listening({
+    onRequest: exchange => {
+      exchange.ears = {
+        ...deaf,
+        onData: chunk => { exchange.take(chunk.length) },
+        onEnd: trailers => {
+          exchange.respond(200, '\x01set-cookie\0secret')
+          exchange.write(Buffer.from('body'))
+          exchange.end(`back\0${trailers.split('\0')[1]}`)
+        }
+      }
+    }
+  })
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  const stream = session.request({ ':method': 'POST' }, { waitForTrailers: true })
+  stream.on('wantTrailers', () => { stream.sendTrailers({ there: 'and back' }) })
+  stream.end('up')
+  const [headers] = await once(stream, 'response')
+  assert.deepEqual(headers[http2.sensitiveHeaders], ['set-cookie'])
+  stream.resume()
+  const [trailers] = await once(stream, 'trailers')
+  assert.equal(trailers.back, 'and back')
+  session.destroy()
+  listener.destroy()
+})
+
+test('a connection that leaves HTTP/1.1 is its exchange', async () => {
+  const { listener, port } = listening({
+    onRequest: exchange => {
+      assert.equal(exchange.field('upgrade'), 'echo')
+      exchange.ears = {
+        ...deaf,
+        onData: chunk => {
+          exchange.take(chunk.length)
+          exchange.write(chunk)
+        },
+        onEnd: () => { exchange.end() }
+      }
+      exchange.respond(101, 'connection\0upgrade\0upgrade\0echo')
+    }
+  })
+  const socket = connect(port, '127.0.0.1')
+  let said = ''
+  socket.on('data', chunk => { said += chunk })
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
+  await once(socket, 'data')
+  assert.match(said, /^HTTP\/1\.1 101 .*\r\n\r\n$/s)
+  socket.end('out and back')
+  await once(socket, 'end')
+  assert.match(said, /\r\n\r\nout and back$/)
+  listener.destroy()
+})
+
+test('an extended CONNECT is a stream both ways', async () => {
+  const { listener, port } = listening({
+    onRequest: exchange => {
+      assert.deepEqual([exchange.method, exchange.protocol, exchange.path], ['CONNECT', 'websocket', '/chat'])
+      exchange.ears = {
+        ...deaf,
+        onData: chunk => {
+          exchange.take(chunk.length)
+          exchange.write(chunk)
+        },
+        onEnd: () => { exchange.end() }
+      }
+      exchange.respond(200, '')
+    }
+  }, { extendedConnect: true })
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  await once(session, 'remoteSettings')
+  const stream = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/chat' }, { endStream: false })
+  await once(stream, 'response')
+  stream.write('frame')
+  const [chunk] = await once(stream, 'data')
+  assert.equal(String(chunk), 'frame')
+  stream.end()
+  await once(stream, 'end')
+  session.destroy()
+  listener.destroy()
+})
+
+test('a peer answers a ping', async () => {
+  let told
+  const opened = new Promise(resolve => { told = resolve })
+  const { listener, port } = listening({ onConnection: connection => { told(connection) }, onRequest () {} })
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  const connection = await opened
+  const times = await Promise.all([1, 2].map(() => new Promise(resolve => { assert.ok(connection.ping(resolve)) })))
+  assert.ok(times.every(ms => ms > 0 && ms < 10_000))
+  session.destroy()
+  listener.destroy()
+})
+
+test('a reset of ours tells the peer its code, and ends the exchange once', async () => {
+  const heard = []
+  const { listener, port } = listening({
+    onRequest: exchange => {
+      exchange.ears = { ...deaf, onClosed: (code, byPeer) => { heard.push([code, byPeer]) } }
+      exchange.reset(11)
+      exchange.reset(8)
+    }
+  })
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  const stream = session.request({})
+  const [error] = await once(stream, 'error')
+  assert.equal(error.code, 'ERR_HTTP2_STREAM_ERROR')
+  assert.equal(stream.rstCode, 11)
+  session.destroy()
+  await new Promise(resolve => {
+    listener.ears.onClosed = resolve
+    listener.destroy()
+  })
+  assert.deepEqual(heard, [[11, false]])
+})
