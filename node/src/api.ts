@@ -28,7 +28,8 @@ export interface Opened { statusCode: number; headers: Fields; socket: Duplex; o
 /** Whoever dispatches: one of ours, a composed one, or a foreign one. */
 export interface Dispatching {
   dispatch: Dispatch
-  [kRequest]?: (options: DispatchOptions & RequestExtras, told: Told) => void
+  /** False: it goes by `dispatch` all the same. */
+  [kRequest]?: (options: DispatchOptions & RequestExtras, told: Told) => boolean
 }
 
 /** The `dispatch` that dispatchers of ours are born with. */
@@ -66,8 +67,8 @@ export function request (on: Dispatching, options: RequestOptions, callback?: To
     checkExtras(options)
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
     const asked = options.method === undefined ? { ...options, method: 'GET' } : options as DispatchOptions & RequestExtras
-    if (on.dispatch === own && on[kRequest] !== undefined) on[kRequest](asked, done)
-    else on.dispatch(asked, both(new RequestHandler(asked, done)))
+    if (on.dispatch === own && on[kRequest]?.(asked, done) === true) return
+    on.dispatch(asked, both(new RequestHandler(asked, done)))
   })
 }
 

@@ -2,23 +2,7 @@
 // Agent: any origin. All three are the engine's pool; they differ in what bounds it.
 
 import { Dispatcher } from './dispatcher'
-import { InvalidArgumentError } from './errors'
-import type { Options, Way } from './options'
-
-/** undici's checks of an origin. */
-function originOf (origin: string | URL): URL {
-  let url: URL
-  try {
-    url = new URL(origin)
-  } catch {
-    throw new InvalidArgumentError('Invalid URL: it must be like https://host:port')
-  }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')
-  }
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw new InvalidArgumentError('invalid url')
-  return url
-}
+import { originOf, type Options, type Way } from './options'
 
 export class Pool extends Dispatcher {
   private readonly url: URL

@@ -139,8 +139,9 @@ export abstract class Dispatcher extends EventEmitter {
   }
 
   /** `request` without a handler between; `told` is always called later, never from here. */
-  [kRequest] (options: DispatchOptions & RequestExtras, told: Told): void {
+  [kRequest] (options: DispatchOptions & RequestExtras, told: Told): boolean {
     const state = this[kState]
+    if (state.mocks !== null) return false
     let lane: Lane
     try {
       const { refusal } = state
@@ -156,6 +157,7 @@ export abstract class Dispatcher extends EventEmitter {
     } catch (error) {
       queueMicrotask(() => { told(error as Error, null) })
     }
+    return true
   }
 
   /** A response, its body to be read. */
@@ -244,7 +246,8 @@ export abstract class Dispatcher extends EventEmitter {
   /** This dispatcher behind interceptors, the last one outermost. */
   compose (...interceptors: (Interceptor | null | undefined | (Interceptor | null | undefined)[])[]): this {
     let dispatch: Dispatch = this.dispatch.bind(this)
-    const own = this.origin?.origin ?? null
+    // Undefined where a request says its own; null would keep interceptors from what needs one.
+    const own = this.origin?.origin
     for (const interceptor of interceptors.flat()) {
       if (interceptor == null) continue
       if (typeof interceptor !== 'function') {
@@ -254,7 +257,7 @@ export abstract class Dispatcher extends EventEmitter {
       if (typeof dispatch !== 'function' || dispatch.length !== 2) throw new TypeError('invalid interceptor')
     }
     const composed = (options: DispatchOptions, handler: Handler): boolean => {
-      return dispatch(own !== null && !options?.origin ? { ...options, origin: own } : options, forInterceptors(handler))
+      return dispatch(own !== undefined && !options?.origin ? { ...options, origin: own } : options, forInterceptors(handler))
     }
     return new Proxy(this, {
       get: (target, key) => key === 'dispatch' ? composed : Reflect.get(target, key) as unknown

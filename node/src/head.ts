@@ -49,6 +49,9 @@ function nameOf (text: string): Name {
   return name
 }
 
+/** Kinds of values that are texts, or have one that says something. */
+const PRINTABLE = new Set(['string', 'number', 'boolean', 'bigint'])
+
 /** A head being made. */
 export class Head {
   /** `\0name\0value` of each field. */
@@ -97,12 +100,12 @@ export class Head {
         throw new InvalidArgumentError(`invalid ${key} header`)
       }
       for (const one of value as unknown[]) {
-        if (one !== null && typeof one === 'object') throw new InvalidArgumentError(`invalid ${key} header`)
+        if (one !== null && one !== undefined && !PRINTABLE.has(typeof one)) throw new InvalidArgumentError(`invalid ${key} header`)
         this.addText(key, name, one === null ? '' : `${one as string}`)
       }
       return
     }
-    if (typeof value === 'object' || typeof value === 'function') throw new InvalidArgumentError(`invalid ${key} header`)
+    if (!PRINTABLE.has(typeof value)) throw new InvalidArgumentError(`invalid ${key} header`)
     this.addText(key, name, String(value))
   }
 

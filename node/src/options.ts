@@ -188,7 +188,8 @@ function extraCa (): string[] {
 }
 
 function protocols (options: Options): string {
-  const { allowH2 = true, http3 = false } = options
+  const { http3 = false } = options
+  const allowH2 = options.allowH2 ?? true
   const useH2c = options.h2Options?.useH2c ?? options.useH2c ?? false
   if (typeof allowH2 !== 'boolean') return refuse('allowH2 must be a valid boolean value')
   if (typeof useH2c !== 'boolean') return refuse('useH2c must be a valid boolean value')
@@ -207,6 +208,20 @@ function addresses (resolve: Options['resolve']): [string, string[]][] {
     return address.includes(':') && !address.includes(']') && !address.includes('.') ? `[${address}]:0` : address
   }
   return Object.entries(resolve).map(([host, list]) => [host, (Array.isArray(list) ? list : [list]).map(withPort)])
+}
+
+/** undici's checks of an origin. */
+export function originOf (origin: string | URL): URL {
+  if (typeof origin !== 'string' && !(origin instanceof URL)) {
+    throw new InvalidArgumentError('Invalid URL: it must be a string or a URL like https://host:port')
+  }
+  // What is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
+  const url = new URL(origin)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')
+  }
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') throw new InvalidArgumentError('invalid url')
+  return url
 }
 
 /** What undici once had, and what it says of it. */
@@ -288,8 +303,8 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
   whole('pingInterval', options.h2Options?.pingInterval ?? options.pingInterval, 0)
   return {
     settings,
-    headersTimeout: whole('headersTimeout', time('headersTimeout', options.headersTimeout), 0) ?? 300_000,
-    bodyTimeout: whole('bodyTimeout', time('bodyTimeout', options.bodyTimeout), 0) ?? 300_000,
+    headersTimeout: time('headersTimeout', whole('headersTimeout', options.headersTimeout, 0)) ?? 300_000,
+    bodyTimeout: time('bodyTimeout', whole('bodyTimeout', options.bodyTimeout, 0)) ?? 300_000,
     maxResponseSize: Math.max(maxResponseSize, 0),
     strictContentLength: options.strictContentLength ?? true,
     connections,

@@ -16,12 +16,8 @@ function partsOf (url: string | URL): { origin: string; path: string } {
   const text = typeof url === 'string' ? url : String(url)
   const known = recent.get(text)
   if (known !== undefined) return known
-  let parsed: URL
-  try {
-    parsed = new URL(text)
-  } catch {
-    throw new InvalidArgumentError('Invalid URL: it must be like https://host:port/path')
-  }
+  // What is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
+  const parsed = new URL(text)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
     throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')
   }

@@ -6,7 +6,7 @@ import { Connections } from './connections'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
 import type { Lane } from './lane'
-import type { Checked } from './options'
+import { originOf, type Checked } from './options'
 import { theBorder, type Border, type Failure } from './ring'
 import { dispatcherOf, type Mocks } from './undici'
 
@@ -83,7 +83,7 @@ export class State {
     const known = this.targets.get(key)
     if (known !== undefined) return known
     if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
-    const { host } = new URL(origin)
+    const { host } = originOf(origin)
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
     const number = this.ask('origin', { client: this.client, url: origin, serverName, protocols }) as number

@@ -9,7 +9,7 @@ for (const [line, program] of Object.entries(lines)) {
     const ended = await run(program, 'support/fetch-global.mjs', { env: { NODE_EXTRA_CA_CERTS: certFile } })
     assert.deepEqual([ended.code, ended.stdout], [0, 'ok'], ended.stderr)
   })
-  for (const file of ['undici.test.mjs', 'channels.test.mjs']) {
+  for (const file of ['undici.test.mjs', 'undici_parts.test.mjs', 'refusals.test.mjs', 'channels.test.mjs', 'connections.test.mjs']) {
     test(`${line}: every test of ${file}`, async () => {
       const ended = await run(program, file, { limit: 60_000 })
       assert.equal(ended.code, 0, ended.stderr + ended.stdout)
