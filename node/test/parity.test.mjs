@@ -4,18 +4,20 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { different } from './parity/different.mjs'
+import { isDeepStrictEqual } from 'node:util'
+import { differentOn } from './parity/different.mjs'
+import { lines } from './support/lines.mjs'
 
 /** How long all programs may take, together. */
 const ALL_MS_MAX = 110_000
 const script = fileURLToPath(new URL('parity/run.mjs', import.meta.url))
 
 /** What every program says with one of the modules. */
-function said (subject) {
+function said (subject, program = process.execPath) {
   const env = { ...process.env }
   delete env.NODE_TEST_CONTEXT
   return new Promise(resolve => {
-    execFile(process.execPath, [script, subject], { env, timeout: ALL_MS_MAX, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+    execFile(program, [script, subject], { env, timeout: ALL_MS_MAX, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
       const programs = new Map()
       for (const line of stdout.split('\n').filter(Boolean)) {
         const { file, name, lines } = JSON.parse(line)
@@ -26,6 +28,7 @@ function said (subject) {
   })
 }
 
+const different = differentOn(process.version)
 const [node, again, ours] = await Promise.all([said('node'), said('node'), said('trunkline')])
 
 test('there are programs for the whole API, and each ends with node:http2', () => {
@@ -59,3 +62,12 @@ for (const [name, lines] of node.programs) {
 test('what differs names programs that there are', () => {
   assert.deepEqual(Object.keys(different).filter(name => !node.programs.has(name)), [])
 })
+
+for (const [line, program] of Object.entries(lines)) {
+  test(`${line}: every program says the same, but those on the list`, async () => {
+    const [theirs, these] = await Promise.all([said('node', program), said('trunkline', program)])
+    assert.deepEqual([theirs.error, these.error], [null, null], theirs.stderr + these.stderr)
+    const unequal = [...theirs.programs].filter(([name, lines]) => !isDeepStrictEqual(these.programs.get(name), lines)).map(([name]) => name)
+    assert.deepEqual(unequal.sort(), Object.keys(differentOn(line.replace('node', ''))).sort())
+  })
+}

@@ -182,6 +182,24 @@ for (const version of versions) {
 
   if (!isNew) continue
 
+  test(`${name}: who begins to listen when all is answered hears the end`, async () => {
+    const told = []
+    let over
+    const closed = new Promise(resolve => { over = resolve })
+    const request = (request, response) => {
+      response.end('x')
+      setImmediate(() => {
+        response.on('finish', () => { told.push('finish') })
+        response.on('close', () => { told.push('close'); over() })
+      })
+    }
+    await served(version, { request }, async client => {
+      await client.ask('/')
+      await closed
+      assert.deepEqual(told, ['finish', 'close'])
+    })
+  })
+
   test(`${name}: the core API answers, in one message and in pieces`, async () => {
     const stream = (stream, headers) => {
       if (headers[':path'] === '/one') {

@@ -182,7 +182,7 @@ export class Desk {
       isTold = true
       session.emit('stream', stream, stream.headers, flags, stream.rawHeaders)
     }
-    if (COMPATIBLE.some(event => server.listenerCount(event) > 0)) this.tellCompatible(stream)
+    if (server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)) this.tellCompatible(stream)
     else if (!isTold) stream.become()
   }
 
@@ -218,8 +218,8 @@ export class Desk {
   }
 }
 
-/** Events of the compatible API. */
-const COMPATIBLE = ['request', 'connect', 'checkContinue', 'checkExpectation']
+/** Events of the compatible API beside `request`. */
+const COMPATIBLE = ['connect', 'checkContinue', 'checkExpectation']
 
 function refuse (response: Http2ServerResponse, status: number): void {
   response.statusCode = status

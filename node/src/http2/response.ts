@@ -42,6 +42,9 @@ function isLeftOut (name: string, value: unknown): boolean {
   return true
 }
 
+/** Whether anybody has listened to an emitter that nobody has initialised. */
+function hasListeners (emitter: object): boolean { return (emitter as { _events?: object })._events !== undefined }
+
 export interface Http2ServerResponse extends Stream {}
 export class Http2ServerResponse implements Face {
   writable = true
@@ -212,9 +215,10 @@ export class Http2ServerResponse implements Face {
       if (typeof done === 'function') process.nextTick(done as () => void)
       return this
     }
-    const isWhole = !stream.headersSent && !stream.isMade
-    if (isWhole && chunk != null) this.writeHead(this.status)
-    else if (chunk != null) this.write(chunk, encoding)
+    // Nothing has gone: the head and the body are one message.
+    const isWhole = !stream.isMade && (!stream.headersSent || stream.head !== null)
+    if (!isWhole && chunk != null) this.write(chunk, encoding)
+    else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
     this.wasHead = stream.headRequest
     this.isEnding = true
     if (typeof done === 'function') this.once('finish', done as () => void)
@@ -265,8 +269,16 @@ export class Http2ServerResponse implements Face {
     else this.stream.pushStream()
   }
 
+  on (event: string | symbol, listener: (...given: any[]) => void): this {
+    Stream.prototype.on.call(this, event, listener)
+    this.stream.tellLate()
+    return this
+  }
+  addListener (event: string | symbol, listener: (...given: any[]) => void): this { return this.on(event, listener) }
+
   // What the stream tells.
 
+  get isHeard (): boolean { return hasListeners(this) || hasListeners(this.req) }
   trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields) }
   onStreamTrailers (trailers: Headers, raw: string[]): void { this.req.onTrailers(trailers, raw) }
   onStreamAborted (): void { this.req.onAborted() }

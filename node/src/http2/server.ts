@@ -55,6 +55,16 @@ function deskOptions (options: Options & { allowHTTP1?: boolean; Http1IncomingMe
   }
 }
 
+/** What this node's own server says of the times of HTTP/1.1; the engine keeps its own. */
+function timesOfHttp1 (): Record<string, unknown> {
+  const own = nodeHttp2.createSecureServer({ allowHTTP1: true }) as unknown as Record<string, unknown>
+  const times: Record<string, unknown> = {}
+  for (const name of ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout']) {
+    if (own[name] !== undefined) times[name] = own[name]
+  }
+  return times
+}
+
 /** Listens, where node's own has come to the same point. */
 function listenNow (server: Serving, address: string | null, port: number, backlog: number): void {
   try {
@@ -129,7 +139,7 @@ export class Http2SecureServer extends tls.Server {
     this.removeAllListeners('connection')
     const { allowHTTP1 = false, http3 = false, origins: _origins } = own
     this.desk = new Desk(this, deskOptions(own), { http1: allowHTTP1, http3, tls: identityOf(own) })
-    if (allowHTTP1) Object.assign(this, { headersTimeout: 60_000, requestTimeout: 300_000, connectionsCheckingInterval: 30_000 })
+    if (allowHTTP1) Object.assign(this, timesOfHttp1())
     if (typeof listener === 'function') this.on('request', listener)
   }
 

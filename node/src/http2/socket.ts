@@ -87,10 +87,13 @@ function member (owner: object, name: string | symbol): unknown {
   return typeof value === 'function' ? value.bind(owner) as unknown : value
 }
 
+/** From this line on node lets a session's socket be destroyed. */
+const DESTROYS_FROM = 24
+const mayDestroy = Number.parseInt(process.versions.node, 10) >= DESTROYS_FROM
 const REFUSED_OF_SESSIONS = new Set<string | symbol>([
-  'destroy', 'emit', 'end', 'pause', 'read', 'resume', 'write', 'setEncoding', 'setKeepAlive', 'setNoDelay'
+  'emit', 'end', 'pause', 'read', 'resume', 'write', 'setEncoding', 'setKeepAlive', 'setNoDelay'
 ])
-const OF_SESSIONS = new Set<string | symbol>(['setTimeout', 'ref', 'unref'])
+const OF_SESSIONS = new Set<string | symbol>(['setTimeout', 'ref', 'unref', 'destroy'])
 
 /** `session.socket`. */
 export function sessionSocket (session: ServerHttp2Session): Socket {
@@ -99,21 +102,18 @@ export function sessionSocket (session: ServerHttp2Session): Socket {
     return session.rawSocket
   }
   const refuse = (name: string | symbol): void => {
-    if (REFUSED_OF_SESSIONS.has(name)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
+    if (REFUSED_OF_SESSIONS.has(name) || (name === 'destroy' && !mayDestroy)) throw plain('ERR_HTTP2_NO_SOCKET_MANIPULATION')
   }
   return new Proxy(session, {
     get (_, name) {
-      if (OF_SESSIONS.has(name)) return member(session, name)
       refuse(name)
+      if (OF_SESSIONS.has(name)) return member(session, name)
       return member(under(), name)
     },
     getPrototypeOf: () => Object.getPrototypeOf(under()) as object,
     set (_, name, value) {
-      if (OF_SESSIONS.has(name)) (session as unknown as Bag)[name] = value
-      else {
-        refuse(name)
-        ;(under() as unknown as Bag)[name] = value
-      }
+      refuse(name)
+      ;((OF_SESSIONS.has(name) ? session : under()) as unknown as Bag)[name] = value
       return true
     }
   }) as unknown as Socket

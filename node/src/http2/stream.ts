@@ -29,6 +29,8 @@ export interface Face {
   onStreamClosed: () => void
   /** The text of the trailers that were set until now. */
   trailers: () => string
+  /** Whether anybody listens to it. */
+  readonly isHeard: boolean
 }
 
 /** What a stream has of its own, in another shape than a Duplex. */
@@ -48,7 +50,7 @@ function sendHeads (): void {
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
 export class ServerHttp2Stream implements ExchangeEars {
   private of: ServerHttp2Session | undefined
-  readonly intake: Intake
+  private body: Intake | undefined
   face: Face | null = null
   rstCode = NO_ERROR
   headersSent = false
@@ -65,6 +67,8 @@ export class ServerHttp2Stream implements ExchangeEars {
   private isAborted = false
   private isGone = false
   private isAnswered = false
+  /** It is answered, and nobody listened: its end is not told. */
+  private isQuiet = false
   private isFile = false
   private cutsRequest = false
   private headersObject: Headers | undefined
@@ -74,10 +78,12 @@ export class ServerHttp2Stream implements ExchangeEars {
 
   constructor (session: ServerHttp2Session, readonly exchange: Exchange) {
     this.of = session
-    this.intake = new Intake(exchange)
     exchange.owner = this
     exchange.ears = this
   }
+
+  /** The body of the request. */
+  get intake (): Intake { return (this.body ??= new Intake(this.exchange)) }
 
   // What it is.
 
@@ -118,6 +124,7 @@ export class ServerHttp2Stream implements ExchangeEars {
     if (!this.exchange.hasBody) this.push(null)
     if (this.face !== null) this.tellFace(this.face)
     if (wasAnswered) longEnd.call(this)
+    this.tellLate()
   }
 
   /** Listeners of the compatible API come before all others. */
@@ -229,8 +236,18 @@ export class ServerHttp2Stream implements ExchangeEars {
     if (trailers) return false
     this.head = null
     this.isAnswered = true
-    this.exchange.answer(head.status, head.text, body, head.flags & ~Flags.End | Flags.NoLength)
+    this.isQuiet = !this.exchange.hasBody && this.face?.isHeard !== true
+    const quiet = this.isQuiet ? Flags.Quiet : 0
+    this.exchange.answer(head.status, head.text, body, head.flags & ~Flags.End | Flags.NoLength | quiet)
+    if (this.isQuiet) this.of?.forget(this)
     return true
+  }
+
+  /** Somebody began to listen to an answer that has gone unheard: they hear its end. */
+  tellLate (): void {
+    if (!this.isQuiet) return
+    this.isQuiet = false
+    later(() => { this.onClosed(NO_ERROR) })
   }
 
   end (chunk?: any, encoding?: any, done?: any): this {

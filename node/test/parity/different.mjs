@@ -1,4 +1,5 @@
-// Programs that say something else with the servers of this package, and why.
+// Programs that say something else with the servers of this package, and why; behind a reason, the lines
+// of Node.js on which it is so.
 
 const PUSH = 'there is no server push: browsers have given it up'
 const SPLITS = 'what could split a response is refused before anything is sent'
@@ -7,6 +8,8 @@ const LENGTH = 'a body that is not as long as its head says is reset by the serv
 const WHOLE = 'what is whole in one turn goes with its length instead of in chunks'
 const SIDES = 'the two sides of a stream end independently: their order says nothing'
 const SENSITIVE = 'cookies that are set are not kept by compressors'
+const HEAD = 'a head that was given goes, also when its stream is destroyed in the same turn'
+const TOLD = 'the end of a session is told before its server\'s'
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 // Of the frames of HTTP/2 that the engine does not show yet.
 const SETTINGS = 'not yet: settings of the peer and their acknowledgement'
@@ -15,7 +18,7 @@ const GOAWAY = 'not yet: what a GOAWAY says beside its code, and those of the cl
 const FRAMES = 'not yet: ALTSVC and ORIGIN'
 const HANDSHAKE = 'not yet: failed handshakes and clients without ALPN'
 
-export const different = {
+const listed = {
   'abort: a body that is longer than said': LENGTH,
   'abort: a body that is shorter than said': LENGTH,
   'http1: an echo of HTTP/1.1': WHOLE,
@@ -33,6 +36,13 @@ export const different = {
   'server: settings reach the client': 'frames have at most 16 KiB',
   'server: who offers nothing hears 403 and the connection ends': HANDSHAKE,
   'server: a client that breaks the handshake is told to the server': HANDSHAKE,
+  'session: close lets an open stream finish': [TOLD, 24, 26],
+  'session: destroy ends everything at once': [HEAD, 22, 24, 26],
+  'session: destroy with an error tells it': [HEAD, 22, 24, 26],
+  'stream: close without a code': [HEAD, 22, 26],
+  'stream: destroy without an error': [HEAD, 22, 26],
+  'stream: destroy with an error': [HEAD, 22, 26],
+  'stream: an error without a listener is not caught': [HEAD, 22, 26],
   'session: settings of a fresh session': SETTINGS,
   'session: a session waits for the acknowledgement of its settings': SETTINGS,
   'session: the settings of the client are told': SETTINGS,
@@ -53,4 +63,12 @@ export const different = {
   'stream: the events of a GET that is read, in their order': SIDES,
   'stream: close with a code reaches the client': RESET,
   'stream: close with an error code is an error': RESET
+}
+
+/** What differs on a line of Node.js. */
+export function differentOn (version) {
+  const line = Number.parseInt(version.replace(/^v/, ''), 10)
+  const entries = Object.entries(listed).map(([name, why]) => [name, [why].flat()])
+  const isSo = ([, [, ...lines]]) => lines.length === 0 || lines.includes(line)
+  return Object.fromEntries(entries.filter(isSo).map(([name, [reason]]) => [name, reason]))
 }

@@ -2,7 +2,7 @@
 // for each: its file, its name, and what it said.
 //   node run.mjs node|trunkline [text]
 import { readdirSync } from 'node:fs'
-import { different } from './different.mjs'
+import { differentOn } from './different.mjs'
 import { Stage, shown } from './stage.mjs'
 
 /** How long a program may take; one that waits for what is not there yet says so sooner. */
@@ -13,6 +13,7 @@ const [subject, text = ''] = process.argv.slice(2)
 const http2 = subject === 'node' ? (await import('node:http2')).default : (await import('trunkline')).http2
 process.removeAllListeners('warning')
 
+const different = differentOn(process.version)
 let stage
 for (const event of ['uncaughtException', 'unhandledRejection']) {
   process.on(event, error => { stage?.log('process')(event, error instanceof Error ? error : shown(error)) })
