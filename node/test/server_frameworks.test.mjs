@@ -13,6 +13,7 @@ import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { createSecureServer, createServer, serve } from 'trunkline'
+import { WebSocket, WebSocketServer } from 'ws'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
 
@@ -199,5 +200,44 @@ for (const version of versions) {
     await check(client)
     await client.close()
     await lean.close({ deadlineMs: 1000 })
+  })
+}
+
+for (const version of versions.filter(version => version.protocol === 'http/1.1')) {
+  test(`${version.name}: ws speaks over an upgrade, and refuses one`, async () => {
+    const server = serverOf(version, (request, response) => { response.end('beside') })
+    const sockets = new WebSocketServer({ server, path: '/ws' })
+    sockets.on('connection', (socket, request) => {
+      socket.send(`welcome ${request.url}`)
+      socket.on('message', (data, isBinary) => { socket.send(data, { binary: isBinary }) })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const origin = `${version.options.tls === undefined ? 'ws' : 'wss'}://localhost:${server.address().port}`
+    const client = new WebSocket(`${origin}/ws`, { ca: cert, family: 4 })
+    const heard = []
+    const all = new Promise(resolve => {
+      client.on('message', data => {
+        heard.push(data.length > 100 ? data.length : data.toString())
+        if (heard.length === 3) resolve()
+      })
+    })
+    await once(client, 'open')
+    client.send('a text')
+    client.send(Buffer.alloc(1 << 20, 'b'))
+    await all
+    assert.deepEqual(heard, ['welcome /ws', 'a text', 1 << 20])
+    const closed = once(client, 'close')
+    client.close(1000, 'done')
+    assert.equal((await closed)[0], 1000)
+    const refused = new WebSocket(`${origin}/other`, { ca: cert, family: 4 })
+    const [error] = await once(refused, 'error')
+    assert.match(error.message, /400/)
+    const asked = version.connect(server.address().port)
+    assert.equal((await asked.ask('/')).body.toString(), 'beside')
+    await asked.close()
+    sockets.close()
+    server.close()
+    server.desk.destroy()
   })
 }

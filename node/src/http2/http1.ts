@@ -8,6 +8,7 @@ import type { Exchange, ExchangeEars } from '../server/exchange'
 import { Intake } from './intake'
 import { later } from './later'
 import { Socket } from './socket'
+import { asksToLeave, UpgradeSocket } from './upgrade'
 
 /** What node:http keeps to itself, as far as it is needed here. */
 interface Request extends IncomingMessage {
@@ -253,10 +254,8 @@ function rawOf (exchange: Exchange): string[] {
   return raw
 }
 
-/** Tells `server` of an exchange. `shared`: the socket of its connection. */
-export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, classes: Classes): void {
-  const ownsSocket = exchange.version >= 20 || Boolean(shared._httpMessage)
-  const socket: Stage = ownsSocket ? new Socket(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+/** A request of node:http for an exchange. */
+function requestOf (exchange: Exchange, socket: Socket, classes: Classes): Request {
   const request = new classes.IncomingMessage(socket as never) as Request
   const major = exchange.version === 30 ? 3 : exchange.version === 20 ? 2 : 1
   request.httpVersionMajor = major
@@ -266,6 +265,25 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, 
   request.url = exchange.path || exchange.authority
   const raw = rawOf(exchange)
   request._addHeaderLines(raw, raw.length)
+  return request
+}
+
+/** Tells `server` of a request that asks to leave HTTP. */
+function tellUpgrade (server: Teller, exchange: Exchange, classes: Classes): void {
+  const socket = new UpgradeSocket(exchange)
+  const request = requestOf(exchange, socket, classes)
+  ;(request as unknown as { upgrade: boolean }).upgrade = true
+  request.complete = true
+  request.push(null)
+  server.emit('upgrade', request, socket, Buffer.alloc(0))
+}
+
+/** Tells `server` of an exchange. `shared`: the socket of its connection. */
+export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, classes: Classes): void {
+  if (server.listenerCount('upgrade') > 0 && asksToLeave(exchange)) return tellUpgrade(server, exchange, classes)
+  const ownsSocket = exchange.version >= 20 || Boolean(shared._httpMessage)
+  const socket: Stage = ownsSocket ? new Socket(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+  const request = requestOf(exchange, socket, classes)
   const response = new (classes.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX }) as Response
   response.shouldKeepAlive = exchange.field('connection')?.toLowerCase() !== 'close'
   response.assignSocket(socket as never)

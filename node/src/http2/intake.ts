@@ -14,7 +14,8 @@ export class Intake {
   /** Somebody asked for the body. */
   didRead = false
 
-  constructor (private readonly exchange: Exchange) { this.isWhole = !exchange.hasBody }
+  /** `goesOn`: bytes come although the request has no body. */
+  constructor (private readonly exchange: Exchange, goesOn = false) { this.isWhole = !exchange.hasBody && !goesOn }
 
   onData (chunk: Buffer): void {
     if (this.reader === null || !this.wants || this.held.length > 0) this.held.push(chunk)

@@ -116,8 +116,7 @@ export class ServerHttp2Session extends EventEmitter {
     checkCall(callback, 'callback')
     const sent = payload ?? Buffer.alloc(8)
     const { connection } = this
-    const canPing = connection as { ping?: (done: (time: number) => void) => boolean }
-    const isSent = !this.isClosed && canPing.ping?.(time => { callback(null, time, sent) }) === true
+    const isSent = !this.isClosed && connection.ping(time => { callback(null, time, sent) })
     if (!isSent) process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'), 0, sent)
     return isSent
   }
