@@ -64,6 +64,7 @@ enum Program {
     Path,
     Curl,
     Go,
+    /// Ours, undici and node:http2 on Node 24.
     Node,
 }
 
@@ -78,9 +79,15 @@ const CLIENTS: &[Client] = &[
     client("reqwest", Program::Path, &["transfer", "reqwest"]),
     client("curl", Program::Curl, &["--http2"]),
     client("Go", Program::Go, &["transfer", "h2"]),
+    client("trunkline Node", Program::Node, &["transfer", "trunkline"]),
     client("undici 8", Program::Node, &["transfer", "undici"]),
     client("node:http2", Program::Node, &["transfer", "http2"]),
     client("h1 trunkline", Program::Path, &["transfer", "trunkline-h1"]),
+    client(
+        "h1 trunkline Node",
+        Program::Node,
+        &["transfer", "trunkline-h1"],
+    ),
     client("h1 curl", Program::Curl, &["--http1.1"]),
     client("h1 Go", Program::Go, &["transfer", "h1"]),
 ];

@@ -7,12 +7,12 @@ use crate::failure;
 use crate::intake::Intake;
 use crate::lookup::Lookups;
 use crate::napi::{Env, Outcome, Refused, Value, call};
-use crate::ring::{ARENA_BYTES, CONTROL_WORDS, Completions, ENTRIES, Entry, Memory};
+use crate::outbound::Outbound;
+use crate::ring::{ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, Memory};
 use crate::servers::{Servers, Task};
 use crate::uv::{self, Bell};
 use bytes::Bytes;
 use serde::Deserialize;
-use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,12 +40,6 @@ pub(crate) struct Shared {
     closing: AtomicBool,
 }
 
-/// Completions, and those that found no room.
-struct Outbound {
-    completions: Completions,
-    overflow: VecDeque<(Entry, Vec<u8>, Vec<u8>)>,
-}
-
 #[derive(Default)]
 struct Put {
     places: Vec<Bytes>,
@@ -53,33 +47,15 @@ struct Put {
 }
 
 impl Shared {
-    /// Tells JavaScript. What finds no room in the ring waits here, in order.
+    /// Tells JavaScript.
     pub(crate) fn complete(&self, entry: Entry, first: &[u8], second: &[u8]) {
-        let mut outbound = lock(&self.outbound);
-        let has_room = outbound.overflow.is_empty();
-        if !has_room || !outbound.completions.push(entry, first, second) {
-            outbound
-                .overflow
-                .push_back((entry, first.to_vec(), second.to_vec()));
-            outbound.completions.set_overflows(true);
-        }
-        if outbound.completions.is_pressing() && outbound.completions.announce() {
+        if lock(&self.outbound).complete(entry, first, second) {
             self.bell.ring();
         }
     }
-    /// Moves what waits into the ring, as far as it has room.
+    /// Moves completions that found no room into the ring, as far as it has some now.
     pub(crate) fn spill(&self) {
-        let mut outbound = lock(&self.outbound);
-        let outbound = &mut *outbound;
-        while let Some((entry, first, second)) = outbound.overflow.front() {
-            if !outbound.completions.push(*entry, first, second) {
-                return;
-            }
-            outbound.overflow.pop_front();
-            if outbound.overflow.is_empty() {
-                outbound.completions.set_overflows(false);
-            }
-        }
+        lock(&self.outbound).spill();
     }
     /// Keeps bytes for the other side; the number is where.
     pub(crate) fn put(&self, bytes: Bytes) -> u32 {
@@ -118,7 +94,7 @@ impl Shared {
     /// The engine has nothing to do: JavaScript hears of what happened, and the engine sleeps
     /// unless something was submitted meanwhile.
     fn rest(&self) {
-        if lock(&self.outbound).completions.announce() {
+        if lock(&self.outbound).rest() {
             self.bell.ring();
         }
         self.memory.set_engine_sleeps(true);
@@ -178,10 +154,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
     let shared = Arc::new(Shared {
         memory: Arc::clone(&memory),
         bell,
-        outbound: Mutex::new(Outbound {
-            completions: Completions::new(memory),
-            overflow: VecDeque::new(),
-        }),
+        outbound: Mutex::new(Outbound::new(memory)),
         clients: Mutex::default(),
         servers: Mutex::default(),
         tasks: Mutex::default(),

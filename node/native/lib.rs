@@ -13,6 +13,7 @@ mod failure;
 mod intake;
 mod lookup;
 mod napi;
+mod outbound;
 mod ring;
 mod servers;
 mod settings;

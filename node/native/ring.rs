@@ -203,7 +203,9 @@ impl Completions {
     /// `second` lies right behind it. False: there is no room, nothing was written.
     pub(crate) fn push(&mut self, mut entry: Entry, first: &[u8], second: &[u8]) -> bool {
         let control = &self.memory.control;
-        let drained = control[DRAINED].load(Ordering::Acquire);
+        // One order with `set_overflows`, as JavaScript has for these two words: one of both sees
+        // the other's.
+        let drained = control[DRAINED].load(Ordering::SeqCst);
         if self.written.wrapping_sub(drained) >= ENTRIES {
             return false;
         }
@@ -236,7 +238,7 @@ impl Completions {
     /// Where `length` bytes have room in one piece.
     fn room(&self, length: usize) -> Option<u32> {
         let length = u32::try_from(length).ok().filter(|&l| l <= ARENA_BYTES)?;
-        let drained = self.memory.control[DRAINED_ARENA].load(Ordering::Acquire);
+        let drained = self.memory.control[DRAINED_ARENA].load(Ordering::SeqCst);
         let left = ARENA_BYTES - self.arena_written % ARENA_BYTES;
         let skipped = if length > left { left } else { 0 };
         let used = self.arena_written.wrapping_sub(drained);
@@ -265,4 +267,4 @@ impl Completions {
 
 #[cfg(test)]
 #[path = "ring_test.rs"]
-mod ring_test;
+pub(crate) mod ring_test;

@@ -1,13 +1,20 @@
 use super::*;
 
 /// JavaScript's end of the completions.
-struct Reader {
+pub(crate) struct Reader {
     memory: Arc<Memory>,
     read: u32,
 }
 
 impl Reader {
-    fn next(&mut self) -> Option<(Entry, Vec<u8>)> {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Self { memory, read: 0 }
+    }
+    /// It says that it is to be rung for.
+    pub(crate) fn sleep(&self) {
+        self.memory.control[SCRIPT_SLEEPS].store(1, Ordering::SeqCst);
+    }
+    pub(crate) fn next(&mut self) -> Option<(Entry, Vec<u8>)> {
         let control = &self.memory.control;
         if control[COMPLETED].load(Ordering::SeqCst) == self.read {
             return None;
@@ -33,10 +40,7 @@ impl Reader {
 
 fn pair() -> (Completions, Reader) {
     let memory = Memory::new();
-    let reader = Reader {
-        memory: Arc::clone(&memory),
-        read: 0,
-    };
+    let reader = Reader::new(Arc::clone(&memory));
     (Completions::new(memory), reader)
 }
 

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { host, packageOf, PLATFORMS } from './platforms'
 
 /** What `open` of the addon returns: `node/native/environment.rs` makes it. */
 export interface Native {
@@ -26,23 +27,56 @@ export interface Native {
 
 interface Addon { open: (drain: () => void) => Native }
 
-/** `linux-x64-gnu`, as the platforms' packages are named. */
-function platform (): string {
-  const { platform, arch } = process
-  if (platform !== 'linux') return `${platform}-${arch}`
-  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined
-  return `linux-${arch}-${report?.header?.glibcVersionRuntime ? 'gnu' : 'musl'}`
+/** The addon is not there, or is not this version's. */
+export class AddonError extends Error {
+  readonly code = 'TRUNKLINE_ADDON'
+  constructor (message: string, options?: ErrorOptions) {
+    super(`trunkline: ${message}`, options)
+    this.name = 'AddonError'
+  }
 }
 
 /** Loads the addon for this environment. */
 export function load (): Addon {
-  const name = `trunkline-${platform()}`
   const near = join(__dirname, '..', 'addon', 'trunkline.node')
+  return existsSync(near) ? require(near) as Addon : installed(host())
+}
+
+function installed (name: string): Addon {
+  const here = `${name} (platform ${process.platform}, arch ${process.arch}${libcIn(name)})`
+  if (!PLATFORMS.some(platform => platform.name === name)) {
+    const all = PLATFORMS.map(platform => platform.name).join(', ')
+    throw new AddonError(`there is no prebuilt addon for ${here}; there are ${all}`)
+  }
+  const own = packageOf(name)
+  const found = versionOf(own)
+  if (found === null) {
+    const others = PLATFORMS.map(platform => packageOf(platform.name)).filter(other => versionOf(other) !== null)
+    const instead = others.length > 0 ? `; installed is ${others.join(', ')}, of another platform` : ''
+    throw new AddonError(`the addon for ${here} is not installed: the package ${own} is missing${instead}. ` +
+      'Run npm install again on this platform, and without --omit=optional')
+  }
+  const version = (require('../package.json') as { version: string }).version
+  if (found !== version) {
+    throw new AddonError(`trunkline ${version} needs ${own} ${version}, and ${found} is installed: run npm install again`)
+  }
   try {
-    return require(existsSync(near) ? near : name) as Addon
+    return require(own) as Addon
   } catch (cause) {
-    const text = `trunkline has no native part for this platform: the package ${name} is missing or cannot be loaded. ` +
-      'Install it, and see that optional dependencies are not left out (npm: no --omit=optional).'
-    throw new Error(text, { cause })
+    throw new AddonError(`the addon for ${here} cannot be loaded: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function libcIn (name: string): string {
+  const [, , libc] = name.split('-')
+  return libc === undefined ? '' : `, libc ${libc}`
+}
+
+/** The version of an installed package; null: it is not there. */
+function versionOf (name: string): string | null {
+  try {
+    return (require(`${name}/package.json`) as { version: string }).version
+  } catch {
+    return null
   }
 }

@@ -1,5 +1,6 @@
 export { Agent, Client, Pool } from './client'
 export { Dispatcher } from './dispatcher'
+export { fetchOver } from './fetch'
 export { EnvHttpProxyAgent, ProxyAgent } from './proxy'
 export { installGlobal } from './global'
 export { request } from './request'

@@ -127,6 +127,9 @@ const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
 /** The largest time that an entry of the ring holds, ms: about 24 days, as with Node's timers. */
 const TIME_MS_MAX = 2 ** 31 - 1
 
+/** The largest head that a response may have: it crosses the border in one piece. */
+const HEADER_BYTES_MAX = 512 * 1024
+
 /** A finite number from `least`; what is wrong is said with undici's words. */
 function number (name: string, value: unknown, least: number): number | undefined {
   if (value == null) return undefined
@@ -297,6 +300,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     windowThreshold: whole('window.threshold', options.window?.threshold, 1),
     memoryBudget: whole('memoryBudget', options.memoryBudget, 1)
   }
+  if (settings.headerBytes !== undefined && settings.headerBytes > HEADER_BYTES_MAX) return refuse(`maxHeaderSize must be at most ${HEADER_BYTES_MAX}`)
   const maxResponseSize = options.maxResponseSize ?? -1
   if (!Number.isInteger(maxResponseSize) || maxResponseSize < -1) return refuse('maxResponseSize must be a positive number')
   whole('maxCachedSessions', options.maxCachedSessions, 0)

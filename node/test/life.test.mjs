@@ -25,6 +25,14 @@ for (const [line, program] of Object.entries(programs)) {
     const ended = await run(program, 'life/workers.mjs')
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'main still works'], ended.stderr)
   })
+  test(`${line}: workers of which the first to load the addon has ended go on`, async () => {
+    const ended = await run(program, 'life/first-in-worker.mjs')
+    assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'all workers asked'], ended.stderr)
+  })
+  test(`${line}: forked processes and workers of a cluster have engines of their own, and one that is killed takes nobody along`, async () => {
+    const ended = await run(program, 'life/cluster.mjs')
+    assert.deepEqual([ended.code, ended.stdout], [0, '0 0 0 SIGKILL SIGKILL'], ended.stderr)
+  })
   test(`${line}: a panic of the engine fails what is open and what comes later, and the process lives`, async () => {
     const ended = await run(program, 'life/panic.mjs')
     const all = count => Array(count).fill('UND_ERR_ENGINE_ENDED').join(' ')

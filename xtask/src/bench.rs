@@ -20,8 +20,11 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
             ));
         }
         if name == "client" {
-            node::script("release", "client.mjs", flags)?;
+            node::script("release", "bench/client.mjs", flags)?;
             continue;
+        }
+        if name == "windows-real" && node::is_there() {
+            node::build("release")?;
         }
         let program = ["run", "--release", "--quiet", "-p", "trunkline-bench", "--"];
         run(cargo(&program).arg(name).args(flags))?;

@@ -23,6 +23,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   bench [NAME]   measure (server)
   node           build the npm package and its addon
   node-test      the tests of the npm package
+  node-pack      the npm packages, installed and tried
+  node-soak      ten minutes of mixed load with faults (--seconds N, --seed N)
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   docs           the rustdoc of the workspace";
 
@@ -44,6 +46,8 @@ fn main() -> ExitCode {
         "bench" => bench::bench(rest),
         "node" => node::build("release"),
         "node-test" => node::test(),
+        "node-pack" => node::pack(),
+        "node-soak" => node::script("release", "soak/soak.mjs", rest),
         "fuzz" => fuzz::fuzz(rest),
         "docs" => ready::docs(),
         "" | "help" | "--help" | "-h" => {

@@ -4,64 +4,134 @@ use crate::Outcome;
 use crate::root;
 use crate::tools::{cargo, run};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Builds the addon in `profile` (`dev`, `demo` or `release`) and puts it beside the package, then
 /// compiles the TypeScript.
 pub(crate) fn build(profile: &str) -> Outcome {
-    run(&mut cargo(&[
-        "build",
-        "--quiet",
-        "-p",
-        "trunkline-node",
-        "--profile",
-        profile,
-    ]))?;
+    let built = addon(profile, cargo(&["build"]))?;
+    let folder = root().join("node").join("addon");
+    // A new file: a process that has the old one mapped keeps it.
+    let fresh = folder.join("trunkline.node.new");
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::copy(&built, &fresh))
+        .and_then(|_| std::fs::rename(&fresh, folder.join("trunkline.node")))
+        .map_err(|why| format!("cannot put {} beside the package: {why}", built.display()))?;
+    compile()
+}
+
+/// Packs the main package and the addon for this platform into `target/npm`, installs them in an
+/// empty folder and uses them there.
+pub(crate) fn pack() -> Outcome {
+    is_there_or_say()?;
+    let mut build = cargo(&["build"]);
+    // The paths of this machine stand in no package.
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    if let Some(home) = home {
+        let crates = home.join("registry").join("src");
+        let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+        let crates = crates.display();
+        build.env(
+            "RUSTFLAGS",
+            format!("{flags} --remap-path-prefix={crates}=crates"),
+        );
+        build.env("CFLAGS", format!("-ffile-prefix-map={crates}=crates"));
+    }
+    let built = addon("pack", build)?;
+    compile()?;
+    install("node/test")?;
+    let out = root().join("target").join("npm");
+    let _ = std::fs::remove_dir_all(&out);
+    let script = |name: &str| {
+        let mut command = Command::new("node");
+        command.arg(root().join("node").join("pack").join(name));
+        command
+    };
+    let made = script("make.mjs")
+        .arg(built)
+        .arg(&out)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|why| format!("cannot start node: {why}"))?;
+    if !made.status.success() {
+        return Err("the packages could not be made".into());
+    }
+    let tarballs = String::from_utf8_lossy(&made.stdout);
+    run(script("smoke.mjs").args(tarballs.lines()))
+}
+
+/// Builds the addon in `profile` with `build`; where it lies.
+fn addon(profile: &str, mut build: Command) -> Result<PathBuf, String> {
+    run(build.args(["--quiet", "-p", "trunkline-node", "--profile", profile]))?;
     let library = match std::env::consts::OS {
         "macos" => "libtrunkline_node.dylib",
         "windows" => "trunkline_node.dll",
         _ => "libtrunkline_node.so",
     };
-    let addon = root().join("node").join("addon");
-    let built = built_in(profile).join(library);
-    // A new file: a process that has the old one mapped keeps it.
-    let fresh = addon.join("trunkline.node.new");
-    std::fs::create_dir_all(&addon)
-        .and_then(|()| std::fs::copy(&built, &fresh))
-        .and_then(|_| std::fs::rename(&fresh, addon.join("trunkline.node")))
-        .map_err(|why| format!("cannot put {} beside the package: {why}", built.display()))?;
+    Ok(built_in(profile).join(library))
+}
+
+/// Compiles the TypeScript.
+fn compile() -> Outcome {
     install("node")?;
     run(npm("node").args(["run", "--silent", "build"]))
 }
 
 /// Every test of the package, over real sockets.
 pub(crate) fn test() -> Outcome {
-    if !is_there() {
-        return Err("node and npm are missing: install Node.js 20 or newer".into());
-    }
+    is_there_or_say()?;
     build("dev")?;
-    let origin = ["build", "--quiet", "-p", "trunkline", "--example", "origin"];
-    run(&mut cargo(&origin))?;
+    let origin = origin("dev")?;
     install("node/test")?;
-    let origin = built_in("dev").join("examples").join("origin");
     run(npm("node")
         .args(["run", "--silent", "test"])
         .env("TRUNKLINE_ORIGIN", origin))
 }
 
-/// Runs a script of `node/test/bench` with an addon and an origin built in `profile`.
-pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
-    build(profile)?;
-    let origin = ["build", "--quiet", "-p", "trunkline", "--example", "origin"];
-    run(cargo(&origin).args(["--profile", profile]))?;
+/// What of the tests is too long for every run: downloads of a gibibyte into slow readers.
+pub(crate) fn endurance() -> Outcome {
+    let mut long = Command::new("node");
+    long.args(["--test", "--test-timeout=120000"])
+        .args([
+            "--test-name-pattern",
+            "slow reader",
+            "node/test/transfers.test.mjs",
+        ])
+        .env("TRUNKLINE_LONG", "1")
+        .env("TRUNKLINE_ORIGIN", origin("release")?);
+    build("release")?;
     install("node/test")?;
-    let script = root().join("node/test/bench").join(name);
-    let origin = built_in(profile).join("examples").join("origin");
+    run(&mut long)
+}
+
+/// Runs a script of `node/test` with an addon and an origin built in `profile`.
+pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
+    is_there_or_say()?;
+    build(profile)?;
+    let origin = origin(profile)?;
+    install("node/test")?;
+    install("node/test/bench")?;
+    let script = root().join("node/test").join(name);
     let mut command = Command::new("node");
     run(command
         .arg(script)
         .args(flags)
         .env("TRUNKLINE_ORIGIN", origin))
+}
+
+/// Builds the engine's example `origin`; where it lies.
+fn origin(profile: &str) -> Result<PathBuf, String> {
+    let origin = ["build", "--quiet", "-p", "trunkline", "--example", "origin"];
+    run(cargo(&origin).args(["--profile", profile]))?;
+    Ok(built_in(profile).join("examples").join("origin"))
+}
+
+fn is_there_or_say() -> Outcome {
+    match is_there() {
+        true => Ok(()),
+        false => Err("node and npm are missing: install Node.js 20 or newer".into()),
+    }
 }
 
 /// Whether Node.js and its npm are installed.
@@ -79,9 +149,15 @@ pub(crate) fn built_in(profile: &str) -> PathBuf {
     target.unwrap_or_else(|| root().join("target")).join(folder)
 }
 
-/// What a package needs, once.
+/// What a package needs: once, and again when it asks for other things than it did.
 pub(crate) fn install(package: &str) -> Outcome {
-    if root().join(package).join("node_modules").is_dir() {
+    let folder = root().join(package);
+    let changed = |file: &str| folder.join(file).metadata().and_then(|is| is.modified());
+    // npm writes this file with every install that changed anything.
+    let installed = changed("node_modules/.package-lock.json");
+    if let (Ok(installed), Ok(asked)) = (installed, changed("package.json"))
+        && installed > asked
+    {
         return Ok(());
     }
     run(npm(package).args(["install", "--no-audit", "--no-fund", "--silent"]))

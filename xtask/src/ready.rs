@@ -15,7 +15,8 @@ pub(crate) fn test() -> Outcome {
 /// The tests that are too long for every run.
 fn endurance() -> Outcome {
     let long = ["test", "-p", "trunkline", "--test", "h3_endurance"];
-    run(cargo(&long).args(["--", "--ignored"]))
+    run(cargo(&long).args(["--", "--ignored"]))?;
+    node::endurance()
 }
 
 /// The rustdoc of the workspace; a warning fails.

@@ -1,15 +1,17 @@
-// Node's clients: undici (h2 and h1) and node:http2.
+// Node's clients: ours and undici (h2 and h1), and node:http2.
 //
-//   client.js transfer undici|undici-h1|http2 URL SECONDS    a line `bytes seconds` per transfer
-//   client.js burst undici URL COUNT SECONDS                 a line `answered failed seconds reason`
+//   client.js transfer KIND URL SECONDS       a line `bytes seconds` per transfer
+//   client.js burst KIND URL COUNT SECONDS    a line `answered failed seconds reason`
+// KIND: trunkline, trunkline-h1, undici, undici-h1, http2
 import http2 from 'node:http2';
-import { Agent, request } from 'undici';
 
 const [, , what, kind, url, ...rest] = process.argv;
 const most = 1000 * Number(rest.at(-1));
 
+// Ours is the package of this repository, as `make node` builds it.
+const { Agent, request } = await import(kind.startsWith('trunkline') ? '../../../node/index.mjs' : 'undici');
 const dispatcher = new Agent({
-  allowH2: kind !== 'undici-h1',
+  allowH2: !kind.endsWith('-h1'),
   connect: { rejectUnauthorized: false, timeout: 2000 },
 });
 

@@ -6,22 +6,22 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 
-/** By name, the programs of the lines that tests ask for and that are there. */
+/** By name, the programs of the lines that tests ask for and that are there, but for the one that runs. */
 export const lines = {}
-for (const line of ['node22', 'node24', 'node26']) {
+for (const line of ['node20', 'node22', 'node24', 'node26']) {
   const program = `${folder}node_modules/${line}/bin/node`
-  if (existsSync(program)) lines[line] = program
+  if (!process.version.startsWith(`v${line.slice(4)}.`) && existsSync(program)) lines[line] = program
 }
 
 /** Runs a script of this folder's parent; resolves to how it ended. One that outlives its time is
  * killed, and says so. */
-export function run (program, script, { limit = 30_000, env = {} } = {}) {
+export function run (program, script, { args = [], limit = 30_000, env = {} } = {}) {
   const own = { ...process.env, ...env }
   // A file of tests in it reports to nobody but its own output.
   delete own.NODE_TEST_CONTEXT
   return new Promise(resolve => {
     const options = { timeout: limit, killSignal: 'SIGKILL', env: own, maxBuffer: 16 << 20 }
-    execFile(program, [`${folder}${script}`], options, (error, stdout, stderr) => {
+    execFile(program, [`${folder}${script}`, ...args], options, (error, stdout, stderr) => {
       const late = error?.killed ? `${basename(script)} had not ended after ${limit / 1000} s and was killed\n` : ''
       resolve({ code: error === null ? 0 : error.code, signal: error?.signal ?? null, stdout: stdout.trim(), stderr: late + stderr })
     })

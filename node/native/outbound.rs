@@ -1,0 +1,57 @@
+//! What is to be told to JavaScript: completions in their ring, and behind it those that found no
+//! room. Nothing is lost and the order stays. Whoever sleeps hears of what waits: JavaScript looks
+//! whether something does after each time that it gave room ([`Completions::set_overflows`]), and
+//! the engine looks for room before each time that it sleeps.
+
+use crate::ring::{Completions, Entry, Memory};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+pub(crate) struct Outbound {
+    completions: Completions,
+    overflow: VecDeque<(Entry, Vec<u8>, Vec<u8>)>,
+}
+
+impl Outbound {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Self {
+            completions: Completions::new(memory),
+            overflow: VecDeque::new(),
+        }
+    }
+    /// Tells JavaScript. True: it sleeps and should hear of it now; the caller rings.
+    #[must_use]
+    pub(crate) fn complete(&mut self, entry: Entry, first: &[u8], second: &[u8]) -> bool {
+        let has_room = self.overflow.is_empty();
+        if !has_room || !self.completions.push(entry, first, second) {
+            let waiting = (entry, first.to_vec(), second.to_vec());
+            self.overflow.push_back(waiting);
+            self.completions.set_overflows(true);
+        }
+        self.completions.is_pressing() && self.completions.announce()
+    }
+    /// Moves what waits into the ring, as far as it has room.
+    pub(crate) fn spill(&mut self) {
+        while let Some((entry, first, second)) = self.overflow.front() {
+            if !self.completions.push(*entry, first, second) {
+                return;
+            }
+            self.overflow.pop_front();
+            if self.overflow.is_empty() {
+                self.completions.set_overflows(false);
+            }
+        }
+    }
+    /// The engine is about to sleep. True: JavaScript sleeps and something is new; the caller
+    /// rings. JavaScript may have emptied the ring and gone to sleep after the ring was found full
+    /// and before it was said that something waits: then nobody but this would move it.
+    #[must_use]
+    pub(crate) fn rest(&mut self) -> bool {
+        self.spill();
+        self.completions.announce()
+    }
+}
+
+#[cfg(test)]
+#[path = "outbound_test.rs"]
+mod outbound_test;

@@ -1,0 +1,1 @@
+require('./used.cjs')(require('trunkline'))

@@ -1,0 +1,105 @@
+// Packs the main package, and the addon for this platform.
+// node make.mjs ADDON OUT: prints the paths of both tarballs, a line each.
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { homedir, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { licences } from './licences.mjs'
+
+const require = createRequire(import.meta.url)
+const folder = fileURLToPath(new URL('..', import.meta.url))
+const root = resolve(folder, '..')
+const { host, packageOf, PLATFORMS } = require('../dist/platforms.js')
+
+/** What both packages say of themselves. */
+function described () {
+  const { name, version, description, license, engines, main, types, exports, files } = require('../package.json')
+  return { all: { version, license, engines }, own: { name, description, main, types, exports }, files }
+}
+
+const write = (to, file, text) => writeFileSync(join(to, file), text)
+const licence = to => { for (const file of ['LICENSE-MIT', 'LICENSE-APACHE']) cpSync(join(root, file), join(to, file)) }
+
+/** The JavaScript. It names every platform's package, and npm installs the one that fits. */
+function stageMain (to) {
+  const { all, own, files } = described()
+  for (const file of files) cpSync(join(folder, file), join(to, file), { recursive: true })
+  const optionalDependencies = Object.fromEntries(PLATFORMS.map(({ name }) => [packageOf(name), all.version]))
+  write(to, 'package.json', `${JSON.stringify({ ...own, ...all, optionalDependencies }, null, 2)}\n`)
+  // What follows there is for who works on it.
+  const [readme] = readFileSync(join(folder, 'README.md'), 'utf8').split('## Build and test')
+  write(to, 'README.md', readme)
+  licence(to)
+}
+
+function stageAddon (to, addon) {
+  const here = host()
+  const platform = PLATFORMS.find(({ name }) => name === here)
+  if (platform === undefined) throw new Error(`${here} is not in the table of platforms (node/src/platforms.ts)`)
+  const { all } = described()
+  const { os, cpu, libc } = platform
+  const text = {
+    name: packageOf(here),
+    description: `The addon of trunkline for ${here}`,
+    main: './trunkline.node',
+    ...all,
+    os: [os],
+    cpu: [cpu],
+    ...(libc === undefined ? {} : { libc: [libc] })
+  }
+  cpSync(addon, join(to, 'trunkline.node'))
+  write(to, 'package.json', `${JSON.stringify(text, null, 2)}\n`)
+  write(to, 'README.md', `# ${text.name}\n\n${text.description}. Install \`trunkline\` itself.\n`)
+  write(to, 'LICENSES-THIRD-PARTY', licences(root))
+  licence(to)
+}
+
+/** What must not be in a package: source maps, and paths of the machine that built it. */
+export function inspect (staged, paths = [root, homedir()]) {
+  const files = readdirSync(staged, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
+  for (const { parentPath, path, name } of files) {
+    const file = join(parentPath ?? path, name)
+    const text = readFileSync(file, 'latin1')
+    if (name.endsWith('.map') || text.includes('sourceMappingURL')) throw new Error(`${file} is or names a source map`)
+    const found = paths.find(path => text.includes(`${path}/`))
+    if (found !== undefined) throw new Error(`${file} contains the path ${found} of this machine`)
+  }
+}
+
+/** The newest version of glibc that the addon asks for. */
+function glibcOf (addon) {
+  const asked = readFileSync(addon, 'latin1').matchAll(/GLIBC_(\d+)\.(\d+)/g)
+  const [newest] = [...asked].map(([, major, minor]) => [Number(major), Number(minor)]).sort((a, b) => b[0] - a[0] || b[1] - a[1])
+  return newest?.join('.') ?? null
+}
+
+/** Stages a package, looks at it, and packs it into `out`. */
+export function pack (out, stage) {
+  const staged = mkdtempSync(join(tmpdir(), 'trunkline-pack-'))
+  try {
+    stage(staged)
+    inspect(staged)
+    mkdirSync(out, { recursive: true })
+    const said = execFileSync('npm', ['pack', '--json', '--pack-destination', resolve(out)], { cwd: staged, encoding: 'utf8' })
+    const [{ filename, size, unpackedSize }] = JSON.parse(said)
+    return { tarball: join(resolve(out), filename), size, unpackedSize }
+  } finally {
+    rmSync(staged, { recursive: true })
+  }
+}
+
+export const packMain = out => pack(out, stageMain)
+export const packAddon = (out, addon) => pack(out, staged => { stageAddon(staged, addon) })
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [addon, out] = process.argv.slice(2)
+  const [main, own] = [packMain(out), packAddon(out, addon)]
+  for (const { tarball, size, unpackedSize } of [main, own]) {
+    console.error(`${tarball}: ${(size / 1024).toFixed(0)} KiB, ${(unpackedSize / 1024).toFixed(0)} KiB unpacked`)
+  }
+  const glibc = glibcOf(addon)
+  if (glibc !== null) console.error(`the addon needs glibc ${glibc} or newer`)
+  console.log(`${main.tarball}\n${own.tarball}`)
+}

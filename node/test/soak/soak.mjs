@@ -1,0 +1,120 @@
+// A mixed load with faults drawn from a seed: every request settles, with what its fault explains;
+// and nothing stays behind, neither exchanges nor connections nor memory.
+// node soak.mjs [--seconds 600] [--seed N] [--concurrency 60]
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { setTimeout as rest } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Agent, fetchOver } from 'trunkline'
+import { theBorder } from '../../dist/ring.js'
+import { cert } from '../support/certificate.mjs'
+import { origin as startOrigin } from '../support/servers.mjs'
+import { draw, isExplained, random } from './requests.mjs'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '600' },
+    seed: { type: 'string', default: String(Date.now() % 1e9) },
+    concurrency: { type: 'string', default: '60' }
+  }
+})
+const [seconds, seed, concurrency] = [values.seconds, values.seed, values.concurrency].map(Number)
+/** No request takes longer: its own times are 2 s for the head and for each piece of the body. */
+const SETTLED_MS_MAX = 20_000
+/** What a process may have more at the end than after its first fifth: caches and the heap's holes. */
+const GROWTH_MIB_MAX = 48
+
+/** Of what is wrong, so many are shown. */
+const WRONG_SHOWN_MAX = 20
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc')
+const files = () => readdirSync('/proc/self/fd').length
+async function memory () {
+  for (let round = 0; round < 4; round++) {
+    collect()
+    await rest(50)
+  }
+  return process.memoryUsage.rss() / 2 ** 20
+}
+
+const server = spawn(process.execPath, [fileURLToPath(new URL('faults.mjs', import.meta.url))], { stdio: ['pipe', 'pipe', 'inherit'] })
+const [line] = await once(createInterface(server.stdout), 'line')
+const faults = JSON.parse(line)
+const origin = await startOrigin()
+await memory()
+const before = files()
+
+const connect = { ca: cert }
+const tcp = [new Agent({ connect, connections: 4 }), new Agent({ connect }), new Agent({ connect, allowH2: false, connections: 10, pipelining: 4 })]
+const h3 = [new Agent({ connect, http3: 'only', connections: 2 })]
+const ground = { faults, origin, agents: { tcp, h3 }, fetch: fetchOver(tcp[0]) }
+
+const next = random(seed)
+const tally = {}
+const count = word => { tally[word] = (tally[word] ?? 0) + 1 }
+const wrong = []
+const start = performance.now()
+const passed = () => (performance.now() - start) / 1000
+let early = null
+
+/** Waits, and says so where that takes too long. */
+async function within (promise, what) {
+  let late
+  const tooLong = new Promise(resolve => {
+    late = setTimeout(() => { resolve(wrong.push(new Error(`${what} ${SETTLED_MS_MAX / 1000} s`))) }, SETTLED_MS_MAX)
+  })
+  await Promise.race([promise, tooLong])
+  clearTimeout(late)
+}
+
+function ask () {
+  const { what, ask } = draw(next, ground)
+  const settled = ask().then(count, error => {
+    const { name, code = name } = error.cause ?? error
+    count(typeof code === 'string' ? code : name)
+    if (!isExplained(error)) wrong.push(new Error(what, { cause: error }))
+  })
+  return within(settled, `${what} had not settled after`)
+}
+
+async function loop () {
+  while (passed() < seconds && wrong.length === 0) await ask()
+}
+
+const loops = Promise.all(Array.from({ length: concurrency }, loop))
+const looking = (async () => {
+  await rest(seconds * 200)
+  early = await memory()
+  while (passed() < seconds && wrong.length === 0) {
+    await rest(Math.min(30, seconds / 5) * 1000)
+    console.error(`${passed().toFixed(0)} s: ${Object.values(tally).reduce((sum, each) => sum + each, 0)} settled, ${(process.memoryUsage.rss() / 2 ** 20).toFixed(0)} MiB`)
+  }
+})()
+await loops
+await looking
+for (const agent of [...tcp, ...h3]) await within(agent.close(), 'a dispatcher had not closed after')
+// Connections end a moment after their dispatcher.
+for (const end = performance.now() + 10_000; files() > before && performance.now() < end;) await rest(50)
+const grown = await memory() - early
+const border = theBorder()
+const checks = {
+  'exchanges that are open': [border.active, 0],
+  'exchanges that someone still listens to': [border.ears.filter(Boolean).length, 0],
+  'submissions that wait': [border.backlog.length, 0],
+  'files that are open': [Math.max(files() - before, 0), 0],
+  'MiB grown': [grown, GROWTH_MIB_MAX]
+}
+for (const [what, [found, most]] of Object.entries(checks)) {
+  if (found > most) wrong.push(new Error(`${what}: ${found}, at most ${most}`))
+}
+console.log(`seed ${seed}, ${passed().toFixed(0)} s: ${JSON.stringify(tally)}; grown by ${grown.toFixed(0)} MiB from ${early.toFixed(0)}`)
+for (const error of wrong.slice(0, WRONG_SHOWN_MAX)) console.error(error.message, error.cause ?? '')
+server.stdin.end()
+await origin.close()
+process.exit(wrong.length > 0 ? 1 : 0)
