@@ -298,3 +298,33 @@ test('h3: the server of both is asked by a client that may choose', async () => 
   server.close()
   server.desk.destroy()
 })
+
+test('limits are options: more fields than allowed never reach a listener', async () => {
+  for (const options of [{ maxHeaderListPairs: 10 }, { limits: { fieldCountMax: 10 } }]) {
+    let seen = 0
+    const server = createServer(options, (request, response) => { seen++; response.end() })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = http2.connect(`http://127.0.0.1:${server.address().port}`)
+    client.on('error', () => {})
+    const ask = async count => {
+      const stream = client.request({ ':path': '/', ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, 'v'])) })
+      stream.on('error', () => {})
+      stream.resume()
+      await once(stream, 'close').catch(() => {})
+    }
+    await ask(2)
+    await ask(20)
+    assert.equal(seen, 1)
+    client.destroy()
+    server.close()
+    server.desk.destroy()
+  }
+})
+
+test('a limit that nobody has is an error event that names it', async () => {
+  const server = createServer({ limits: { noSuchThing: 1 } })
+  server.listen(0, '127.0.0.1')
+  const [error] = await once(server, 'error')
+  assert.match(error.message, /noSuchThing/)
+})

@@ -22,6 +22,9 @@ type ResponseClass = new (stream: unknown) => { socket: unknown }
 export interface DeskOptions {
   settings: Settings
   drainTimeout: number | undefined
+  sharesPort: boolean | undefined
+  limits: Record<string, number>
+  timeouts: Record<string, number>
   Http2ServerRequest: unknown
   Http2ServerResponse: unknown
   classes: Classes
@@ -76,6 +79,8 @@ export class Desk {
     })
     const { offer } = this
     const question: ListenOptions = { port, http1: offer.http1, http3: offer.http3 ?? false, limits: this.limits(), windows: this.windows() }
+    question.timeouts = this.options.timeouts
+    if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
     if (address !== null) question.host = address
     if (backlog > 0) question.backlog = backlog
     if (this.identity !== undefined) question.tls = { ...this.identity, names: this.identities }
@@ -104,7 +109,7 @@ export class Desk {
     }
     const list = maxHeaderSize ?? maxHeaderListSize
     if (list !== undefined) limits.fieldSectionBytesMax = list
-    return limits
+    return { ...limits, ...this.options.limits }
   }
 
   private windows (): Record<string, number> {

@@ -9,12 +9,21 @@ import { checkCall, checkObject } from './codes'
 import { Desk, type DeskOptions } from './desk'
 import { identityOf } from './identity'
 
+/** Of a request: the pseudo-headers alone are as many. */
+const HEADER_PAIRS_MIN = 4
+
 type Listener = (...args: any[]) => void
 
 /** What servers of ours take beside the options of node:http2. */
 export interface Options extends ServerOptions {
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
+  /** The engine's limits by their names in camel case, over what the options of node:http2 say. */
+  limits?: Record<string, number>
+  /** The engine's timeouts by their names, in ms; 0: never. */
+  timeouts?: Record<string, number>
+  /** Other processes may listen on the same port, each with a share of the connections. */
+  sharesPort?: boolean
 }
 export interface SecureOptions extends SecureServerOptions, Options {
   /** HTTP/3 on the same port. Default: false. */
@@ -46,6 +55,9 @@ function deskOptions (options: Options & { allowHTTP1?: boolean; Http1IncomingMe
   return {
     settings: options.settings ?? {},
     drainTimeout: options.drainTimeout,
+    sharesPort: options.sharesPort,
+    limits: { ...(options.maxHeaderListPairs === undefined ? {} : { fieldCountMax: Math.max(options.maxHeaderListPairs, HEADER_PAIRS_MIN) }), ...options.limits },
+    timeouts: options.timeouts ?? {},
     Http2ServerRequest: options.Http2ServerRequest,
     Http2ServerResponse: options.Http2ServerResponse,
     classes: {

@@ -290,6 +290,33 @@ export default {
     stream.resume()
     done(stream)
   }),
+  'an extended CONNECT is a duplex both ways': core((stream, { log, headers }) => {
+    log(headers[':method'], headers[':protocol'], headers[':path'], headers[':scheme'])
+    stream.respond({ 'sec-websocket-protocol': 'echo' })
+    stream.pipe(stream)
+    stream.on('close', () => { log('close', stream.rstCode) })
+  }, {
+    headers: { ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/chat' },
+    body: null,
+    endStream: false,
+    before: (client, log) => {
+      client.once('data', piece => { log(piece); client.end('bye') })
+      client.on('response', () => { client.write('hello') })
+    }
+  }, { options: { settings: { enableConnectProtocol: true } } }),
+  'a plain CONNECT is a duplex both ways': core((stream, { log, headers }) => {
+    log(headers[':method'], headers[':authority'], headers[':path'], headers[':scheme'])
+    stream.respond()
+    stream.pipe(stream)
+  }, {
+    headers: { ':method': 'CONNECT', ':authority': 'there:1', ':path': undefined },
+    body: null,
+    endStream: false,
+    before: client => {
+      client.once('data', () => { client.end('bye') })
+      client.on('response', () => { client.write('hello') })
+    }
+  }),
   'priority changes nothing': throwing({
     priority: stream => stream.priority?.({ weight: 10 })
   })
