@@ -13,8 +13,8 @@ const ALL_MS_MAX = 110_000
 const script = fileURLToPath(new URL('parity/run.mjs', import.meta.url))
 
 /** What every program says with one of the modules. */
-function said (subject, program = process.execPath) {
-  const env = { ...process.env }
+function said (subject, program = process.execPath, own = {}) {
+  const env = { ...process.env, ...own }
   delete env.NODE_TEST_CONTEXT
   return new Promise(resolve => {
     execFile(program, [script, subject], { env, timeout: ALL_MS_MAX, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
@@ -63,11 +63,16 @@ test('what differs names programs that there are', () => {
   assert.deepEqual(Object.keys(different).filter(name => !node.programs.has(name)), [])
 })
 
+/** All programs say the same, but those on the list. */
+async function compare (program, version, own) {
+  const [theirs, these] = await Promise.all([said('node', program, own), said('trunkline', program, own)])
+  assert.deepEqual([theirs.error, these.error], [null, null], theirs.stderr + these.stderr)
+  const unequal = [...theirs.programs].filter(([name, lines]) => !isDeepStrictEqual(these.programs.get(name), lines)).map(([name]) => name)
+  assert.deepEqual(unequal.sort(), Object.keys(differentOn(version)).sort())
+}
+
+test('over TLS every program says the same, but those on the list', () => compare(process.execPath, process.version, { PARITY_SECURE: 'yes' }))
+
 for (const [line, program] of Object.entries(lines)) {
-  test(`${line}: every program says the same, but those on the list`, async () => {
-    const [theirs, these] = await Promise.all([said('node', program), said('trunkline', program)])
-    assert.deepEqual([theirs.error, these.error], [null, null], theirs.stderr + these.stderr)
-    const unequal = [...theirs.programs].filter(([name, lines]) => !isDeepStrictEqual(these.programs.get(name), lines)).map(([name]) => name)
-    assert.deepEqual(unequal.sort(), Object.keys(differentOn(line.replace('node', ''))).sort())
-  })
+  test(`${line}: every program says the same, but those on the list`, () => compare(program, line.replace('node', '')))
 }

@@ -1,6 +1,7 @@
 // The servers: of node:net and node:tls by their class, so that listening, closing, counting and
 // holding the process are node's own; what listens is the engine.
 
+import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
@@ -8,6 +9,7 @@ import tls from 'node:tls'
 import { checkCall, checkObject } from './codes'
 import { Desk, type DeskOptions } from './desk'
 import { identityOf } from './identity'
+import type { ServerHttp2Stream } from './stream'
 
 /** Of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4
@@ -174,6 +176,30 @@ export class Http2SecureServer extends tls.Server {
     const identity = identityOf(options)
     if (identity !== undefined) this.desk.setIdentity(identity, name)
   }
+}
+
+/** A listener's promise was rejected: what it has not answered is answered with 500. */
+function onRejection (this: net.Server, error: Error, event: string, ...given: any[]): void {
+  if (event === 'stream') {
+    const [stream] = given as [ServerHttp2Stream]
+    if (stream.headersSent) return void stream.destroy(error)
+    stream.respond({ ':status': 500 })
+    stream.end()
+  } else if (event === 'request') {
+    const [, response] = given as [unknown, http.ServerResponse]
+    if (response.headersSent || response.writableEnded) return void response.destroy()
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    response.statusCode = 500
+    response.end(http.STATUS_CODES[500])
+  } else {
+    const { prototype } = net.Server as unknown as { prototype: Record<symbol, ((...all: unknown[]) => void) | undefined> }
+    const otherwise = prototype[EventEmitter.captureRejectionSymbol]
+    if (otherwise === undefined) this.emit('error', error)
+    else otherwise.call(this, error, event, ...given)
+  }
+}
+for (const made of [Http2Server, Http2SecureServer]) {
+  Object.defineProperty(made.prototype, EventEmitter.captureRejectionSymbol, { value: onRejection, writable: true, configurable: true })
 }
 
 export function createServer (options?: Options | Listener, listener?: Listener): Http2Server {

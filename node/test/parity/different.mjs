@@ -32,6 +32,7 @@ const listed = {
   'respond: push to a client that takes it': PUSH,
   'response: a write after the end is an error': ONE,
   'server: the listener given to createServer listens to requests': 'compatible requests are made without a listener of streams',
+  'server: a rejected listener of streams is a 500 with captureRejections': [HEAD, 22, 26],
   'server: settings reach the client': 'frames have at most 16 KiB',
   'server: who offers nothing hears 403 and the connection ends': HANDSHAKE,
   'server: a client that breaks the handshake is told to the server': HANDSHAKE,

@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { cert, key } from './stage.mjs'
 
-const make = (http2, more) => more.secure
+/** Programs that do not say it have a server without TLS, unless all of them shall have one. */
+const isSecure = more => more.secure ?? process.env.PARITY_SECURE === 'yes'
+const make = (http2, more) => isSecure(more)
   ? http2.createSecureServer({ cert, key, ...more.options })
   : http2.createServer(more.options ?? {})
 
@@ -13,7 +15,7 @@ export const core = (serve, requests = {}, more = {}) => async (http2, t) => {
   server.on('stream', (stream, headers, flags, rawHeaders) => {
     serve(stream, { log, t, http2, server, headers, flags, rawHeaders })
   })
-  const client = await t.open(server, { secure: more.secure, ...more.client })
+  const client = await t.open(server, { secure: isSecure(more), ...more.client })
   for (const request of [requests].flat()) await t.show(client, request)
 }
 
@@ -22,7 +24,7 @@ export const compat = (serve, requests = {}, more = {}) => async (http2, t) => {
   const log = t.log('server')
   const server = make(http2, more)
   server.on('request', (request, response) => { serve(request, response, { log, t, http2, server }) })
-  const client = await t.open(server, { secure: more.secure, ...more.client })
+  const client = await t.open(server, { secure: isSecure(more), ...more.client })
   for (const request of [requests].flat()) await t.show(client, request)
 }
 
@@ -32,7 +34,7 @@ export const session = (act, more = {}) => async (http2, t) => {
   const server = make(http2, more)
   server.on('stream', stream => { stream.respond(); stream.end('ok') })
   const opened = new Promise(resolve => { server.once('session', resolve) })
-  const client = await t.open(server, { secure: more.secure, ...more.client })
+  const client = await t.open(server, { secure: isSecure(more), ...more.client })
   const own = await opened
   if (client.connecting) await once(client, 'connect')
   own.on('error', () => {})

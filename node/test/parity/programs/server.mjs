@@ -1,11 +1,21 @@
 // The server object: its life, its events, its methods.
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 import { cert, key } from '../stage.mjs'
 import { compat, core } from '../shapes.mjs'
 
 const settled = server => once(server, 'close')
+
+/** What `make` makes gives rejections of its listeners to its own method. */
+function capturing (make) {
+  EventEmitter.captureRejections = true
+  try {
+    return make()
+  } finally {
+    EventEmitter.captureRejections = false
+  }
+}
 
 export default {
   'a server is a server of node:net, a secure one of node:tls': async (http2, t) => {
@@ -303,10 +313,28 @@ export default {
     await t.open(server)
     await heard
   },
-  'a rejected listener is a 500 with captureRejections': async (http2, t) => {
-    const server = http2.createServer(async () => { throw new Error('rejected') })
-    server[Symbol.for('nodejs.rejection')] ??= undefined
-    t.log('server')(typeof server[Symbol.for('nodejs.rejection')])
+  'a rejected listener of requests is a 500 with captureRejections': async (http2, t) => {
+    const server = capturing(() => http2.createServer(async (request, response) => {
+      response.setHeader('x-secret', 'y')
+      if (request.url === '/late') response.write('begun')
+      await null
+      throw new Error('rejected')
+    }))
+    const client = await t.open(server)
+    await t.show(client)
+    await t.show(client, { name: 'late', headers: { ':path': '/late' } })
+  },
+  'a rejected listener of streams is a 500 with captureRejections': async (http2, t) => {
+    const server = capturing(() => http2.createServer())
+    server.on('stream', async (stream, headers) => {
+      stream.on('error', () => {})
+      if (headers[':path'] === '/late') stream.respond()
+      await null
+      throw new Error('rejected')
+    })
+    const client = await t.open(server)
+    await t.show(client)
+    await t.show(client, { name: 'late', headers: { ':path': '/late' } })
   },
   'two servers do not know of each other': async (http2, t) => {
     const log = t.log('server')

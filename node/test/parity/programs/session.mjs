@@ -118,7 +118,9 @@ export default {
     log(own.destroyed)
   }),
   'close ends an idle session and calls back': session(async (own, { log, client }) => {
+    const closed = closing(own)
     log(own.close(() => { log('closed', own.destroyed) }), own.closed)
+    await closed
     await ended(client)
   }),
   'close lets an open stream finish': async (http2, t) => {
@@ -224,7 +226,9 @@ export default {
     for (const name of ['setTimeout', 'ref', 'unref']) t.attempt(log, name, () => typeof own.socket[name])
   }),
   'the socket of a destroyed session is gone': session(async (own, { log, t, client }) => {
+    const closed = closing(own)
     own.destroy()
+    await closed
     await ended(client)
     t.attempt(log, 'socket', () => own.socket)
   }),
