@@ -76,6 +76,8 @@ function connector (): never {
 
 export class Connections implements Hearer {
   private readonly open = new Map<number, Connection>()
+  /** Those that came when nobody wanted any more: nothing is told of them. */
+  private readonly late = new Set<number>()
   private attempts = 0
   private onEmpty: (() => void) | null = null
 
@@ -99,7 +101,7 @@ export class Connections implements Hearer {
   }
 
   private settle (): void {
-    if (this.open.size + this.attempts === 0) this.onEmpty?.()
+    if (this.open.size + this.late.size + this.attempts === 0) this.onEmpty?.()
   }
 
   onNews (text: string): void {
@@ -121,6 +123,10 @@ export class Connections implements Hearer {
   }
 
   private onOpened (news: News, url: URL): void {
+    if (this.onEmpty !== null) {
+      this.late.add(news.number!)
+      return
+    }
     const isSecure = url.protocol === 'https:'
     const servername = isSecure ? news.serverName ?? hostnameOf(url) : undefined
     const connection = new Connection(news, servername, isSecure)
@@ -132,6 +138,7 @@ export class Connections implements Hearer {
   }
 
   private onFailed (news: News, url: URL): void {
+    if (this.onEmpty !== null) return
     const error = errorOf(news.error!, false)
     if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(news, url), connector, error })
     // The requests that fail with it come first, as with undici.
@@ -139,6 +146,7 @@ export class Connections implements Hearer {
   }
 
   private onClosed (news: News, url: URL): void {
+    if (this.late.delete(news.number!)) return
     const connection = this.open.get(news.number!)
     this.open.delete(news.number!)
     if (connection !== undefined) connection.destroyed = true

@@ -38,6 +38,7 @@ function submit (state: State, exchange: Exchange | Lane, made: Made): void {
  * from then on at once. */
 function submitOnStream (state: State, exchange: Exchange, made: Made, protocol: string): void {
   const { target, elsewhere } = made
+  exchange.webSocketKey = made.webSocketKey
   exchange.onDeclined = () => {
     if (elsewhere === null) return exchange.onSourceFailed(new InformationalError(NO_EXTENDED_CONNECT))
     target.declinesWebSocket = true

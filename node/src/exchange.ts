@@ -2,6 +2,7 @@
 // in the ABI that the handler has. It is also the controller that new handlers get.
 
 import { AsyncResource } from 'node:async_hooks'
+import { createHash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Upload } from './body'
@@ -75,6 +76,8 @@ export class Exchange implements Ears {
   /** It does so by an extended CONNECT (RFC 8441); this sends it on HTTP/1.1 where the peer does not
    * take that. */
   onDeclined: (() => void) | null = null
+  /** What the peer would have to prove that it has read, on HTTP/1.1. */
+  webSocketKey: string | null = null
   private hasSent = false
   private tunnel: Tunnel | null = null
   private readonly isNew: boolean
@@ -181,6 +184,7 @@ export class Exchange implements Ears {
     this.headText = fields
     const tunnel = this.onDeclined === null ? new Tunnel(this.border, this) : new StreamTunnel(this.border, this)
     this.tunnel = tunnel
+    if (this.onDeclined !== null) this.proveKey()
     // For whoever watches it ends here, as undici has it.
     this.trace?.onEnd('')
     this.trace = null
@@ -191,6 +195,15 @@ export class Exchange implements Ears {
         (this.handler as OldHandler).onUpgrade?.(status, this.oldFields(this.rawHeaders), tunnel)
       }
     })
+  }
+
+  /** RFC 8441 section 5 has no `sec-websocket-accept`, and no need of one. undici 8.10, which is Node
+   * 26's own, looks for it all the same. */
+  private proveKey (): void {
+    const { rawHeaders, webSocketKey } = this
+    if (webSocketKey === null || rawHeaders.includes('sec-websocket-accept')) return
+    const proof = createHash('sha1').update(`${webSocketKey}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+    rawHeaders.push('sec-websocket-accept', proof)
   }
 
   private giveHead (status: number, text: string): boolean {
@@ -312,7 +325,8 @@ export class Exchange implements Ears {
     this.held = []
     this.trace?.onError(error)
     this.settle(error)
-    if (this.tunnel !== null) return this.tunnel.break(error)
+    // Whoever gives it up need not hear that: undici's fetch listens to nothing then.
+    if (this.tunnel !== null) return this.tunnel.break(this.isAborted ? null : error)
     this.run(() => {
       if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
       else (this.handler as OldHandler).onError?.(error)

@@ -60,8 +60,8 @@ export class Head {
   contentLength: number | null = null
   hasContentType = false
   hasProxyAuthorization = false
-  /** It asks for a WebSocket, not for any other upgrade. */
-  hasWebSocketKey = false
+  /** Whoever asks for a WebSocket, and for no other upgrade, has one. */
+  webSocketKey: string | null = null
   /** The connection is not used again. */
   reset = false
 
@@ -134,7 +134,7 @@ export class Head {
         this.hasContentType = true
         return true
       case Rule.WebSocketKey:
-        this.hasWebSocketKey = true
+        this.webSocketKey = value
         return true
       case Rule.ProxyAuthorization:
         this.hasProxyAuthorization = true

@@ -49,6 +49,7 @@ export interface Made {
    * may. */
   elsewhere: (() => Target) | null
   onStream: boolean
+  webSocketKey: string | null
 }
 
 /** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. `mayStream`:
@@ -91,7 +92,8 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
     flags: ends ? ENDS_CONNECTION : 0,
     elsewhere: onStream && hasH1(checked) ? () => state.target(origin, servername, true) : null,
-    onStream
+    onStream,
+    webSocketKey: head.webSocketKey
   }
 }
 
@@ -100,7 +102,7 @@ function hasH1 (checked: Checked): boolean {
 }
 
 function isWebSocket (options: DispatchOptions, head: Head): boolean {
-  return head.hasWebSocketKey && options.allowH2 !== false && options.method === 'GET' &&
+  return head.webSocketKey !== null && options.allowH2 !== false && options.method === 'GET' &&
     typeof options.upgrade === 'string' && options.upgrade.toLowerCase() === 'websocket'
 }
 

@@ -37,8 +37,8 @@ export class Tunnel extends Duplex {
     if (this.held.length === 0) this.push(null)
   }
 
-  break (error: Error): void {
-    if (!this.destroyed) this.destroy(error)
+  break (error: Error | null): void {
+    if (!this.destroyed) this.destroy(error ?? undefined)
   }
 
   onRoom (bytes: number): void {

@@ -92,6 +92,24 @@ test('a connection that fails is told once, behind the requests that fail with i
   await agent.close()
 })
 
+test('a dispatcher that is destroyed while it connects tells of no connection', async () => {
+  const silent = net.createServer(socket => { socket.on('error', () => {}) }).listen(0, '127.0.0.1').unref()
+  await once(silent, 'listening')
+  const reached = once(silent, 'connection')
+  const pool = new Pool(`https://127.0.0.1:${silent.address().port}`)
+  const heard = hear(pool)
+  const lost = get(pool).catch(error => error)
+  const [socket] = await reached
+  const closed = once(socket, 'close')
+  await pool.destroy()
+  assert.equal((await lost).code, 'UND_ERR_DESTROYED')
+  socket.destroy()
+  await closed
+  await after(50)
+  assert.deepEqual(heard, [])
+  silent.close()
+})
+
 test('a WebSocket takes its connection away from the dispatcher', async () => {
   const server = await h1(() => {})
   server.server.on('upgrade', (_, socket) => { socket.end('HTTP/1.1 101 go\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nbye') })

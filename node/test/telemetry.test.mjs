@@ -40,6 +40,8 @@ test("OpenTelemetry's spans have the request and its answer, and the server gets
   assert.deepEqual([found.name, found.kind], ['GET', SpanKind.CLIENT])
   assert.equal(found.attributes['url.full'], `${server.url}/path?q=1`)
   assert.equal(found.attributes['http.response.status_code'], 404)
+  assert.equal(found.attributes['network.peer.address'], '127.0.0.1')
+  assert.equal(found.attributes['network.peer.port'], Number(new URL(server.url).port))
   assert.equal(failed.status.code, SpanStatusCode.ERROR)
   assert.equal(failed.attributes['error.type'], error.code)
 })

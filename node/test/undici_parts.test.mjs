@@ -1,13 +1,12 @@
 // What undici builds on a dispatcher, built on ours, with every undici line that has it.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Agent, Pool } from 'trunkline'
 import { cert } from './support/certificate.mjs'
 import { viaNew } from './support/dispatch.mjs'
 import { h1, h1s, h2 } from './support/servers.mjs'
+import { awake, echoed, echoFrames, echoUpgrades } from './support/websocket.mjs'
 
 const [major] = process.versions.node.split('.').map(Number)
 const lines = { undici6: await import('undici6'), undici7: await import('undici7') }
@@ -15,36 +14,9 @@ const lines = { undici6: await import('undici6'), undici7: await import('undici7
 if (major >= 22) lines.undici8 = await import('undici8')
 
 const tls = { connect: { ca: cert } }
-/** Pauses of undici's own hold nobody. */
-const awake = async work => {
-  const timer = setInterval(() => {}, 1000)
-  try {
-    return await work
-  } finally {
-    clearInterval(timer)
-  }
-}
 const textOf = async (undici, url, dispatcher, options) => {
   const answer = await awake(undici.request(url, { dispatcher, ...options }))
   return answer.body.text()
-}
-
-/** A server of WebSockets that echoes text of less than 126 bytes: over an upgrade, or a stream. */
-function echoFrames (stream) {
-  let held = Buffer.alloc(0)
-  stream.on('error', () => {})
-  stream.on('data', chunk => {
-    held = Buffer.concat([held, chunk])
-    while (held.length >= 6 && held.length >= 6 + (held[1] & 127)) {
-      const length = held[1] & 127
-      const mask = held.subarray(2, 6)
-      const text = Buffer.from(held.subarray(6, 6 + length).map((byte, at) => byte ^ mask[at % 4]))
-      const opcode = held[0] & 15
-      held = held.subarray(6 + length)
-      stream.write(Buffer.concat([Buffer.from([128 | opcode, length]), text]))
-      if (opcode === 8) stream.end()
-    }
-  })
 }
 
 /** Streams of extended CONNECT, which Node.js's `request` event would refuse. */
@@ -53,31 +25,6 @@ function onConnect (server, listener) {
   server.server.on('stream', (stream, headers) => {
     if (headers[':method'] === 'CONNECT') listener(stream, headers)
   })
-}
-
-function echoUpgrades (server) {
-  server.server.on('upgrade', (request, socket) => {
-    const key = request.headers['sec-websocket-key']
-    const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-    socket.write(`HTTP/1.1 101 go\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${accept}\r\n\r\n`)
-    echoFrames(socket)
-  })
-}
-
-async function echoed (WebSocket, url, dispatcher) {
-  const socket = new WebSocket(url, { dispatcher })
-  const failed = once(socket, 'error').then(([event]) => { throw event.error ?? new Error('failed') })
-  failed.catch(() => {})
-  await awake(Promise.race([once(socket, 'open'), failed]))
-  const heard = []
-  for (const text of ['one', 'two']) {
-    socket.send(text)
-    const [{ data }] = await awake(once(socket, 'message'))
-    heard.push(data)
-  }
-  socket.close(1000, 'enough')
-  const [{ code, reason }] = await awake(once(socket, 'close'))
-  return [...heard, code, reason]
 }
 
 test("undici 8's WebSocket echoes over a stream of HTTP/2, beside requests on the same connection", { skip: !lines.undici8 }, async () => {
@@ -165,6 +112,30 @@ for (const [line, undici] of Object.entries(lines)) {
     mocks.assertNoPendingInterceptors()
     await mocks.close()
     assert.equal(agent.destroyed, true)
+    await server.close()
+  })
+
+  test(`${line}: its upgrade and connect give the stream behind them`, async () => {
+    const server = await h1(() => {})
+    const echo = (head, socket) => {
+      socket.on('error', () => {})
+      socket.write(head)
+      socket.pipe(socket)
+    }
+    server.server.on('upgrade', (request, socket) => { echo(`HTTP/1.1 101 go\r\nconnection: upgrade\r\nupgrade: ${request.headers.upgrade}\r\n\r\n`, socket) })
+    server.server.on('connect', (request, socket) => { echo(`HTTP/1.1 200 to ${request.url}\r\n\r\n`, socket) })
+    const agent = new Agent()
+    // The call of that name at undici's top puts a slash before what is to be reached.
+    const { connect } = undici.Client.prototype
+    const ways = [() => undici.upgrade(server.url, { dispatcher: agent, protocol: 'own' }), () => connect.call(agent, { origin: server.url, path: 'a.test:443' })]
+    for (const open of ways) {
+      const opened = await open()
+      opened.socket.end('there and back')
+      const parts = []
+      for await (const part of opened.socket) parts.push(part)
+      assert.equal(Buffer.concat(parts).toString(), 'there and back')
+    }
+    await agent.close()
     await server.close()
   })
 
