@@ -191,3 +191,7 @@ fn hand_on(arena: &mut BytesMut, buffer: &[u8], meta: &RecvMeta, sink: &mut impl
 fn would_block(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
+
+#[cfg(test)]
+#[path = "socket_test.rs"]
+mod socket_test;
