@@ -6,10 +6,13 @@
 
 use crate::environment::Shared;
 use crate::exchange::{BY_REFERENCE, LAST, with_text};
+use crate::failure;
+use crate::files::{self, Asked, FileAnswer, Way};
 use crate::ring::{BY_REFERENCE_BYTES_MIN, Entry};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,6 +47,8 @@ pub(crate) enum Kind {
     Ended = 23,
     /// The peer of a connection answered a ping.
     Pong = 24,
+    /// The file of an answer cannot be sent, and nothing was: its code, a zero, and why.
+    FileFailed = 25,
 }
 
 /// The request's body is to come, or was not the last piece.
@@ -73,6 +78,8 @@ const PING: u32 = 24;
 const BODY_INLINE: u32 = 1;
 const BODY_PUT: u32 = 2;
 const BODY_STREAMING: u32 = 3;
+/// A file: behind the head stands which ([`Asked::read`]), word 5 how long that text is.
+const BODY_FILE: u32 = 4;
 
 /// The last piece.
 const END: u32 = 1 << 16;
@@ -85,7 +92,7 @@ const NO_LENGTH: u32 = 1 << 19;
 
 /// The bytes of the arena that belong to a submission: the text's, then the body's.
 pub(crate) fn range(entry: &Entry) -> Option<(u32, u32)> {
-    let inline = entry[0] >> 8 & 0xff == BODY_INLINE;
+    let inline = matches!(entry[0] >> 8 & 0xff, BODY_INLINE | BODY_FILE);
     match entry[0] & 0xff {
         ANSWER if inline => Some((entry[3], entry[4].saturating_add(entry[5]))),
         SEND if inline => Some((entry[3], entry[4])),
@@ -113,6 +120,8 @@ struct Exchanges {
 struct Slot {
     serial: u32,
     open: Option<(Line, Place)>,
+    /// Of an answer whose body is a file.
+    way: Option<Rc<Way>>,
 }
 
 impl Desk {
@@ -144,6 +153,11 @@ impl Desk {
         };
         let place = *place;
         match verb {
+            ANSWER if entry[0] >> 8 & 0xff == BODY_FILE => {
+                let line = line.clone();
+                drop(exchanges);
+                self.answer_file(line, place, entry, bytes);
+            }
             ANSWER => self.answer(now, line, place, entry, bytes),
             INFORM => {
                 // JavaScript looks at heads itself; what it let through and is refused here is
@@ -180,6 +194,33 @@ impl Desk {
             quiet: entry[0] & QUIET != 0,
         };
         line.answer(now, place, answer);
+    }
+    fn answer_file(&self, line: Line, place: Place, entry: &Entry, bytes: &[u8]) {
+        let (fields, asked) = bytes.split_at((entry[4] as usize).min(bytes.len()));
+        let Some(asked) = Asked::read(asked) else {
+            debug_assert!(false, "the text does not say which file");
+            return;
+        };
+        let way = Rc::<Way>::default();
+        if let Some(slot) = self.exchanges.borrow_mut().slots.get_mut(entry[1] as usize) {
+            slot.way = Some(Rc::clone(&way));
+        }
+        let answer = FileAnswer {
+            line,
+            place,
+            status: entry[6] as u16,
+            fields: fields.to_vec(),
+            date: entry[0] & NO_DATE == 0,
+            asked,
+            way: Rc::clone(&way),
+        };
+        let (shared, number, serial) = (Arc::clone(&self.shared), entry[1], entry[2]);
+        let failed = move |error: &io::Error| {
+            let code = failure::code_of(error.kind()).unwrap_or("EIO");
+            let entry = [Kind::FileFailed as u32, number, serial, 0, 0, 0, 0, 0];
+            shared.complete(entry, format!("{code}\0{error}").as_bytes(), &[]);
+        };
+        tokio::task::spawn_local(files::send(answer, failed));
     }
     /// Nobody gets it: bytes that were put somewhere are given back.
     fn forget(&self, entry: &Entry) {
@@ -234,6 +275,7 @@ impl Attendant for Server {
             exchanges.slots.push(Slot {
                 serial: 0,
                 open: None,
+                way: None,
             });
             exchanges.slots.len() as u32 - 1
         });
@@ -273,12 +315,20 @@ impl Attendant for Server {
         });
     }
     fn room(&self, exchange: &u32, bytes: usize) {
+        let exchanges = self.desk.exchanges.borrow();
+        if let Some(way) = &exchanges.slots[*exchange as usize].way {
+            return way.took(bytes);
+        }
         let entry = [Kind::Room as u32, *exchange, bytes as u32, 0, 0, 0, 0, 0];
         self.desk.shared.complete(entry, &[], &[]);
     }
     fn ended(&self, exchange: u32, how: Ended) {
         let exchanges = &mut *self.desk.exchanges.borrow_mut();
-        exchanges.slots[exchange as usize].open = None;
+        let slot = &mut exchanges.slots[exchange as usize];
+        slot.open = None;
+        if let Some(way) = slot.way.take() {
+            way.end();
+        }
         exchanges.free.push(exchange);
         let (code, by_peer) = match how {
             Ended::Quiet => return,

@@ -95,7 +95,7 @@ fn failed_lookup(error: &Error) -> Option<u32> {
     Some(cause.downcast_ref::<LookupFailed>()?.ticket)
 }
 
-fn code_of(kind: io::ErrorKind) -> Option<&'static str> {
+pub(crate) fn code_of(kind: io::ErrorKind) -> Option<&'static str> {
     use io::ErrorKind as Kind;
     Some(match kind {
         Kind::ConnectionRefused => "ECONNREFUSED",
@@ -109,6 +109,8 @@ fn code_of(kind: io::ErrorKind) -> Option<&'static str> {
         Kind::AddrNotAvailable => "EADDRNOTAVAIL",
         Kind::TimedOut => "ETIMEDOUT",
         Kind::PermissionDenied => "EACCES",
+        Kind::IsADirectory => "EISDIR",
+        Kind::InvalidInput => "EINVAL",
         Kind::NotFound => "ENOENT",
         _ => return None,
     })

@@ -10,6 +10,7 @@ mod desk;
 mod environment;
 mod exchange;
 mod failure;
+mod files;
 mod intake;
 mod lookup;
 mod napi;

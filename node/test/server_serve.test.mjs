@@ -1,9 +1,13 @@
 // `serve({ fetch })` on every version: what handlers see, what clients get, and how both give up.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'node:test'
-import { Response as Lean, serve } from 'trunkline'
+import { pathToFileURL } from 'node:url'
+import { file, Response as Lean, serve } from 'trunkline'
 import { request } from 'undici7'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
@@ -132,6 +136,44 @@ for (const version of versions) {
       assert.ok((await client.ask('/down')).body.equals(BIG))
       assert.ok((await client.ask('/through', { method: 'POST', body: BIG })).body.equals(BIG))
     })
+  })
+
+  test(`${name}: a file is sent whole, in part, or not at all`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-'))
+    const [path, empty] = [join(folder, 'big'), join(folder, 'empty')]
+    writeFileSync(path, BIG)
+    writeFileSync(empty, '')
+    const whole = new Lean(file(path), { headers: { 'content-type': 'x/y' } })
+    const answers = {
+      '/whole': () => whole,
+      '/part': () => new Lean(file(pathToFileURL(path), { offset: 3, length: 7 }), { status: 206 }),
+      '/end': () => new Lean(file(path, { offset: BIG.length - 2 })),
+      '/empty': () => new Lean(file(empty)),
+      '/missing': () => new Lean(file(join(folder, 'missing'))),
+      '/folder': () => new Lean(file(folder))
+    }
+    const error = error => new Lean(error.code, { status: 404 })
+    try {
+      await withPair(version, request => answers[new URL(request.url).pathname](), async ({ client }) => {
+        for (let round = 0; round < 2; round++) {
+          const { headers, body } = await client.ask('/whole')
+          assert.deepEqual([headers['content-type'], headers['content-length']], ['x/y', String(BIG.length)])
+          assert.ok(body.equals(BIG))
+        }
+        const said = async (path, method = 'GET') => {
+          const { status, headers, body } = await client.ask(path, { method })
+          return [status, headers['content-length'], String(body)]
+        }
+        assert.deepEqual(await said('/part'), [206, '7', String(BIG.subarray(3, 10))])
+        assert.deepEqual(await said('/end'), [200, '2', String(BIG.subarray(-2))])
+        assert.deepEqual(await said('/empty'), [200, '0', ''])
+        assert.deepEqual(await said('/whole', 'HEAD'), [200, String(BIG.length), ''])
+        assert.deepEqual(await said('/missing'), [404, '6', 'ENOENT'])
+        assert.deepEqual(await said('/folder'), [404, '6', 'EISDIR'])
+      }, { error })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
   })
 
   test(`${name}: a handler that throws or rejects, or gives something else, costs one exchange`, async () => {

@@ -16,6 +16,7 @@ const CONNECTED = 21
 const DISCONNECTED = 22
 const ENDED = 23
 const PONG = 24
+const FILE_FAILED = 25
 /** The request's body is to come, or this was not its last piece. */
 const MORE = 1 << 10
 
@@ -29,6 +30,9 @@ const TAKE = 21
 const SHUT_DOWN = 22
 const ABORT = 23
 const PING = 24
+
+/** A body that is a file. */
+const OF_FILE = 4 << 8
 
 /** How an answer is given. */
 export const Flags = {
@@ -95,6 +99,11 @@ export class ServerBorder implements ServerHalf {
     switch (verb) {
       case DATA: return exchange.arrived(this.data(at), (kind & MORE) === 0)
       case TRAILERS: return exchange.finished(this.text(at))
+      case FILE_FAILED: {
+        if (completions[at + 2] !== exchange.serial) return
+        const [code, why] = this.utf8(at).split('\0')
+        return exchange.fileFailed(Object.assign(new Error(`${code}: ${why}`), { code }))
+      }
       case ROOM: return exchange.took(completions[at + 2]!)
       case CLOSED:
         this.exchanges[number] = undefined
@@ -142,6 +151,8 @@ export class ServerBorder implements ServerHalf {
     const { completions } = this.border
     return this.border.text(completions[at + 3]!, completions[at + 4]!)
   }
+
+  private utf8 (at: number): string { return Buffer.from(this.text(at), 'latin1').toString() }
 
   private data (at: number): Buffer {
     const { border } = this
@@ -193,6 +204,22 @@ export class ServerBorder implements ServerHalf {
     border.arenaWritten = (position + fields.length + (inline ? word5 : 0)) | 0
     border.entry(kind, exchange.number, exchange.serial, position, fields.length, word5, status, 0)
     return true
+  }
+
+  /** An answer whose body is a file; see `Exchange.answerFile`. */
+  answerFile (exchange: Exchange, status: number, fields: string, file: string, flags: number): void {
+    const { border } = this
+    const which = Buffer.from(file)
+    border.write(() => {
+      const position = border.room(fields.length + which.length)
+      if (position === undefined) return false
+      const at = position & (border.arenaBytes - 1)
+      border.submissionArena.latin1Write(fields, at)
+      border.submissionArena.set(which, at + fields.length)
+      border.arenaWritten = (position + fields.length + which.length) | 0
+      border.entry(ANSWER | OF_FILE | flags, exchange.number, exchange.serial, position, fields.length, which.length, status, 0)
+      return true
+    })
   }
 
   inform (exchange: Exchange, status: number, fields: string): void { this.writeText(INFORM, exchange, fields, status) }

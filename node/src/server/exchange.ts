@@ -10,6 +10,8 @@ export interface ExchangeEars {
   onData: (chunk: Buffer) => void
   /** The request is whole; trailers as `Exchange.respond` takes fields. */
   onEnd: (trailers: string) => void
+  /** The file of `Exchange.answerFile` cannot be sent; nothing was, and another answer may be. */
+  onFileFailed?: (error: NodeJS.ErrnoException) => void
   /** The connection took so many bytes of the answer. */
   onRoom: (bytes: number) => void
   /** The exchange is over, the last that is heard. 0: both sides are whole; else why it ended early,
@@ -141,6 +143,11 @@ export class Exchange {
     this.tell(ears => { ears.onEnd(trailers) })
   }
 
+  fileFailed (error: NodeJS.ErrnoException): void {
+    this.headSent = this.done = false
+    this.listening?.onFileFailed?.(error)
+  }
+
   took (bytes: number): void {
     this.pending -= bytes
     this.listening?.onRoom(bytes)
@@ -173,6 +180,14 @@ export class Exchange {
     if ((flags & Flags.Quiet) === 0) return
     this.border.forget(this)
     this.over(0)
+  }
+
+  /** An answer whose body is a file, or `length` bytes of it from `offset` on. The engine reads it
+   * and says its content-length. `onFileFailed` tells that there is none. */
+  answerFile (status: number, fields: string, path: string, offset = 0, length: number | null = null, flags = 0): void {
+    if (this.closed || this.headSent) return
+    this.headSent = this.done = true
+    this.border.answerFile(this, status, fields, `${offset}\0${length ?? ''}\0${path}`, flags & Flags.NoDate)
   }
 
   /** The head of an answer whose body follows, unless the flags say `End`. */

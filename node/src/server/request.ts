@@ -19,6 +19,8 @@ export class Request implements ExchangeEars {
   private failure: Error | null = null
   /** Who waits for more of the body. */
   private stirred: (() => void) | null = null
+  /** Who answers when a file cannot be sent. */
+  onFileFailedFor: ((error: Error) => void) | null = null
   /** Who waits for room for the answer's body, and for the exchange's end. */
   onRoomFor: (() => void) | null = null
 
@@ -169,6 +171,7 @@ export class Request implements ExchangeEars {
     this.stir()
   }
 
+  onFileFailed (error: Error): void { this.onFileFailedFor?.(error) }
   onRoom (): void { this.onRoomFor?.() }
 
   onClosed (code: number, byPeer: boolean): void {

@@ -1,11 +1,33 @@
 // A web `Response` that costs nothing which nobody reads: what it was made of goes over the border
 // as it is, once, and again without a second look when the same one is returned again.
 
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { textOf, type FieldsInit } from './fields'
+
+/** A body that lies in a file; made by [`file`]. */
+export class FileBody {
+  constructor (readonly path: string, readonly offset: number, readonly length: number | null) {}
+}
+
+/** A file as the body of an answer, or `length` bytes of it from `offset` on. The engine opens and
+ * reads it when the answer is sent: one that is not there is an error of the handler then. */
+export function file (path: string | URL, part: { offset?: number; length?: number } = {}): FileBody {
+  const { offset = 0, length = null } = part
+  for (const [name, value] of Object.entries({ offset, length })) {
+    if (value !== null && (!Number.isSafeInteger(value) || value < 0)) {
+      throw new RangeError(`${name} is ${value}; it must be an integer from 0 to 2^53-1`)
+    }
+  }
+  const found = typeof path === 'string' ? path : fileURLToPath(path)
+  if (found === '' || found.includes('\0')) throw new TypeError('path must not be empty and must not have a zero')
+  return new FileBody(resolve(found), offset, length)
+}
 
 /** The bodies that are kept as they are; any other is the built-in class's affair. */
 type Plain = string | Uint8Array | ArrayBuffer | null | undefined
-export type ResponseBody = Plain | ReadableStream | Blob | FormData | URLSearchParams | AsyncIterable<Uint8Array>
+export type ResponseBody = Plain | FileBody | ReadableStream | Blob | FormData | URLSearchParams | AsyncIterable<Uint8Array>
 
 export interface ResponseInit { status?: number; statusText?: string; headers?: FieldsInit }
 
@@ -22,6 +44,7 @@ export interface Encoded {
   fields: string
   body: Buffer | string | null
   source: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | null
+  file: FileBody | null
 }
 
 function statusOf (status: number | undefined): number {
@@ -47,6 +70,7 @@ export class Response {
   private readonly init: FieldsInit | undefined
   private plain: Plain
   private iterable: AsyncIterable<Uint8Array> | null = null
+  private file: FileBody | null = null
   private jsonType = false
   /** The built-in one, once somebody asks for what it alone has. */
   private real: globalThis.Response | null = null
@@ -59,6 +83,7 @@ export class Response {
     this.init = init?.headers
     if (body != null && BODILESS.has(this.status)) throw new TypeError(`an answer with status ${this.status} has no body`)
     if (isPlain(body)) this.plain = body
+    else if (body instanceof FileBody) this.file = body
     else if (isIterable(body)) this.iterable = body
     else this.real = new BuiltIn(body as never, this.builtInInit())
   }
@@ -72,7 +97,8 @@ export class Response {
   /** All that the built-in class has. */
   private get full (): globalThis.Response {
     if (this.real === null) {
-      const body = this.iterable === null ? this.plain : streamOf(this.iterable)
+      const source = this.file === null ? this.iterable : streamOfFile(this.file)
+      const body = source === null ? this.plain : streamOf(source)
       this.real = new BuiltIn(body as never, this.builtInInit())
       this.encoded = null
     }
@@ -122,7 +148,7 @@ export class Response {
     let body: Buffer | string | null = null
     if (typeof plain === 'string') body = plain.length < 1024 ? plain : Buffer.from(plain)
     else if (plain != null) body = bufferOf(plain)
-    const encoded: Encoded = { status, fields, body, source: this.iterable }
+    const encoded: Encoded = { status, fields, body, source: this.iterable, file: this.file }
     if (this.iterable === null) this.encoded = encoded
     return encoded
   }
@@ -132,6 +158,12 @@ Object.setPrototypeOf(Response.prototype, BuiltIn.prototype)
 function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
   if (bytes instanceof ArrayBuffer) return Buffer.from(bytes)
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function streamOfFile (file: FileBody): AsyncIterable<Uint8Array> {
+  const { path, offset, length } = file
+  if (length === 0) return (async function * () {})()
+  return createReadStream(path, { start: offset, end: length === null ? Infinity : offset + length - 1 })
 }
 
 function pairs (text: string): [string, string][] {
@@ -158,7 +190,7 @@ export function encodeBuiltIn (response: globalThis.Response): Encoded {
   if (response.bodyUsed) throw new TypeError('the body of the Response was used already')
   const { status } = response
   if (status < 200) throw new RangeError(`the status of the Response is ${status}; it must be from 200 to 599`)
-  return { status, fields: textOf(response.headers, null), body: null, source: response.body }
+  return { status, fields: textOf(response.headers, null), body: null, source: response.body, file: null }
 }
 
 /** What a handler gave as its answer. */

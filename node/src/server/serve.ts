@@ -121,7 +121,11 @@ export class Server {
   }
 
   private answer (exchange: Exchange, request: Request, encoded: Encoded): void {
-    const { status, fields, body, source } = encoded
+    const { status, fields, body, source, file } = encoded
+    if (file !== null) {
+      request.onFileFailedFor = error => { this.fail(exchange, request, error) }
+      return exchange.answerFile(status, fields, file.path, file.offset, file.length)
+    }
     if (source !== null) return void this.stream(exchange, request, status, fields, source)
     exchange.answer(status, fields, body, request.isReading ? 0 : Flags.Quiet)
   }

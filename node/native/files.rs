@@ -1,0 +1,152 @@
+//! Files as the bodies of answers: opened and read on the runtime's blocking threads, and sent as
+//! fast as the connection takes them. JavaScript sees nothing of their bytes.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Instant;
+use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+use trunkline::core::error::H2Code;
+use trunkline::server::{Answer, Given, Line, Place};
+
+/// Bytes of one read.
+const READ_BYTES_MAX: u64 = 128 * 1024;
+/// Bytes that may wait for the connection before the next read.
+const PENDING_BYTES_MAX: usize = 256 * 1024;
+
+/// What is known of a file's way out, from both its ends.
+#[derive(Default)]
+pub(crate) struct Way {
+    pending: Cell<usize>,
+    is_over: Cell<bool>,
+    moved: Notify,
+}
+
+impl Way {
+    /// The connection took so many bytes.
+    pub(crate) fn took(&self, bytes: usize) {
+        self.pending.set(self.pending.get().saturating_sub(bytes));
+        self.moved.notify_one();
+    }
+    /// The exchange is over.
+    pub(crate) fn end(&self) {
+        self.is_over.set(true);
+        self.moved.notify_one();
+    }
+    /// Waits until more may be sent; false: nothing may any more.
+    async fn has_room(&self) -> bool {
+        while !self.is_over.get() && self.pending.get() > PENDING_BYTES_MAX {
+            self.moved.notified().await;
+        }
+        !self.is_over.get()
+    }
+}
+
+/// An answer whose body is a file, or a part of one.
+pub(crate) struct FileAnswer {
+    pub(crate) line: Line,
+    pub(crate) place: Place,
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<u8>,
+    pub(crate) date: bool,
+    pub(crate) asked: Asked,
+    pub(crate) way: Rc<Way>,
+}
+
+/// Which bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    path: PathBuf,
+    offset: u64,
+    /// `None`: to the end.
+    length: Option<u64>,
+}
+
+impl Asked {
+    /// From a text: offset, length (or nothing) and path, a zero between two.
+    pub(crate) fn read(text: &[u8]) -> Option<Self> {
+        let mut parts = str::from_utf8(text).ok()?.splitn(3, '\0');
+        Some(Self {
+            offset: parts.next()?.parse().ok()?,
+            length: match parts.next()? {
+                "" => None,
+                length => Some(length.parse().ok()?),
+            },
+            path: parts.next()?.into(),
+        })
+    }
+    /// The file, at its first byte, and how many are to be sent.
+    fn open(&self) -> io::Result<(File, u64)> {
+        let mut file = File::open(&self.path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            let kind = match found.is_dir() {
+                true => io::ErrorKind::IsADirectory,
+                false => io::ErrorKind::InvalidInput,
+            };
+            return Err(io::Error::new(kind, "it is not a regular file"));
+        }
+        let there = found.len().saturating_sub(self.offset);
+        file.seek(SeekFrom::Start(self.offset))?;
+        Ok((file, self.length.unwrap_or(there).min(there)))
+    }
+}
+
+/// Sends the answer; `failed` hears why there is none, before anything was sent.
+pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
+    let FileAnswer {
+        line,
+        place,
+        status,
+        mut fields,
+        date,
+        asked,
+        way,
+    } = answer;
+    let opened = spawn_blocking(move || asked.open()).await;
+    let (mut file, mut left) = match opened.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())) {
+        Ok(opened) => opened,
+        Err(error) => return failed(&error),
+    };
+    if !fields.is_empty() {
+        fields.push(0);
+    }
+    fields.extend_from_slice(format!("content-length\0{left}").as_bytes());
+    let head = Answer {
+        status,
+        fields: &fields,
+        body: match left {
+            0 => Given::Nothing,
+            _ => Given::Streaming,
+        },
+        date,
+        length: false,
+        quiet: false,
+    };
+    line.answer(Instant::now(), place, head);
+    while left > 0 && way.has_room().await {
+        let next = left.min(READ_BYTES_MAX);
+        let read = spawn_blocking(move || {
+            let mut bytes = Vec::with_capacity(next as usize);
+            let length = file.by_ref().take(next).read_to_end(&mut bytes)?;
+            match length {
+                0 => Err(io::ErrorKind::UnexpectedEof.into()),
+                _ => Ok((file, bytes)),
+            }
+        });
+        let read: io::Result<_> = read
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+        let Ok((same, bytes)) = read else {
+            // A part must not look like the whole.
+            return line.reset(place, H2Code::INTERNAL_ERROR);
+        };
+        file = same;
+        left -= bytes.len() as u64;
+        way.pending.set(way.pending.get() + bytes.len());
+        line.send(place, bytes.into(), left == 0);
+    }
+}
