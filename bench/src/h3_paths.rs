@@ -4,7 +4,7 @@
 use crate::figures::{Figures, Metric};
 use crate::server::write_files;
 use crate::subject::build;
-use crate::{machine, plot, report};
+use crate::{docs, machine, plot, report};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,24 +14,41 @@ use trunkline_interop::{Certificate, Workplace};
 use trunkline_testkit::netlab::{Lab, PathSettings, SERVER_IP, Settings, Side};
 
 const PORT: u16 = 8443;
-/// A transfer is cut after this; its rate until then is what counts.
-const TRANSFER_MAX: Duration = Duration::from_secs(3);
-/// Small requests of one run, and how many of them are under way at once.
-const SMALL_REQUESTS: u32 = 800;
+/// Of the small requests so many are under way at once.
 const SMALL_AT_ONCE: u32 = 16;
 
 /// Flags of `h3-paths`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Rounds of each path; default 5.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
+    /// Rounds of each path; default 5, or 1 with --quick.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// One round, and a short one, in five minutes: what the figures are about, not what they are.
+    #[arg(long)]
+    quick: bool,
     /// Round trips in milliseconds, by a comma.
     #[arg(long, value_delimiter = ',', default_values_t = [20, 100])]
     rtt_ms: Vec<u32>,
     /// Megabits per second.
     #[arg(long, default_value_t = 100)]
     rate_mbit: u32,
+    /// Write the tables into `docs/h3.md`, between their marks.
+    #[arg(long)]
+    docs: bool,
+}
+
+impl Options {
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 1 } else { 5 })
+    }
+    /// A transfer is cut after so many seconds; its rate until then is what counts.
+    fn transfer_seconds(&self) -> u32 {
+        if self.quick { 2 } else { 3 }
+    }
+    /// Small requests of one run.
+    fn small_requests(&self) -> u32 {
+        if self.quick { 320 } else { 800 }
+    }
 }
 
 /// What a path does beside taking its time.
@@ -70,8 +87,8 @@ struct Client {
 }
 
 /// HTTP/3, and HTTP/2 over TCP as this machine has it and as fast as HTTP/3's congestion control
-/// would make it.
-fn clients() -> Vec<Client> {
+/// would make it; and a sentence about each that cannot be measured here.
+fn clients() -> (Vec<Client>, Vec<String>) {
     let machines = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
     let machines = machines.unwrap_or_default().trim().to_owned();
     let client = |kind, server, name: String, congestion| Client {
@@ -90,7 +107,18 @@ fn clients() -> Vec<Client> {
         let congestion = Some(CUBIC.to_owned());
         all.push(client("trunkline", "trunkline", name, congestion));
     }
-    all
+    let there = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let there = there.unwrap_or_default();
+    let is_there = |client: &Client| {
+        let named = client.congestion.as_deref();
+        named.is_none_or(|name| there.split_whitespace().any(|there| there == name))
+    };
+    let (measured, absent): (Vec<_>, Vec<_>) = all.into_iter().partition(is_there);
+    let absent = absent.iter().map(|client| {
+        let (name, there) = (&client.name, there.trim());
+        format!("{name} is left out: this kernel's TCP has {there}.")
+    });
+    (measured, absent.collect())
 }
 
 /// Measures, prints the tables and writes them to `bench/out/`.
@@ -98,26 +126,25 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let place = Workplace::new()?;
     let certificate = Certificate::write(place.path())?;
     let program = build()?.join("bench-path");
-    let clients = clients();
+    let (clients, absent) = clients();
+    for sentence in &absent {
+        eprintln!("{sentence}");
+    }
     let mut figures = Figures::default();
     let mut places = Vec::new();
     for &rtt in &options.rtt_ms {
         for weather in WEATHERS {
             let title = format!("{rtt} ms {}", weather.name);
-            eprintln!("{title}: {} rounds", options.rounds);
+            eprintln!("{title}: {} rounds", options.rounds());
             for client in &clients {
-                match lab(options, rtt, weather, client.congestion.clone()) {
-                    Ok(lab) => {
-                        let _serving = serve(&lab, &program, &certificate, client.server)?;
-                        exchange(options, &lab, &program, &title, client, &mut figures);
-                    }
-                    Err(why) => eprintln!("{} is not measured: {why}", client.name),
-                }
+                let lab = lab(options, rtt, weather, client.congestion.clone())?;
+                let _serving = serve(&lab, &program, &certificate, client.server)?;
+                exchange(options, &lab, &program, &title, client, &mut figures);
             }
             places.push(title);
         }
         let title = format!("{rtt} ms UDP dropped");
-        eprintln!("{title}: {} rounds", options.rounds);
+        eprintln!("{title}: {} rounds", options.rounds());
         let lab = lab(options, rtt, &WEATHERS[0], None)?;
         let _serving = serve(&lab, &program, &certificate, "trunkline-no-udp")?;
         first_answers(options, &lab, &program, &title, &mut figures);
@@ -125,9 +152,16 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let tables = tables(&figures, options, &places, &clients);
     println!("{tables}");
     let label = "a long body, MB/s";
+    let page = page(options, &tables, &absent);
+    if options.docs {
+        // The page there has a title of its own, and headings above these.
+        let section = page.trim_start_matches(TITLE).replace("## ", "### ");
+        let section = section.replace(PLOT, "");
+        docs::put("h3.md", "make h3-paths", &section)?;
+    }
     write_files(&[
         ("h3-paths.csv", figures.csv()),
-        ("h3-paths.md", page(options, &tables)),
+        ("h3-paths.md", page),
         (
             "h3-paths.svg",
             plot::bars(&figures, &[(Metric::Throughput, label)], &places),
@@ -198,11 +232,12 @@ fn exchange(
     client: &Client,
     figures: &mut Figures,
 ) {
-    let most = TRANSFER_MAX.as_secs().to_string();
-    let (count, at_once) = (SMALL_REQUESTS.to_string(), SMALL_AT_ONCE.to_string());
+    let most = options.transfer_seconds().to_string();
+    let count = options.small_requests().to_string();
+    let at_once = SMALL_AT_ONCE.to_string();
     let (kind, name) = (client.kind, &client.name);
     let (mut rates, mut medians, mut slowest) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..options.rounds {
+    for round in 0..options.rounds() {
         let lines = said(lab, program, &["transfer", kind], &[&most]);
         // The last transfer meets a connection that knows its path.
         if let Some(&[bytes, seconds]) = lines.last().map(Vec::as_slice) {
@@ -228,7 +263,7 @@ fn first_answers(options: &Options, lab: &Lab, program: &Path, title: &str, figu
         ("trunkline", "without h3"),
         ("trunkline-all", "h3 announced"),
     ] {
-        let rounds = (0..options.rounds).filter_map(|_| {
+        let rounds = (0..options.rounds()).filter_map(|_| {
             let lines = said(lab, program, &["first", kind], &[]);
             lines.last().and_then(|line| line.first()).copied()
         });
@@ -291,24 +326,31 @@ fn tables(figures: &Figures, options: &Options, places: &[String], clients: &[Cl
     text
 }
 
-fn page(options: &Options, tables: &str) -> String {
+/// The page's own title; `docs/h3.md` has another.
+const TITLE: &str = "# HTTP/3 beside HTTP/2 on the same paths\n\n";
+/// The plot beside the page.
+const PLOT: &str = "![Throughput](h3-paths.svg)\n\n";
+
+fn page(options: &Options, tables: &str, absent: &[String]) -> String {
     let mut text = format!(
-        "# HTTP/3 beside HTTP/2 on the same paths\n\n\
-         Our client and our server through netlab: {} Mbit/s, a queue of one round trip, MTU \
+        "{TITLE}Our client and our server through netlab: {} Mbit/s, a queue of one round trip, MTU \
          1,500; loss and reordering in both directions. A long body: 64 MiB, cut after {} s, on a \
-         connection that has carried one before. Small requests: {SMALL_REQUESTS} of 100 bytes, \
+         connection that has carried one before. Small requests: {} of 100 bytes, \
          {SMALL_AT_ONCE} under way at once on one connection. First answer: the first over a new \
          connection, without HTTP/3, and where the origin has announced HTTP/3 and UDP goes \
          nowhere. The word behind the version is the congestion control. Median (smallest to largest) of {} rounds.\n\n",
         options.rate_mbit,
-        TRANSFER_MAX.as_secs(),
-        options.rounds,
+        options.transfer_seconds(),
+        options.small_requests(),
+        options.rounds(),
     );
     for line in machine::describe() {
         // Writing to a String does not fail.
         let _ = writeln!(text, "- {line}");
     }
-    text.push_str("\n![Throughput](h3-paths.svg)\n\n");
-    text.push_str(tables);
+    for sentence in absent {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    let _ = write!(text, "\n{PLOT}{tables}");
     text
 }

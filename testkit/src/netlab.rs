@@ -214,22 +214,25 @@ fn end(
     namespace.ip(&[
         "-6", "addr", "add", here6, "peer", there6, "dev", DEVICE, "nodad",
     ])?;
+    if let Some(congestion) = &settings.congestion {
+        // By the route: as a namespace's default the kernel takes only those that the machine's
+        // `tcp_allowed_congestion_control` names.
+        let chosen = ["dev", DEVICE, "congctl", congestion];
+        namespace.ip(&[&["route", "replace", &there, "src", &here], &chosen[..]].concat())?;
+        namespace.ip(&[&["-6", "route", "replace", there6], &chosen[..]].concat())?;
+    }
     Ok((namespace, tun))
 }
 
 /// TCP's settings inside the namespace that this thread has joined.
 fn tune(settings: &Settings) -> Result<(), String> {
     let max = settings.socket_buffer_max;
-    let mut values = vec![
+    let values = [
         ("tcp_rmem", format!("4096 131072 {max}")),
         ("tcp_wmem", format!("4096 65536 {max}")),
         // A lab measures the path, not what the kernel remembers of the transfer before.
         ("tcp_no_metrics_save", "1".to_owned()),
     ];
-    if let Some(congestion) = &settings.congestion {
-        // The kernel takes those in the machine's `tcp_allowed_congestion_control` only.
-        values.push(("tcp_congestion_control", congestion.clone()));
-    }
     for (name, value) in values {
         let path = format!("/proc/sys/net/ipv4/{name}");
         std::fs::write(&path, &value)

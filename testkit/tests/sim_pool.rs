@@ -341,6 +341,29 @@ fn a_server_that_takes_ten_requests_per_connection_gets_all_of_a_burst() {
     assert!(ended.iter().all(|end| end.tries <= 3));
 }
 
+/// Requests for a minute, a server that takes ten per connection, and says so with the last of them
+/// or (`late`) only when one more comes: how many were sent twice, and over how many connections.
+fn a_minute_with_a_server_that_counts(late: bool) -> (u64, u64) {
+    let fault = match late {
+        true => Fault::Goaway(11),
+        false => Fault::Count(10),
+    };
+    let requests = gets((0..60_000).step_by(20));
+    let (summary, ended) = play(Plan::plain(OriginPlan::faulty(fault), requests));
+    all_answered(&ended);
+    (summary.sent - ended.len() as u64, summary.connections)
+}
+
+#[test]
+fn a_server_that_counts_gets_what_it_takes_whenever_it_says_so() {
+    for late in [false, true] {
+        let (twice, connections) = a_minute_with_a_server_that_counts(late);
+        // 300 connections carry 3,000 requests. The number is asked for after 5, 15 and 35 seconds.
+        assert!(twice <= 30, "late {late}: {twice} sent twice");
+        assert!(connections <= 330, "late {late}: {connections} connections");
+    }
+}
+
 // The end of connections.
 
 #[test]

@@ -116,6 +116,16 @@ impl Gate {
         self.lifetime = lifetime.filter(|most| self.dispatched <= *most);
     }
 
+    /// One request more than it has had, whatever it is believed to take.
+    pub(super) fn allow_one_more(&mut self) {
+        self.lifetime = Some(self.dispatched + 1);
+    }
+
+    /// How many requests went through.
+    pub(super) fn dispatched(&self) -> u64 {
+        self.dispatched
+    }
+
     /// It has got all the requests that its peer is believed to take.
     pub(super) fn is_spent(&self) -> bool {
         self.lifetime.is_some_and(|most| self.dispatched >= most)

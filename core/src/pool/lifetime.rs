@@ -5,46 +5,78 @@
 //!
 //! Nobody announces the number, so it is learned: two connections in a row that a GOAWAY cut off
 //! behind the same number of requests tell it. From then on a connection gets no more than that,
-//! and the pool opens as many as the line needs. It is believed until a connection lives on: all
-//! its requests are answered, or a while has passed, and it is still open.
+//! and the pool opens as many as the line needs.
+//!
+//! Some say GOAWAY with the last request they take, others only when one more comes. A connection
+//! that is still open when all it was believed to take is answered may be of the second kind: for a
+//! while it is given up unasked, then the next one is asked with one request more. If that comes
+//! back, the number is believed twice as long; if it is answered, nobody counts.
 
 use super::slab::Key;
 use super::{Pool, Standing};
 use std::time::{Duration, Instant};
 
-/// A spent connection that its peer has not ended by then has outlived what was believed: GOAWAY
-/// is said when the last request is read, not when it is answered.
+/// A spent connection with a long exchange that its peer has not ended by then is asked with one
+/// request more: GOAWAY is said when the last request is read, not when it is answered.
 pub(super) const LIFETIME_DOUBT: Duration = Duration::from_secs(1);
+/// How long a number is believed unasked after it was learned; doubled each time that it proves
+/// true. A wrong one costs a handshake per so many requests for as long.
+const TRUST: Duration = Duration::from_secs(5);
+/// The longest. A right one costs one request sent twice in so long.
+const TRUST_MAX: Duration = Duration::from_secs(600);
 
 /// What is known of it at one origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lifetime {
-    believed: Option<u64>,
+    believed: Option<Believed>,
     /// Where the last connection was cut off.
     cut_at: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Believed {
+    /// Requests of a connection's whole life.
+    most: u64,
+    trust: Duration,
+    /// Nobody is asked before this.
+    until: Instant,
 }
 
 impl Lifetime {
     /// Requests of a connection's whole life, if its peer counts them.
     pub(super) fn believed(&self) -> Option<u64> {
-        self.believed
+        self.believed.map(|believed| believed.most)
     }
 
     /// What a new connection carries, where that is known.
     pub(super) fn bound(&self, per_connection: Option<u32>) -> Option<u32> {
-        let most = self.believed.unwrap_or(u64::MAX);
+        let most = self.believed().unwrap_or(u64::MAX);
         per_connection.map(|limit| limit.min(most.try_into().unwrap_or(u32::MAX)))
     }
 
-    fn learn(&mut self, carried: u64) {
-        self.believed = (self.cut_at == Some(carried)).then_some(carried);
+    /// A connection was cut off behind so many requests. The smallest number counts.
+    fn learn(&mut self, now: Instant, carried: u64) {
+        let trust = match self.believed {
+            Some(Believed { most, trust, .. }) if most == carried => {
+                Some((trust * 2).min(TRUST_MAX))
+            }
+            Some(Believed { most, .. }) if carried < most => Some(TRUST),
+            // It carried more than any should.
+            Some(_) => None,
+            None => (self.cut_at == Some(carried)).then_some(TRUST),
+        };
+        self.believed = trust.map(|trust| Believed {
+            most: carried,
+            trust,
+            until: now + trust,
+        });
         self.cut_at = Some(carried);
     }
 }
 
 impl<R> Pool<R> {
     /// A GOAWAY gave requests of this connection back.
-    pub(super) fn learn_lifetime(&mut self, origin: Key, key: Key) {
+    pub(super) fn learn_lifetime(&mut self, now: Instant, origin: Key, key: Key) {
         let (Some(connection), Some(state)) =
             (self.connections.get(key), self.origins.get_mut(origin))
         else {
@@ -53,17 +85,24 @@ impl<R> Pool<R> {
         let carried = connection.gate.taken().saturating_sub(connection.returned);
         // A peer that takes nothing is not one that counts.
         if carried > 0 {
-            state.lifetime.learn(carried);
-            let believed = state.lifetime.believed;
+            state.lifetime.learn(now, carried);
+            let believed = state.lifetime.believed();
             self.set_lifetime(origin, believed);
         }
     }
 
-    /// A connection has outlived what was believed.
-    pub(super) fn forget_lifetime(&mut self, origin: Key) {
-        if let Some(state) = self.origins.get_mut(origin) {
-            state.lifetime = Lifetime::default();
-            self.set_lifetime(origin, None);
+    /// All that a connection was believed to take are answered, and it is still open.
+    pub(super) fn outlive(&mut self, now: Instant, origin: Key, key: Key) {
+        let believed = self.origins.get(origin).and_then(|it| it.lifetime.believed);
+        let Some(believed) = believed else {
+            return;
+        };
+        if self.carries_more(key, believed.most) {
+            self.forget_lifetime(origin);
+        } else if now < believed.until {
+            self.retire(now, key);
+        } else {
+            self.ask_for_one_more(origin, key);
         }
     }
 
@@ -73,9 +112,40 @@ impl<R> Pool<R> {
             return;
         };
         let origin = connection.origin;
-        if connection.gate.is_spent() && connection.gate.standing() == Standing::Open {
-            self.forget_lifetime(origin);
-            self.pump(now, origin);
+        let believed = self
+            .origins
+            .get(origin)
+            .and_then(|it| it.lifetime.believed());
+        if !connection.gate.is_spent() || connection.gate.standing() != Standing::Open {
+            return;
+        }
+        match believed {
+            Some(most) if !self.carries_more(key, most) => self.ask_for_one_more(origin, key),
+            _ => self.forget_lifetime(origin),
+        }
+        self.pump(now, origin);
+    }
+
+    fn carries_more(&self, key: Key, most: u64) -> bool {
+        let connection = self.connections.get(key);
+        connection.is_some_and(|connection| connection.gate.dispatched() > most)
+    }
+
+    fn ask_for_one_more(&mut self, origin: Key, key: Key) {
+        let (Some(connection), Some(state)) =
+            (self.connections.get_mut(key), self.origins.get_mut(origin))
+        else {
+            return;
+        };
+        connection.gate.allow_one_more();
+        state.refile(key, connection);
+    }
+
+    /// A connection has outlived what was believed.
+    fn forget_lifetime(&mut self, origin: Key) {
+        if let Some(state) = self.origins.get_mut(origin) {
+            state.lifetime = Lifetime::default();
+            self.set_lifetime(origin, None);
         }
     }
 

@@ -64,15 +64,41 @@ fn two_connections_cut_off_behind_the_same_number_tell_what_the_next_ones_carry(
 }
 
 #[test]
-fn a_connection_that_lives_on_makes_the_number_forgotten() {
+fn a_connection_that_lives_on_is_given_up_for_a_while_and_then_asked_with_one_request() {
     let mut scene = cut_twice_at_ten();
     let third = scene.connect_h2();
     scene.report(third, 100, 0, 10);
     scene.burst(5);
-    assert!(
-        scene.on(third) > 10,
-        "all its requests are answered, and it is open"
-    );
+    assert_eq!(scene.on(third), 10, "it may say GOAWAY to the next");
+    scene.wait(5_000);
+    let fourth = scene.connect_h2();
+    assert_eq!(scene.on(fourth), 10);
+    scene.report(fourth, 100, 0, 10);
+    scene.burst(5);
+    assert_eq!(scene.on(fourth), 11, "one, to see what comes of it");
+    scene.report(fourth, 100, 0, 11);
+    scene.burst(5);
+    assert!(scene.on(fourth) > 11, "it was answered: nobody counts");
+}
+
+#[test]
+fn a_number_that_proves_true_is_believed_twice_as_long() {
+    let mut scene = cut_twice_at_ten();
+    // The peer says GOAWAY when one more comes.
+    let mut trust = 5_000;
+    for _ in 0..3 {
+        let young = scene.connect_h2();
+        scene.burst(20);
+        scene.report(young, 100, 0, 10);
+        assert_eq!(scene.on(young), 10, "unasked within {trust} ms");
+        scene.wait(trust);
+        let old = scene.connect_h2();
+        assert_eq!(scene.on(old), 10);
+        scene.report(old, 100, 0, 10);
+        assert_eq!(scene.on(old), 11, "asked after {trust} ms");
+        cut(&mut scene, old, 10, 1);
+        trust *= 2;
+    }
 }
 
 #[test]
@@ -97,7 +123,12 @@ fn a_spent_connection_with_a_long_exchange_is_doubted_after_a_second() {
     scene.wait(700);
     assert_eq!(scene.on(third), 10);
     scene.wait(300);
+    assert_eq!(scene.on(third), 11, "it is asked with one");
+    scene.report(third, 98, 2, 11);
+    scene.burst(2);
     assert_eq!(scene.on(third), 11);
+    scene.wait(1_000);
+    assert_eq!(scene.on(third), 13, "it takes them all");
 }
 
 #[test]

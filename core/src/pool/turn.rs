@@ -174,13 +174,14 @@ impl<R> Pool<R> {
         let origin = connection.origin;
         let outlived = connection.gate.is_outlived();
         if cut {
-            self.learn_lifetime(origin, key);
-        } else if outlived {
-            self.forget_lifetime(origin);
+            self.learn_lifetime(now, origin, key);
         }
         self.note_use(now, key, &capacity);
         if recovered {
             self.fit(now, origin, key);
+        }
+        if outlived {
+            self.outlive(now, origin, key);
         }
         Some(origin)
     }
