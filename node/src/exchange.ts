@@ -290,7 +290,10 @@ export class Exchange implements Ears {
       this.onDeclined = null
       return onDeclined()
     }
-    this.fail(errorOf(failure, this.hasResponse))
+    const error = errorOf(failure, this.hasResponse)
+    // In a later turn than the head: a fetch that hears of both in one misses the end of its body.
+    if (this.hasResponse) setImmediate(() => { this.fail(error) })
+    else this.fail(error)
   }
 
   onGone (): void {

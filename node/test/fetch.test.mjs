@@ -108,3 +108,14 @@ test('fetchOver refuses what is no dispatcher and no body, and sends nothing', a
   await assert.rejects(fetch(server.url, { method: 'POST', body: { a: 1 } }), { name: 'TypeError', message: /an object is to be made JSON first/ })
   assert.equal(server.counts.requests, 0)
 })
+
+test('a fetch whose response is cut right behind its head rejects, and does not hang', async t => {
+  const server = await ways[1].serve((request, response) => {
+    response.write('x'.repeat(3000), () => { request.socket.destroy() })
+  })
+  const agent = new Agent(ways[1].options)
+  t.after(async () => { await agent.close(); await server.close() })
+  const fetch = fetchOver(agent)
+  const outcomes = await Promise.allSettled(Array.from({ length: 200 }, async () => await (await fetch(server.url)).text()))
+  assert.ok(outcomes.every(outcome => outcome.status === 'rejected'))
+})
