@@ -5,6 +5,7 @@ pub mod action;
 pub mod conn;
 mod conn_close;
 mod conn_datagram;
+mod conn_early;
 mod conn_flow;
 mod conn_goaway;
 mod conn_head;

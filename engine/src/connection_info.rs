@@ -23,7 +23,7 @@ impl ConnectionInfo {
             tls: tls.map(Arc::new),
         }
     }
-    /// A QUIC connection whose handshake is done, on a socket bound to `bound`. `asked`: the host
+    /// A QUIC connection whose handshake is done, or that has early data, on a socket bound to `bound`. `asked`: the host
     /// that our side asked for, if it is a client.
     pub(crate) fn of_quic(
         quic: &quinn_proto::Connection,
@@ -32,14 +32,16 @@ impl ConnectionInfo {
     ) -> Self {
         let said = quic.crypto_session().handshake_data();
         let said = said.and_then(|data| data.downcast::<HandshakeData>().ok());
-        let tls = said.map(|data| {
-            let name = data.server_name.as_deref().or(asked);
-            // RFC 9001 section 4.2: nothing older.
-            TlsInfo::new(ProtocolVersion::TLSv1_3, name, data.protocol.as_deref())
-        });
+        // Before the answer to early data nothing is said: it goes on as the session before.
+        let (name, alpn) = match &said {
+            Some(data) => (data.server_name.as_deref(), data.protocol.as_deref()),
+            None => (None, Some(&b"h3"[..])),
+        };
+        // RFC 9001 section 4.2: nothing older.
+        let tls = TlsInfo::new(ProtocolVersion::TLSv1_3, name.or(asked), alpn);
         let local_ip = quic.local_ip().unwrap_or(bound.ip());
         let local_addr = SocketAddr::new(local_ip, bound.port());
-        Self::new(quic.remote_address(), local_addr, tls)
+        Self::new(quic.remote_address(), local_addr, Some(tls))
     }
     /// The peer's address: of a proxy, if there is one between. A QUIC peer may have moved since
     /// the handshake.

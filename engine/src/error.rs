@@ -132,6 +132,8 @@ impl Error {
                 Retry::OnlyIfIdempotent,
             ),
             ResetBy::Connection(closed) => Self::closed(closed),
+            ResetBy::EarlyDataRejected => Self::new(ErrorKind::Refused, Origin::Peer, Retry::Safe)
+                .with_text("the peer takes no early data"),
         };
         if reset.unprocessed {
             error.retry = Retry::Safe;

@@ -21,7 +21,9 @@ pub use body::{Body, BodySender};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use error::{Attempted, Error, ErrorKind, Origin, Retry};
-pub use server::{Access, Drained, HttpService, InterimSender, Metrics, Running, Server};
+pub use server::{
+    Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, Server,
+};
 pub use tls::Tls;
 pub use window::{ReceiveWindow, WindowHandle};
 

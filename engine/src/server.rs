@@ -9,6 +9,7 @@ mod attended_entry;
 mod attended_tunnel;
 mod connection;
 mod date;
+mod early;
 mod exchange;
 mod heads;
 mod interim;
@@ -28,6 +29,7 @@ mod worker;
 
 pub use access::Access;
 pub use attendant::{Answer, Attendant, Ended, Given, Line, Place};
+pub use early::EarlyData;
 pub use interim::InterimSender;
 pub use listening::{Attending, Listening};
 pub use metrics::Metrics;
@@ -132,6 +134,17 @@ impl Server {
     #[must_use]
     pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
         self.quic.congestion = congestion;
+        self
+    }
+    /// Whether HTTP/3 takes requests that come with the handshake of a resumed session (0-RTT,
+    /// RFC 8446 section 2.3), a round trip earlier. Whoever recorded such a request may send it
+    /// again, within the bounds of what this server remembers of sessions: a session is resumed once.
+    /// So GET, HEAD and OPTIONS alone reach their handlers, with [`EarlyData`](crate::EarlyData)
+    /// among their extensions; everything else is answered with 425 (RFC 8470 section 5.2), upon
+    /// which clients send it again after the handshake. Default: false.
+    #[must_use]
+    pub fn early_data(mut self, early_data: bool) -> Self {
+        self.quic.early_data = early_data;
         self
     }
     /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each

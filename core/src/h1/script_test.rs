@@ -296,6 +296,7 @@ fn describe(event: Event) -> String {
                 ResetBy::Us(violation) => violation.name().to_owned(),
                 ResetBy::Peer(code) => format!("peer {}", code.0),
                 ResetBy::Connection(closed) => format!("{closed:?}"),
+                ResetBy::EarlyDataRejected => "early data".to_owned(),
             };
             let unprocessed = if reset.unprocessed {
                 " unprocessed"

@@ -118,6 +118,8 @@ pub struct Conn {
     pub(super) datagrams: VecDeque<(StreamId, Bytes)>,
     /// The peer's settings, once they came.
     pub(super) settings: Option<Settings>,
+    /// Client: what the peer said on an earlier connection, whose early data this one begins with.
+    pub(super) remembered: Option<Settings>,
 
     pub(super) streams: Streams<Stream>,
     /// Memory of heads that the owner gave back.
@@ -191,6 +193,7 @@ impl Conn {
             seen: Seen::default(),
             datagrams: VecDeque::new(),
             settings: None,
+            remembered: None,
             streams: Streams::new(),
             spare: Vec::new(),
             spare_queues: Vec::new(),
@@ -322,7 +325,7 @@ impl Conn {
 
     /// The peer's settings, or the defaults before they come.
     pub(super) fn peer(&self) -> Settings {
-        self.settings.unwrap_or_default()
+        self.settings.or(self.remembered).unwrap_or_default()
     }
     /// Carries a verdict out.
     pub(super) fn judge(&mut self, now: Instant, verdict: Verdict) -> Result<(), Violation> {

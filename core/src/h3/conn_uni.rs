@@ -320,6 +320,9 @@ impl Conn {
     fn take_control(&mut self, now: Instant, frame: ControlFrame<'_>) -> Result<(), Violation> {
         match frame {
             ControlFrame::Settings(settings) => {
+                if let Some(before) = self.remembered.take() {
+                    settings.check_against(&before)?;
+                }
                 self.settings = Some(settings);
                 self.timers.stop(Timer::Settings as usize);
                 self.encoder.set_peer(

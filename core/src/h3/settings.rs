@@ -50,6 +50,21 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether a server that took early data sent under `before` may say this now: it must not
+    /// lower what the client may have used (RFC 9114 section 7.2.4.2, RFC 9297 section 2.1.1), and
+    /// must say the same of the table that the client may have filled (RFC 9204 section 3.2.3).
+    pub fn check_against(&self, before: &Self) -> Result<(), Violation> {
+        let is_lower = self.field_section_bytes_max < before.field_section_bytes_max
+            || self.qpack_blocked_streams_max < before.qpack_blocked_streams_max
+            || before.enable_connect_protocol && !self.enable_connect_protocol
+            || before.datagrams && !self.datagrams;
+        let table = before.qpack_table_bytes_max;
+        match (is_lower, table == 0 || table == self.qpack_table_bytes_max) {
+            (true, _) => Err(Violation::SettingInvalid),
+            (false, false) => Err(Violation::QpackDecoderStreamInvalid),
+            (false, true) => Ok(()),
+        }
+    }
     /// Reads the payload of a SETTINGS frame.
     pub fn parse(mut payload: &[u8]) -> Result<Self, Violation> {
         let mut settings = Self::default();

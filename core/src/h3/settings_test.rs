@@ -87,3 +87,45 @@ fn a_server_offers_extended_connect_only_when_told_to() {
         assert_eq!(settings.enable_connect_protocol, offered, "{side:?} {on}");
     }
 }
+
+#[test]
+fn after_early_data_nothing_may_be_lowered_and_the_table_stays() {
+    let before = Settings {
+        qpack_table_bytes_max: 100,
+        qpack_blocked_streams_max: 3,
+        field_section_bytes_max: 1000,
+        enable_connect_protocol: true,
+        datagrams: true,
+    };
+    assert_eq!(before.check_against(&before), Ok(()));
+    let raised = Settings {
+        qpack_blocked_streams_max: 4,
+        field_section_bytes_max: 1001,
+        ..before
+    };
+    assert_eq!(raised.check_against(&before), Ok(()));
+    let without_table = Settings {
+        qpack_table_bytes_max: 0,
+        ..before
+    };
+    assert_eq!(before.check_against(&without_table), Ok(()));
+    let lowered: [fn(&mut Settings); 4] = [
+        |it| it.qpack_blocked_streams_max = 2,
+        |it| it.field_section_bytes_max = 999,
+        |it| it.enable_connect_protocol = false,
+        |it| it.datagrams = false,
+    ];
+    for lower in lowered {
+        let mut now = before;
+        lower(&mut now);
+        assert_eq!(now.check_against(&before), Err(Violation::SettingInvalid));
+    }
+    for bytes in [0, 99, 101] {
+        let now = Settings {
+            qpack_table_bytes_max: bytes,
+            ..before
+        };
+        let wrong = now.check_against(&before);
+        assert_eq!(wrong, Err(Violation::QpackDecoderStreamInvalid), "{bytes}");
+    }
+}

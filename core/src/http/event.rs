@@ -37,6 +37,8 @@ pub enum ResetBy {
     Peer(H2Code),
     /// The connection ended below it.
     Connection(Closed),
+    /// The peer took no early data: nothing of it was processed (RFC 8446 section 4.2.10).
+    EarlyDataRejected,
 }
 
 #[allow(

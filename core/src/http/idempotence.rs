@@ -12,6 +12,12 @@ pub fn is_idempotent(method: &[u8]) -> bool {
     is_safe(method) || matches!(method, b"PUT" | b"DELETE")
 }
 
+/// Whether it may travel in TLS early data, which whoever recorded it can send again (RFC 8470
+/// section 4). TRACE is safe, and nobody needs it early.
+pub fn may_be_early(method: &[u8]) -> bool {
+    matches!(method, b"GET" | b"HEAD" | b"OPTIONS")
+}
+
 #[cfg(test)]
 #[path = "idempotence_test.rs"]
 mod idempotence_test;

@@ -21,3 +21,13 @@ fn the_table_of_rfc_9110_section_9_2() {
         );
     }
 }
+
+#[test]
+fn three_safe_methods_may_be_early() {
+    for method in ["GET", "HEAD", "OPTIONS"] {
+        assert!(may_be_early(method.as_bytes()), "{method}");
+    }
+    for method in ["TRACE", "PUT", "DELETE", "POST", "CONNECT", "get", ""] {
+        assert!(!may_be_early(method.as_bytes()), "{method}");
+    }
+}

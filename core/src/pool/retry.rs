@@ -53,6 +53,8 @@ pub enum Cause {
     Http1Required,
     /// 421: the connection is not one for this origin (RFC 9110 section 15.5.20).
     Misdirected,
+    /// It was in early data, and the peer takes none, or not this one (425, RFC 8470 section 5.2).
+    TooEarly,
     /// The connection died under it before any byte of the response.
     Lost {
         /// The connection had answered something before.
@@ -72,6 +74,7 @@ impl Cause {
             ResetBy::Peer(H2Code::REFUSED_STREAM) if reset.unprocessed => Self::Refused {
                 below_limit: has_room,
             },
+            ResetBy::EarlyDataRejected => Self::TooEarly,
             _ if reset.unprocessed => Self::GoneAway,
             ResetBy::Connection(Closed::Transport | Closed::ByPeer(H2Code::NO_ERROR)) => {
                 Self::Lost { reused }
@@ -122,7 +125,8 @@ pub fn classify(loss: &Loss, lost_too: bool) -> RetryClass {
         | Cause::GoneAway
         | Cause::Refused { .. }
         | Cause::Http1Required
-        | Cause::Misdirected => RetryClass::Unprocessed,
+        | Cause::Misdirected
+        | Cause::TooEarly => RetryClass::Unprocessed,
         Cause::Lost { reused: true } if lost_too && loss.idempotent => RetryClass::Harmless,
         Cause::Lost { .. } | Cause::Failed => RetryClass::Never,
     }
@@ -155,7 +159,8 @@ impl RetryBudget {
         if class == RetryClass::Never {
             return Retry::No(NoRetry::Class);
         }
-        if loss.cause == Cause::NeverSent {
+        // A request is early once: no peer can make a loop of it.
+        if matches!(loss.cause, Cause::NeverSent | Cause::TooEarly) {
             return Retry::After(Duration::ZERO);
         }
         if loss.tries > RETRIES_MAX || loss.cause == Cause::Misdirected && loss.tries > 1 {

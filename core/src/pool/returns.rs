@@ -76,7 +76,8 @@ impl<R> Pool<R> {
             rank: back.rank,
             since: now,
             deadline: back.deadline,
-            avoid: Some(back.from.0),
+            // The handshake is over where it was too early: it belongs there.
+            avoid: (back.loss.cause != Cause::TooEarly).then_some(back.from.0),
             end: End::Front,
         };
         if pause.is_zero() || self.shut_down {

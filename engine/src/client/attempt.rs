@@ -42,7 +42,7 @@ pub(super) fn run(
         settings,
     };
     async move {
-        match establish_in_time(&answer.settings, &answer.origin).await {
+        match establish_in_time(&answer.settings, &answer.origin, true).await {
             Ok(opened) => {
                 if let Some(connection) = answer.succeed(opened) {
                     connection.await;
@@ -163,7 +163,10 @@ impl Opened {
     ) -> Link<Socket> {
         match self {
             Self::Bytes(bytes) => bytes.into_link(dispatch, origin, now),
-            Self::Quic(lane) => Link::quic(lane, dispatch.http3_machine(origin, now)),
+            Self::Quic(lane) => {
+                let machine = dispatch.http3_machine(origin, now, lane.remembered());
+                Link::quic(lane, machine)
+            }
         }
     }
 }
@@ -181,14 +184,16 @@ impl OpenedBytes {
     }
 }
 
-/// The way there, TLS and ALPN, within the connect timeout.
+/// The way there, TLS and ALPN, within the connect timeout. `early`: a QUIC connection may be given
+/// back before its handshake is done, if requests can go out with it.
 pub(super) async fn establish_in_time(
     settings: &Settings,
     origin: &Origin,
+    early: bool,
 ) -> Result<Opened, Error> {
     match settings.timeouts.connect {
-        None => establish(settings, origin).await,
-        Some(limit) => tokio::time::timeout(limit, establish(settings, origin))
+        None => establish(settings, origin, early).await,
+        Some(limit) => tokio::time::timeout(limit, establish(settings, origin, early))
             .await
             .unwrap_or_else(|_| {
                 let text = format!("no connection to {} within {limit:?}", shown(origin));
@@ -197,10 +202,10 @@ pub(super) async fn establish_in_time(
     }
 }
 
-async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error> {
+async fn establish(settings: &Settings, origin: &Origin, early: bool) -> Result<Opened, Error> {
     match (origin.protocols, origin.scheme) {
         (Protocols::H3Only, Scheme::Https) => {
-            let lane = quic::establish(settings, origin, origin.port).await?;
+            let lane = quic::establish(settings, origin, origin.port, early).await?;
             Ok(Opened::Quic(lane))
         }
         (Protocols::All, Scheme::Https) => match quic::known_port(settings, origin).await {
@@ -214,7 +219,8 @@ async fn establish(settings: &Settings, origin: &Origin) -> Result<Opened, Error
 /// QUIC with a head start, TCP beside it; whatever is there first. Where TCP wins, QUIC is left
 /// alone for a while: a network that drops UDP costs the head start once.
 async fn race(settings: &Settings, origin: &Origin, port: u16) -> Result<Opened, Error> {
-    let quic = quic::establish(settings, origin, port);
+    // A handshake that nobody has answered wins no race.
+    let quic = quic::establish(settings, origin, port, false);
     // A network without any way says nothing about QUIC.
     match first_of(quic, establish_bytes(settings, origin)).await? {
         Winner::Quic(lane) => {

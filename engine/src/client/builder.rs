@@ -6,6 +6,7 @@ use super::dispatch::{self, Dispatch, Settings};
 use super::route::Route;
 use crate::config::{ClientConfig, Congestion};
 use crate::driver::quic::config::QuicSettings;
+use crate::driver::quic::early::EarlyMemory;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use std::sync::{Arc, Mutex};
@@ -261,6 +262,17 @@ impl ClientBuilder {
         self.quic.congestion = congestion;
         self
     }
+    /// Whether HTTP/3 requests may go out with the handshake of a resumed session (0-RTT, RFC 8446
+    /// section 2.3), a round trip earlier. Whoever records them can send them to the server again:
+    /// so it is GET, HEAD and OPTIONS without a body alone, and what the server answers with 425
+    /// goes out once more after the handshake (RFC 8470 section 5.2). For origins that are asked
+    /// over HTTP/3 alone ([`Protocols::H3Only`]): where QUIC races TCP, the handshake decides first.
+    /// Default: false.
+    #[must_use]
+    pub fn early_data(mut self, early_data: bool) -> Self {
+        self.quic.early_data = early_data;
+        self
+    }
     /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
     /// packet costs some microseconds more: for debugging.
     ///
@@ -365,6 +377,7 @@ impl ClientBuilder {
             connection_info: self.connection_info,
             listener: self.listener,
             keep_alive: self.keep_alive,
+            early_data: self.quic.early_data.then(EarlyMemory::default),
             quic: self.quic,
             alternatives: Mutex::new(Alternatives::new()),
         };

@@ -7,7 +7,7 @@ use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
 use super::deadlines::Deadlines;
 use super::dispatch::{Dispatch, Door, INBOX, Settings};
-use super::exchange::Outgoing;
+use super::exchange::{Early, Outgoing};
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, SlotWaker, Stop};
@@ -25,6 +25,8 @@ use trunkline_core::http::StreamId;
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Standing};
 use tunnel::Tunnel;
 
+#[path = "connection_early.rs"]
+mod early;
 #[path = "connection_entry.rs"]
 mod entry;
 #[path = "connection_health.rs"]

@@ -18,6 +18,8 @@ const WHOLE_BYTES_MAX: usize = 16 * 1024;
 const CONTINUE: u16 = 100;
 /// RFC 9110 section 15.5.20.
 const MISDIRECTED: u16 = 421;
+/// RFC 8470 section 5.2.
+const TOO_EARLY: u16 = 425;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn take_events(&mut self, now: Instant) {
@@ -57,6 +59,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.answered = true;
         self.heed_patience(now, &head);
         if head.status == MISDIRECTED && self.redirect(now, slot) {
+            return self.link.machine.recycle(head.into_fields());
+        }
+        if head.status == TOO_EARLY && self.repeat_later(now, slot) {
             return self.link.machine.recycle(head.into_fields());
         }
         self.judge_held(now, slot, head.status);
@@ -153,7 +158,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         };
         // Its own slot is free again by now.
-        let cause = Cause::of(&reset, self.answered, self.link.machine.capacity() > 0);
+        let cause = match self.link.is_early() {
+            // Nobody has answered the handshake. What went out with it harms nobody twice.
+            true => Cause::TooEarly,
+            false => Cause::of(&reset, self.answered, self.link.machine.capacity() > 0),
+        };
         let loss = self.loss(&entry, cause);
         self.give_back(now, entry, loss, Error::reset(reset));
     }
@@ -179,7 +188,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         true
     }
 
-    fn loss(&self, entry: &Entry, cause: Cause) -> Loss {
+    pub(super) fn loss(&self, entry: &Entry, cause: Cause) -> Loss {
         Loss {
             cause,
             tries: entry.request.tries,
@@ -189,7 +198,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Sends a lost request again if the pool lets it; otherwise its user hears `error`.
-    fn give_back(&mut self, now: Instant, mut entry: Entry, loss: Loss, error: Error) {
+    pub(super) fn give_back(&mut self, now: Instant, mut entry: Entry, loss: Loss, error: Error) {
         let dispatch = match self.dispatch.upgrade() {
             Some(dispatch) if loss.replayable => dispatch,
             _ => return entry.fail(self.id, error),
@@ -198,6 +207,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         }
         entry.request.note_end(self.id, error.kind());
+        if loss.cause == Cause::TooEarly {
+            entry.request.early = Early::Never;
+        }
         entry.request.perhaps_processed |= matches!(loss.cause, Cause::Lost { .. });
         if let Err((request, why)) = dispatch.give_back(now, entry.request, self.id, loss) {
             let error = match why {
@@ -212,6 +224,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn fail_all(&mut self, closed: Closed) {
         self.draining = true;
         self.ended.get_or_insert(closed);
+        for request in std::mem::take(&mut self.unsettled) {
+            self.send_elsewhere(Instant::now(), request);
+        }
         for slot in 0..self.slots.slots() {
             if let Some(entry) = self.slots.remove(slot) {
                 entry.fail(self.id, Error::closed(closed));

@@ -11,10 +11,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.door.take(&mut arrivals);
         self.taken += arrivals.len() as u64;
         let is_settled = self.link.machine.is_settled();
+        let is_early = self.link.is_early();
         for request in arrivals.drain(..) {
             // RFC 8441 section 3: an extended CONNECT only after the server has said that it takes
-            // it.
-            match request.head.protocol().is_some() && !is_settled {
+            // it. SETTINGS come after the handshake, with which not everything may go out.
+            let waits = request.head.protocol().is_some() || is_early && !request.may_be_early();
+            match waits && !is_settled {
                 true => self.unsettled.push(request),
                 false => self.start(now, request),
             }
@@ -57,6 +59,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Err(misuse) => return request.fail(Error::misuse(misuse)),
         };
         request.tries += 1;
+        if self.link.is_early() {
+            request.early = Early::Sent;
+        }
         request.wanted.announce(&mut self.link.machine, now, stream);
         let has_listener = request.listener.is_some();
         if let Some(listener) = &mut request.listener {
@@ -91,7 +96,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// A request of which the peer provably processed nothing goes back to the pool.
-    fn send_elsewhere(&mut self, now: Instant, request: Box<Outgoing>) {
+    pub(super) fn send_elsewhere(&mut self, now: Instant, request: Box<Outgoing>) {
         if !request.exchange.unboard() {
             return;
         }

@@ -53,7 +53,7 @@ impl Direct {
         parts.uri = uri;
         let settings = &dispatch.settings;
         let origin = origin_of(&parts, settings)?;
-        let opened = attempt::establish_in_time(settings, &origin).await?;
+        let opened = attempt::establish_in_time(settings, &origin, false).await?;
         Ok(Self {
             link: opened.into_link(dispatch, &origin, Instant::now()),
         })

@@ -9,6 +9,7 @@ use super::request::RecentOrigins;
 use super::route::Route;
 use crate::config::ClientConfig;
 use crate::driver::quic::config::QuicSettings;
+use crate::driver::quic::early::EarlyMemory;
 use crate::driver::signals::{Signals, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use crate::tls::ClientTls;
@@ -41,6 +42,8 @@ pub(super) struct Settings {
     /// What an HTTP/1.1 peer says of its patience is heeded so.
     pub(super) keep_alive: KeepAlive,
     pub(super) quic: QuicSettings,
+    /// Requests may go out with the handshake of a resumed session, under what is remembered here.
+    pub(super) early_data: Option<EarlyMemory>,
     /// Where origins have said that they serve HTTP/3.
     pub(super) alternatives: Mutex<Alternatives>,
 }

@@ -26,11 +26,20 @@ impl Dispatch {
         }
     }
 
-    /// The machine of a new QUIC connection to an origin.
-    pub(in super::super) fn http3_machine(&self, origin: &Origin, now: Instant) -> Machine {
+    /// The machine of a new QUIC connection to an origin. `remembered`: what it said before, under
+    /// which requests go out as early data.
+    pub(in super::super) fn http3_machine(
+        &self,
+        origin: &Origin,
+        now: Instant,
+        remembered: Option<h3::settings::Settings>,
+    ) -> Machine {
         let (config, path_need) = self.known_of(origin, now);
         let mut conn = h3::Conn::new(Side::Client, config, now).borrowing_from(&self.lender);
         conn.remember_path(now, path_need);
+        if let Some(settings) = remembered {
+            conn.remember_settings(settings);
+        }
         Machine::http3(conn)
     }
 

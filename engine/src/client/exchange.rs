@@ -8,12 +8,14 @@ use crate::driver::signals::Signals;
 use crate::error::{Attempted, Error, ErrorKind};
 use crate::window::Wanted;
 use http::Response;
+use http_body::Body as _;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+use trunkline_core::http::idempotence::may_be_early;
 use trunkline_core::http::{RequestHead, StreamId};
 use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
 
@@ -43,6 +45,7 @@ pub(super) struct Outgoing {
     pub(super) leaves_http: bool,
     /// An HTTP/1.1 connection ends behind it.
     pub(super) ends_connection: bool,
+    pub(super) early: Early,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,
 }
@@ -51,6 +54,13 @@ impl Outgoing {
     /// When it must have left the line.
     pub(super) fn queue_deadline(&self) -> Option<Instant> {
         self.wait_until.into_iter().chain(self.total_until).min()
+    }
+    /// Whether it may go out with its connection's handshake, which somebody may record.
+    pub(super) fn may_be_early(&self) -> bool {
+        self.early != Early::Never
+            && may_be_early(self.head.method())
+            && self.body.is_end_stream()
+            && !self.leaves_http
     }
     /// Tells the user that it failed.
     pub(super) fn fail(mut self: Box<Self>, error: Error) {
@@ -103,6 +113,17 @@ impl fmt::Debug for Outgoing {
             .field("tries", &self.tries)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether a request may go out with its connection's handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Early {
+    #[default]
+    Perhaps,
+    /// It did.
+    Sent,
+    /// It did, and that was too early.
+    Never,
 }
 
 /// How long an exchange may stand still on its connection.

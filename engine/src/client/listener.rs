@@ -3,7 +3,7 @@
 
 use super::Client;
 use super::dispatch::Dispatch;
-use super::exchange::{Exchange, Outgoing, Patience};
+use super::exchange::{Early, Exchange, Outgoing, Patience};
 use super::request;
 use crate::body::{Body, Inlet};
 use crate::client::compose;
@@ -103,6 +103,7 @@ impl Client {
             listener: Some(listener),
             leaves_http: submission.leaves_http,
             ends_connection: submission.ends_connection,
+            early: Early::default(),
             rank: Rank::default(),
             wanted: Wanted::default(),
             tries: 0,

@@ -8,18 +8,21 @@ use crate::driver::quic::lane::{HandshakeError, Lane};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use std::time::Instant;
 use trunkline_core::limits::Config;
-use trunkline_core::pool::{Origin, Protocols};
+use trunkline_core::pool::Origin;
 
 /// Opens a QUIC connection to the first address that answers. `port`: the origin's, or where else
-/// it has said that it serves HTTP/3.
+/// it has said that it serves HTTP/3. `early`: the connection may be given
+/// back before its handshake is done, if requests can go out with it.
 pub(super) async fn establish(
     settings: &Settings,
     origin: &Origin,
     port: u16,
+    early: bool,
 ) -> Result<Box<Lane>, Error> {
     let shown = &shown(origin);
     let addresses = settings.route.addresses_for_quic(origin).await?;
-    let tls = settings.tls.config(Protocols::H3Only)?;
+    let memory = settings.early_data.as_ref().filter(|_| early);
+    let tls = settings.tls.quic_config(memory.is_some())?;
     let limits = &settings.config.limits;
     let machine = Config {
         limits: limits.clone(),
@@ -36,7 +39,13 @@ pub(super) async fn establish(
         }
         let begun = Lane::connect(quic.clone(), address, name, limits.request_streams_max);
         let mut lane = match begun {
-            Ok(lane) => Box::new(lane),
+            Ok(lane) => match memory {
+                Some(memory) => {
+                    let place = memory.place(name, port);
+                    Box::new(lane.with_early_data(place, settings.timeouts.connect))
+                }
+                None => Box::new(lane),
+            },
             Err(error) => {
                 let text = format!("no QUIC connection to {shown} can be begun");
                 last = Error::new(ErrorKind::Connect, Fault::Us, Retry::Safe)
@@ -45,6 +54,9 @@ pub(super) async fn establish(
                 continue;
             }
         };
+        if lane.is_early() {
+            return Ok(lane);
+        }
         match lane.handshake().await {
             Ok(()) => return Ok(lane),
             Err(error) => last = handshake_error(shown, error),

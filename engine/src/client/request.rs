@@ -3,7 +3,7 @@
 
 use super::compose;
 use super::dispatch::{Dispatch, Settings};
-use super::exchange::{Exchange, OnInterim, Outgoing, Patience, ResponseFuture};
+use super::exchange::{Early, Exchange, OnInterim, Outgoing, Patience, ResponseFuture};
 use crate::body::Body;
 use crate::error::Error;
 use crate::window::Wanted;
@@ -217,6 +217,7 @@ pub(super) fn send(
         listener: None,
         leaves_http: false,
         ends_connection: false,
+        early: Early::default(),
         patience: Patience {
             headers: timeouts.headers,
             body: timeouts.body,

@@ -303,6 +303,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Quic(lane) => Some(lane.round_trip()),
         }
     }
+    /// Whether requests go out with the handshake now, which somebody may record and send again.
+    pub(crate) fn is_early(&self) -> bool {
+        match &self.carrier {
+            Carrier::Bytes(_) => false,
+            Carrier::Quic(lane) => lane.is_early(),
+        }
+    }
     /// When the peer was last heard.
     pub(crate) fn read_at(&self) -> Option<Instant> {
         self.read_at

@@ -4,6 +4,7 @@
 
 pub(crate) mod cid;
 pub(crate) mod config;
+pub(crate) mod early;
 pub(crate) mod lane;
 #[cfg(feature = "qlog")]
 pub(crate) mod qlog;

@@ -111,11 +111,8 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         {
             // RFC 9110 section 15.5.20.
             add(&counters.misdirected, 1);
-            machine.recycle(head.into_fields());
             let status = StatusCode::MISDIRECTED_REQUEST;
-            let responses = &mut scratch.responses;
-            responses.status(machine, now, stream, &self.extra, status);
-            return machine.handler_done(now, stream);
+            return self.turn_away(scratch, machine, now, stream, head, status);
         }
         self.connect(machine.version(), None);
         let Some(connection) = &self.connection else {
@@ -138,6 +135,20 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.entries[slot as usize] = entry;
             self.streams[slot as usize] = stream;
         }
+    }
+    fn turn_away(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        status: StatusCode,
+    ) {
+        machine.recycle(head.into_fields());
+        let responses = &mut scratch.responses;
+        responses.status(machine, now, stream, &self.extra, status);
+        machine.handler_done(now, stream);
     }
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, _: u32) {
         let mut orders = std::mem::take(&mut self.orders);
@@ -204,7 +215,7 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             let (code, by_peer) = match reset.by {
                 ResetBy::Us(violation) => (violation.h2_code(), false),
                 ResetBy::Peer(code) => (code, true),
-                ResetBy::Connection(_) => (H2Code::CANCEL, true),
+                ResetBy::Connection(_) | ResetBy::EarlyDataRejected => (H2Code::CANCEL, true),
             };
             self.end(machine, now, slot, Ended::Reset { code, by_peer });
         }

@@ -6,6 +6,7 @@
 
 use super::accept::Shown;
 use super::access::Record;
+use super::early::EarlyData;
 use super::interim::InterimSender;
 use super::metrics::{Counters, add};
 use super::request::{Prepared, trailer_map};
@@ -40,6 +41,8 @@ pub(super) struct Exchanges<S: HttpService> {
     secure: bool,
     /// What every answer carries beside the handler's fields.
     extra: Arc<Extra>,
+    /// The handshake is not done: requests that come now are early data.
+    early: bool,
     /// Who wants to know what of the connection, if anybody does.
     view: Option<Box<View>>,
     signals: Arc<Signals>,
@@ -84,6 +87,7 @@ impl<S: HttpService> Serve for Tower<S> {
             service: self.0.clone(),
             secure,
             extra: Arc::clone(extra),
+            early: false,
             view: None,
             signals: Arc::clone(signals),
             slots: None,
@@ -105,9 +109,13 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         head: RequestHead,
         end: bool,
     ) {
-        let view = self.view.as_ref();
-        if view.is_some_and(|view| view.is_misdirected(&head)) {
-            return self.misdirect(scratch, machine, now, stream, head);
+        if let Some(view) = &self.view
+            && view.is_misdirected(&head)
+        {
+            add(&view.counters.misdirected, 1);
+            // RFC 9110 section 15.5.20: the connection is not one for this host.
+            let status = StatusCode::MISDIRECTED_REQUEST;
+            return self.turn_away(scratch, machine, now, stream, head, status);
         }
         let asked = Asked {
             stream,
@@ -146,9 +154,11 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         let view = self.view.as_ref();
         let record = view.and_then(|view| view.introduce(made, now));
         let slot = slots.take(&self.signals, asked, inlet, record);
+        if self.early {
+            made.extensions_mut().insert(EarlyData);
+        }
         if self.extra.interim {
-            let interim = slots.lend_interim(slot);
-            made.extensions_mut().insert(interim);
+            slots.lend_interim(slot, made);
         }
         if slots.call(&mut self.service, slot, &mut request, invite) {
             self.advance(scratch, machine, now, slot);
@@ -161,8 +171,25 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
             slots.waiting.push((stream, slot));
         }
     }
+    fn set_early(&mut self, early: bool) {
+        self.early = early;
+    }
     fn show(&mut self, info: ConnectionInfo, _: Version, shown: &Shown, counters: &Arc<Counters>) {
         self.view = Some(Box::new(View::new(info, shown, counters)));
+    }
+    fn turn_away(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        status: StatusCode,
+    ) {
+        machine.recycle(head.into_fields());
+        let responses = &mut scratch.responses;
+        responses.status(machine, now, stream, &self.extra, status);
+        machine.handler_done(now, stream);
     }
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
         // A late wake of an exchange that ended finds the slot free or gone, or another exchange
@@ -238,24 +265,6 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
 }
 
 impl<S: HttpService> Exchanges<S> {
-    /// The connection is not one for this host (RFC 9110 section 15.5.20).
-    fn misdirect(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        head: RequestHead,
-    ) {
-        if let Some(view) = &self.view {
-            add(&view.counters.misdirected, 1);
-        }
-        machine.recycle(head.into_fields());
-        let status = StatusCode::MISDIRECTED_REQUEST;
-        let responses = &mut scratch.responses;
-        responses.status(machine, now, stream, &self.extra, status);
-        machine.handler_done(now, stream);
-    }
     fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
         let slots = self.slots.as_ref()?;
         slots.all[slots.of(stream)? as usize].inlet.as_ref()
@@ -341,10 +350,10 @@ impl<S: HttpService> Slots<S> {
         index
     }
     /// What the handler may speak through before its answer.
-    fn lend_interim(&mut self, slot: u32) -> InterimSender {
+    fn lend_interim(&mut self, slot: u32, request: &mut Request<Body>) {
         let interim = InterimSender::new(self.wakers[slot as usize].clone());
-        self.all[slot as usize].interim = Some(interim.clone());
-        interim
+        request.extensions_mut().insert(interim.clone());
+        self.all[slot as usize].interim = Some(interim);
     }
     /// Hands the request to the service, or queues it; false when the service failed.
     ///

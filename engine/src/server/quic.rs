@@ -56,7 +56,8 @@ pub(super) fn seats(
     secret: &Secret,
     quic: &QuicSettings,
 ) -> Result<Vec<Seat>, Error> {
-    let server = Arc::new(config::server(tls.quic_config(), config, secret, quic)?);
+    let tls = tls.quic_config(quic.early_data);
+    let server = Arc::new(config::server(tls, config, secret, quic)?);
     let endpoint = EndpointConfig::new(secret.reset_key()?);
     let steering = Steering::new(&secret.steering_key()?, sockets.len());
     let (senders, receivers): (Vec<_>, Vec<_>) = sockets

@@ -96,7 +96,8 @@ impl<S: Serve> QuicConnection<S> {
                 Some(h3) => self.session.tell(h3, now),
                 None => false,
             };
-            if self.session.is_connected()
+            let is_early = self.session.is_early();
+            if (self.session.is_connected() || is_early)
                 && let Some(shown) = self.shown.take()
             {
                 let info = ConnectionInfo::of_quic(&self.session.quic, shown.local_addr, None);
@@ -104,6 +105,7 @@ impl<S: Serve> QuicConnection<S> {
                 let exchanges = &mut self.serving.exchanges;
                 exchanges.show(info, version, &shown, &self.counters);
             }
+            self.serving.set_early(is_early);
             let answered = self.serving.handle_events(&mut self.machine, now);
             let ordered = match self.machine.h3() {
                 Some(h3) => self.session.obey(h3, now),

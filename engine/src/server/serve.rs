@@ -10,6 +10,7 @@ use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
+use http::StatusCode;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -32,6 +33,10 @@ pub(super) trait Serve: Clone + 'static {
 pub(super) trait Exchanging: 'static {
     /// How many are open.
     fn len(&self) -> usize;
+    /// Whether requests that come from now on are early data. Attendants are not told.
+    fn set_early(&mut self, early: bool) {
+        let _ = early;
+    }
     /// The connection is `info` and speaks `version`; tells those who want to know.
     fn show(
         &mut self,
@@ -49,6 +54,16 @@ pub(super) trait Exchanging: 'static {
         stream: StreamId,
         head: RequestHead,
         end: bool,
+    );
+    /// Answers a request with `status`; no handler sees it.
+    fn turn_away(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        stream: StreamId,
+        head: RequestHead,
+        status: StatusCode,
     );
     /// A note to `slot`: something can go on.
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32);

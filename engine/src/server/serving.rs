@@ -7,12 +7,14 @@ use super::serve::{Exchanging, Serve};
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
 use bytes::Bytes;
+use http::StatusCode;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 use trunkline_core::error::H2Code;
+use trunkline_core::http::idempotence::may_be_early;
 use trunkline_core::http::{Event, StreamId};
 
 /// The exchanges of one connection and those who may leave it notes.
@@ -26,6 +28,8 @@ pub(super) struct Serving<S: Serve> {
     /// The connection left HTTP with this exchange; the bytes came behind it.
     pub(super) left: Option<Box<(StreamId, Bytes)>>,
     pub(super) draining: bool,
+    /// The handshake is not done: requests that come now are early data.
+    early: bool,
 }
 
 impl<S: Serve> Serving<S> {
@@ -44,6 +48,7 @@ impl<S: Serve> Serving<S> {
             open,
             left: None,
             draining: false,
+            early: false,
         }
     }
     /// Carries out what others noted.
@@ -75,6 +80,11 @@ impl<S: Serve> Serving<S> {
         notes.clear();
         self.notes = Some(notes);
     }
+    /// Whether requests that come from now on are early data.
+    pub(super) fn set_early(&mut self, early: bool) {
+        self.early = early;
+        self.exchanges.set_early(early);
+    }
     /// Answers the machine's events; true when there were any.
     pub(super) fn handle_events(&mut self, machine: &mut Machine, now: Instant) -> bool {
         let Some(first) = machine.poll_event() else {
@@ -93,7 +103,13 @@ impl<S: Serve> Serving<S> {
             match event {
                 Event::RequestReceived { stream, head, end } => {
                     requests += 1;
-                    exchanges.start(scratch, machine, now, stream, head, end);
+                    if self.early && !may_be_early(head.method()) {
+                        // RFC 8470 section 5.2: it comes again after the handshake.
+                        let status = StatusCode::TOO_EARLY;
+                        exchanges.turn_away(scratch, machine, now, stream, head, status);
+                    } else {
+                        exchanges.start(scratch, machine, now, stream, head, end);
+                    }
                 }
                 Event::BodyReceived { stream, data, end } => {
                     exchanges.receive(machine, now, stream, data, end);

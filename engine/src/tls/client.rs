@@ -97,6 +97,18 @@ impl ClientTls {
         Ok(config)
     }
 
+    /// What QUIC needs; `early_data`: requests may go out with the handshake of a resumed session.
+    pub(crate) fn quic_config(&self, early_data: bool) -> Result<Arc<ClientConfig>, Error> {
+        let config = self.config(Protocols::H3Only)?;
+        if !early_data {
+            return Ok(config);
+        }
+        // The copy shares the sessions.
+        let mut config = ClientConfig::clone(&config);
+        config.enable_early_data = true;
+        Ok(Arc::new(config))
+    }
+
     fn make(&self, protocols: Protocols) -> Result<ClientConfig, Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier = self.verifier(&provider)?;

@@ -162,11 +162,12 @@ impl Tls {
     pub(crate) fn config(&self) -> &Arc<ServerConfig> {
         &self.config
     }
-    /// The same for QUIC: h3 by ALPN, no early data.
-    pub(crate) fn quic_config(&self) -> Arc<ServerConfig> {
+    /// The same for QUIC: h3 by ALPN, and early data if it is wanted.
+    pub(crate) fn quic_config(&self, early_data: bool) -> Arc<ServerConfig> {
         let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![b"h3".to_vec()];
-        config.max_early_data_size = 0;
+        // RFC 9001 section 4.6.1: over QUIC it is one of these two.
+        config.max_early_data_size = if early_data { u32::MAX } else { 0 };
         Arc::new(config)
     }
     /// The chain of a self-signed certificate is what a client must trust; for tests.

@@ -23,6 +23,8 @@ struct State {
     clients: BTreeMap<SocketAddr, Arc<UdpSocket>>,
     /// Clients whose packets go nowhere, and who get none.
     cut: BTreeSet<SocketAddr>,
+    /// What clients sent since somebody asked to keep it.
+    recorded: Option<Vec<Vec<u8>>>,
 }
 
 impl UdpRelay {
@@ -39,6 +41,7 @@ impl UdpRelay {
             delay,
             clients: BTreeMap::new(),
             cut: BTreeSet::new(),
+            recorded: None,
         }));
         tokio::spawn(forward(front, Arc::clone(&state)));
         Self { address, state }
@@ -57,6 +60,14 @@ impl UdpRelay {
     pub(crate) fn turn_to(&self, server: SocketAddr) {
         self.lock().server = server;
     }
+    /// From now on what clients send is kept.
+    pub(crate) fn record(&self) {
+        self.lock().recorded = Some(Vec::new());
+    }
+    /// What was kept, in its order.
+    pub(crate) fn recorded(&self) -> Vec<Vec<u8>> {
+        self.lock().recorded.take().unwrap_or_default()
+    }
     /// How many addresses clients have had.
     pub(crate) fn clients(&self) -> usize {
         self.lock().clients.len()
@@ -71,9 +82,12 @@ async fn forward(front: Arc<UdpSocket>, state: Arc<Mutex<State>>) {
     loop {
         let (length, client) = front.recv_from(&mut bytes).await.unwrap();
         let known = {
-            let state = state.lock().unwrap();
+            let mut state = state.lock().unwrap();
             if state.cut.contains(&client) {
                 continue;
+            }
+            if let Some(recorded) = &mut state.recorded {
+                recorded.push(bytes[..length].to_vec());
             }
             state.clients.get(&client).cloned()
         };

@@ -24,6 +24,8 @@ const OVERTAKEN_PACKETS: u32 = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuicSettings {
     pub(crate) congestion: Congestion,
+    /// Requests may come, or go, with the handshake of a resumed session.
+    pub(crate) early_data: bool,
     /// Where packets are written about, if anywhere.
     #[cfg(feature = "qlog")]
     pub(crate) qlog: Option<super::qlog::Qlog>,

@@ -2,6 +2,7 @@
 //! a shared socket would only make them wait for each other. Behind a [`Link`](super::super::link)
 //! it takes the place of a TCP transport.
 
+use super::early::EarlyPlace;
 use super::session::Session;
 use super::socket::Socket;
 use crate::connection_info::ConnectionInfo;
@@ -21,6 +22,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 use trunkline_core::error::H3Code;
+use trunkline_core::h3::settings::Settings;
 
 /// Ids and reset tokens of all lanes of the process.
 static ENDPOINT: LazyLock<Arc<EndpointConfig>> = LazyLock::new(Arc::default);
@@ -38,6 +40,16 @@ pub(crate) struct Lane {
     /// The packet that the socket did not take, in `packet`.
     unsent: Option<Transmit>,
     packet: Vec<u8>,
+    /// Where it notes what the server says, until it has.
+    place: Option<EarlyPlace>,
+    /// What the server said before, under which requests go out with the handshake.
+    remembered: Option<Settings>,
+    /// When a handshake that has early data must be done.
+    early_until: Option<Instant>,
+    /// A send heard that nobody listens over there.
+    sent_in_vain: bool,
+    /// Meanwhile: hears that nobody listens over there.
+    refused: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// The alarm of the handshake; later the link has one.
     alarm: Option<Pin<Box<Sleep>>>,
 }
@@ -73,8 +85,32 @@ impl Lane {
             heard: false,
             unsent: None,
             packet: Vec::new(),
+            place: None,
+            remembered: None,
+            early_until: None,
+            sent_in_vain: false,
+            refused: None,
             alarm: None,
         })
+    }
+    /// Lets requests go out with the handshake, where a session with the server is remembered, and
+    /// notes in `place` what the server says for the next time. The handshake then has `limit`.
+    pub(crate) fn with_early_data(mut self, place: EarlyPlace, limit: Option<Duration>) -> Self {
+        self.remembered = place.take();
+        if self.remembered.is_some() && self.session.begin_early() {
+            self.early_until = limit.map(|limit| Instant::now() + limit);
+            self.refused = Some(Box::pin(self.socket.refused()));
+        }
+        self.place = Some(place);
+        self
+    }
+    /// What the server said before, if requests go out under it with the handshake.
+    pub(crate) fn remembered(&self) -> Option<Settings> {
+        self.remembered
+    }
+    /// Whether requests go out as early data now.
+    pub(crate) fn is_early(&self) -> bool {
+        self.session.is_early()
     }
     /// Drives the handshake to its end.
     ///
@@ -92,7 +128,7 @@ impl Lane {
             let now = Instant::now();
             let received = self.receive(cx, now);
             if let Poll::Ready(Err(error)) = &received
-                && error.kind() == io::ErrorKind::ConnectionRefused
+                && is_refusal(error)
             {
                 return Poll::Ready(Err(HandshakeError::NobodyListens));
             }
@@ -132,6 +168,15 @@ impl Lane {
         let received = self.receive(cx, now);
         self.exchange_events();
         let told = self.tell(now, machine);
+        if self.is_early() {
+            // Whichever call comes first after the answer gets to hear it.
+            let failed = matches!(&received, Poll::Ready(Err(error)) if is_refusal(error));
+            let failed = failed || std::mem::take(&mut self.sent_in_vain);
+            let refused = self.refused.as_mut();
+            if failed || refused.is_some_and(|refused| refused.as_mut().poll(cx).is_ready()) {
+                self.give_up_early(now, machine);
+            }
+        }
         match received {
             // An error here is of a packet that was lost: QUIC's timers see to it.
             Poll::Ready(_) => Poll::Ready(true),
@@ -151,14 +196,18 @@ impl Lane {
         }
         let flushed = self.flush(cx, now);
         self.exchange_events();
-        if std::mem::take(&mut self.moved) {
+        if std::mem::take(&mut self.moved) || self.sent_in_vain && self.is_early() {
             cx.waker().wake_by_ref();
         }
         flushed
     }
     /// When [`expire`](Self::expire) is due.
     pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
-        self.session.quic.poll_timeout()
+        let early = self.early_until.filter(|_| self.is_early());
+        early
+            .into_iter()
+            .chain(self.session.quic.poll_timeout())
+            .min()
     }
     /// Carries out the deadlines that have passed.
     pub(crate) fn expire(&mut self, now: Instant, machine: &mut Machine) {
@@ -167,6 +216,18 @@ impl Lane {
             self.session.quic.handle_timeout(now);
             self.exchange_events();
             self.tell(now, machine);
+        }
+        if self.early_until.is_some_and(|until| until <= now) {
+            self.give_up_early(now, machine);
+        }
+    }
+    /// Nobody answers the handshake: what went out with it is the pool's again.
+    fn give_up_early(&mut self, now: Instant, machine: &mut Machine) {
+        self.refused = None;
+        if self.is_early() && !self.session.quic.is_closed() {
+            self.session
+                .close(now, H3Code::NO_ERROR, "the handshake took too long");
+            machine.handle_close(now);
         }
     }
     /// Whether the peer was heard since somebody asked.
@@ -201,7 +262,16 @@ impl Lane {
         self.session.lost().is_some() || self.session.quic.is_drained()
     }
     fn tell(&mut self, now: Instant, machine: &mut Machine) -> bool {
-        machine.h3().is_some_and(|h3| self.session.tell(h3, now))
+        let Some(h3) = machine.h3() else {
+            return false;
+        };
+        let told = self.session.tell(h3, now);
+        if let Some(settings) = h3.peer_settings()
+            && let Some(place) = self.place.take()
+        {
+            place.note(settings);
+        }
+        told
     }
     fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<io::Result<()>> {
         let Self {
@@ -242,7 +312,8 @@ impl Lane {
         let segments = self.socket.segments_max();
         loop {
             if let Some(transmit) = &self.unsent {
-                ready!(self.socket.poll_send(cx, transmit, &self.packet));
+                let sent = ready!(self.socket.poll_send(cx, transmit, &self.packet));
+                self.sent_in_vain |= sent.is_err_and(|error| is_refusal(&error));
                 self.unsent = None;
             }
             self.packet.clear();
@@ -255,6 +326,11 @@ impl Lane {
             }
         }
     }
+}
+
+/// The peer's machine says that nobody listens there.
+fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
 }
 
 /// A socket that sends to one peer, from whatever address leads there now.

@@ -30,6 +30,8 @@ pub(crate) struct Session {
     /// The handshake is done; the machine hears of it with the next [`tell`](Self::tell).
     connected: bool,
     told_connected: bool,
+    /// Until the handshake is done, requests come or go as early data.
+    early: bool,
     /// How often the peer has said that the connection's window holds it up.
     blocked: u64,
     /// How often the peer has gone on from another address.
@@ -57,6 +59,7 @@ impl Session {
             quic,
             connected: false,
             told_connected: false,
+            early: false,
             blocked: 0,
             moves: 0,
             idle_frames: 0,
@@ -65,6 +68,16 @@ impl Session {
             used: 0,
             ahead: u64::from(ahead),
         }
+    }
+    /// Client: lets requests go out with the handshake; false if no session was remembered that
+    /// allows it.
+    pub(crate) fn begin_early(&mut self) -> bool {
+        self.early = self.quic.has_0rtt();
+        self.early
+    }
+    /// Whether requests come or go as early data now.
+    pub(crate) fn is_early(&self) -> bool {
+        self.early && !self.connected
     }
     /// Drives the handshake without a machine; `None` while it goes on.
     pub(crate) fn poll_handshake(&mut self) -> Option<Result<(), ConnectionError>> {
@@ -98,7 +111,11 @@ impl Session {
     /// Tells the machine what happened; true when something did.
     pub(crate) fn tell(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         self.follow_peer(machine, now);
+        self.early |= self.side().is_server() && self.quic.has_0rtt();
         let mut any = self.tell_connected(machine, now);
+        if self.is_early() && self.reserved == 0 {
+            self.reserve(machine, now);
+        }
         while let Some(event) = self.quic.poll() {
             any = true;
             match event {
@@ -186,6 +203,11 @@ impl Session {
             return false;
         }
         self.told_connected = true;
+        if self.early && self.side().is_client() && !self.quic.accepted_0rtt() {
+            // quinn-proto has forgotten the streams, those opened ahead too.
+            (self.reserved, self.used) = (0, 0);
+            machine.handle_early_data_rejected(now);
+        }
         machine.handle_handshake_done(now);
         self.reserve(machine, now);
         true
@@ -276,7 +298,7 @@ impl Session {
     }
     /// Carries out what the machine orders; true when it ordered something.
     pub(crate) fn obey(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
-        if !self.connected {
+        if !self.connected && !self.early {
             // Before the peer's transport parameters no stream can be opened.
             return false;
         }

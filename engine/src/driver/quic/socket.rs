@@ -114,20 +114,19 @@ impl Socket {
             }
         }
     }
-    /// Sends one transmit; what fails otherwise than by a full queue is lost, as packets are.
+    /// Sends one transmit. `Ready(Err)`: it is lost, as packets are; the error may be an earlier
+    /// one's.
     pub(crate) fn poll_send(
         &self,
         cx: &mut Context<'_>,
         transmit: &Transmit,
         contents: &[u8],
-    ) -> Poll<()> {
+    ) -> Poll<io::Result<()>> {
         loop {
-            if ready!(self.io.poll_send_ready(cx)).is_err() {
-                return Poll::Ready(());
-            }
+            ready!(self.io.poll_send_ready(cx))?;
             match self.try_send(transmit, contents) {
                 Err(error) if would_block(&error) => {}
-                _ => return Poll::Ready(()),
+                done => return Poll::Ready(done),
             }
         }
     }
@@ -143,7 +142,7 @@ impl Socket {
             src_ip: transmit.src_ip,
         };
         self.io.try_io(Interest::WRITABLE, || {
-            self.state.send(UdpSockRef::from(&*self.io), &out)
+            self.state.try_send(UdpSockRef::from(&*self.io), &out)
         })
     }
 }

@@ -1,0 +1,60 @@
+//! A client's early data (RFC 8446 section 2.3): requests that go out with the handshake, under what
+//! the server said on an earlier connection, and that go out again when it takes none.
+
+use super::Action;
+use super::conn::Conn;
+use super::settings::Settings;
+use crate::http::Side;
+use crate::http::event::ResetBy;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Conn {
+    /// What the peer has said in SETTINGS: to be remembered with its session ticket.
+    pub fn peer_settings(&self) -> Option<Settings> {
+        self.settings
+    }
+
+    /// Begins with early data under `settings`, which the peer said on the connection that its
+    /// session ticket came from. If it takes the early data and says less now, that is an error
+    /// (RFC 9114 section 7.2.4.2). Call it before the first request.
+    pub fn remember_settings(&mut self, settings: Settings) {
+        debug_assert!(self.side == Side::Client && self.settings.is_none());
+        self.remembered = Some(settings);
+    }
+
+    /// The peer took no early data (RFC 9001 section 4.6.2): everything that was sent is forgotten,
+    /// streams begin from 0 again, and open exchanges end as unprocessed.
+    pub fn handle_early_data_rejected(&mut self, now: Instant) {
+        if self.closed {
+            return;
+        }
+        self.close_slab(false);
+        for id in self.streams.ids() {
+            self.end_early(now, id, ResetBy::EarlyDataRejected, true);
+        }
+        if self.closed {
+            // It was draining, and these were the last.
+            return;
+        }
+        self.body.close(&mut self.events);
+        let fresh = Self::new(self.side, Arc::clone(&self.config), now);
+        let before = std::mem::replace(self, fresh);
+        // What is not of streams goes on: facts not yet told, memory, what was learned and counted.
+        self.events = before.events;
+        let is_window =
+            |it: &Action| matches!(it, Action::GrantBytes { .. } | Action::HoldBytes { .. });
+        let windows = before.actions.into_iter().filter(is_window);
+        self.actions.extend(windows);
+        self.credit = before.credit;
+        self.window_told = before.window_told;
+        self.send_window = before.send_window;
+        self.lender = before.lender;
+        self.path = before.path;
+        self.rtt = before.rtt;
+        self.counts = before.counts;
+        self.capacity_told = before.capacity_told;
+        self.draining = before.draining;
+        self.note_capacity();
+    }
+}
