@@ -15,7 +15,7 @@ interface Request extends IncomingMessage {
   _consuming: boolean
   _dump: () => void
   _addHeaderLines: (raw: string[], count: number) => void
-  _readableState: IncomingMessage['_readableState'] & { readingMore: boolean; resumeScheduled: boolean }
+  _readableState: { destroyed: boolean; readingMore: boolean; resumeScheduled: boolean }
 }
 interface Response extends ServerResponse {
   _header: string
