@@ -19,12 +19,12 @@ const mirror = async (request, response) => {
 
 const bytes = Buffer.from('hello')
 async function * later () {
-  yield 'hel'
-  yield Buffer.from('lo')
+  yield 'hell'
+  yield Buffer.from('o')
 }
 function * soon () {
-  yield Buffer.from('hel')
-  yield Buffer.from('lo')
+  yield Buffer.from('hell')
+  yield Buffer.from('o')
 }
 
 /** By kind: the body, its content type, and whether its length is known before. */
@@ -34,11 +34,11 @@ const kinds = {
   'a typed array': [() => new Uint8Array(bytes), undefined, true],
   'a DataView': [() => new DataView(new Uint8Array(bytes).buffer), undefined, true],
   'an ArrayBuffer': [() => new Uint8Array(bytes).buffer, undefined, true],
-  'a Blob': [() => new Blob(['hel', 'lo'], { type: 'text/x' }), 'text/x', true],
+  'a Blob': [() => new Blob(['hell', 'o'], { type: 'text/x' }), 'text/x', true],
   'a File': [() => new File(['hello'], 'name', { type: 'text/x' }), 'text/x', true],
   "another package's Blob": [() => new formdataNode.Blob(['hello'], { type: 'text/x' }), 'text/x', true],
   'a ReadableStream': [() => new Blob(['hello']).stream(), undefined, false],
-  'a Readable': [() => Readable.from([Buffer.from('hel'), Buffer.from('lo')]), undefined, false],
+  'a Readable': [() => Readable.from([Buffer.from('hell'), Buffer.from('o')]), undefined, false],
   'an async iterable': [later, undefined, false],
   'an iterable': [soon, undefined, false]
 }

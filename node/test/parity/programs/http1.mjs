@@ -53,7 +53,7 @@ export default {
     response.end('x')
   }),
   'writes are chunked': http1((request, response) => { response.write('one '); response.write('two '); response.end('three') }),
-  'a content-length of our own': http1((request, response) => { response.setHeader('content-length', 4); response.write('fo'); response.end('ur') }),
+  'a content-length of our own': http1((request, response) => { response.setHeader('content-length', 4); response.write('f'); response.end('our') }),
   'trailers of a response': http1((request, response) => {
     response.writeHead(200, { trailer: 'x-sum' })
     response.write('body')
