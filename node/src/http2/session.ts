@@ -228,7 +228,9 @@ export class ServerHttp2Session extends EventEmitter {
     })
   }
 
+  /** Once: the connection's end and the last stream's may both bring it. */
   private tellClosed (): void {
+    if (this.isTold) return
     const socket = this.rawSocket
     this.rawSocket = undefined
     this.isTold = true
