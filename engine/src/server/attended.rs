@@ -136,19 +136,8 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.streams[slot as usize] = stream;
         }
     }
-    fn turn_away(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        head: RequestHead,
-        status: StatusCode,
-    ) {
-        machine.recycle(head.into_fields());
-        let responses = &mut scratch.responses;
-        responses.status(machine, now, stream, &self.extra, status);
-        machine.handler_done(now, stream);
+    fn extra(&self) -> &Extra {
+        &self.extra
     }
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, _: u32) {
         let mut orders = std::mem::take(&mut self.orders);

@@ -177,19 +177,8 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
     fn show(&mut self, info: ConnectionInfo, _: Version, shown: &Shown, counters: &Arc<Counters>) {
         self.view = Some(Box::new(View::new(info, shown, counters)));
     }
-    fn turn_away(
-        &mut self,
-        scratch: &mut Scratch,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        head: RequestHead,
-        status: StatusCode,
-    ) {
-        machine.recycle(head.into_fields());
-        let responses = &mut scratch.responses;
-        responses.status(machine, now, stream, &self.extra, status);
-        machine.handler_done(now, stream);
+    fn extra(&self) -> &Extra {
+        &self.extra
     }
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
         // A late wake of an exchange that ended finds the slot free or gone, or another exchange

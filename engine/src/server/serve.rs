@@ -55,16 +55,23 @@ pub(super) trait Exchanging: 'static {
         head: RequestHead,
         end: bool,
     );
+    /// What every response of this server carries.
+    fn extra(&self) -> &Extra;
     /// Answers a request with `status`; no handler sees it.
     fn turn_away(
-        &mut self,
+        &self,
         scratch: &mut Scratch,
         machine: &mut Machine,
         now: Instant,
         stream: StreamId,
         head: RequestHead,
         status: StatusCode,
-    );
+    ) {
+        machine.recycle(head.into_fields());
+        let responses = &mut scratch.responses;
+        responses.status(machine, now, stream, self.extra(), status);
+        machine.handler_done(now, stream);
+    }
     /// A note to `slot`: something can go on.
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32);
     /// The machine has room for the body of `stream` again.
