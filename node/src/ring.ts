@@ -136,6 +136,9 @@ export class Border {
   readonly arenaBytes: number
   private submitted = 0
   private published = 0
+  /** How far the engine had read when it was last looked. */
+  private intaken = 0
+  private intakenArena = 0
   arenaWritten = 0
   private drained = 0
   private drainedArena = 0
@@ -302,7 +305,9 @@ export class Border {
   }
 
   hasEntry (): boolean {
-    return ((this.submitted - Atomics.load(this.control, INTAKEN)) | 0) <= this.entryMask
+    if (((this.submitted - this.intaken) | 0) <= this.entryMask) return true
+    this.intaken = Atomics.load(this.control, INTAKEN)
+    return ((this.submitted - this.intaken) | 0) <= this.entryMask
   }
 
   /** Where `length` bytes lie in one piece; undefined: neither they nor an entry have room. */
@@ -310,8 +315,12 @@ export class Border {
     if (!this.hasEntry()) return undefined
     const left = this.arenaBytes - (this.arenaWritten & (this.arenaBytes - 1))
     const skipped = length > left ? left : 0
-    const used = (this.arenaWritten - Atomics.load(this.control, INTAKEN_ARENA)) | 0
-    if (used + skipped + length > this.arenaBytes) return undefined
+    const needed = ((this.arenaWritten - this.intakenArena) | 0) + skipped + length
+    if (needed > this.arenaBytes) {
+      const before = this.intakenArena
+      this.intakenArena = Atomics.load(this.control, INTAKEN_ARENA)
+      if (needed - ((this.intakenArena - before) | 0) > this.arenaBytes) return undefined
+    }
     return (this.arenaWritten + skipped) | 0
   }
 

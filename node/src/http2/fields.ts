@@ -63,14 +63,33 @@ function checkPseudo (key: string, value: unknown, allowed: string): void {
   if (lower !== allowed) throw invalidPseudoHeader(lower)
 }
 
+/** Names and values by turns of the headers that are looked at. */
+const pairs: unknown[] = []
+function readPairs (headers: Headers): void {
+  let count = 0
+  for (const key in headers) {
+    if (!Object.hasOwn(headers, key)) continue
+    pairs[count] = key
+    pairs[count + 1] = headers[key]
+    count += 2
+  }
+  pairs.length = count
+}
+
 /** The text of `headers`; `pseudo` is the one pseudo-header that may stand there, and is left out. */
 export function textOf (headers: Headers, pseudo = ''): string {
-  let text = ''
-  let singles: string[] | undefined
+  readPairs(headers)
   const sensitive = headers[sensitiveHeaders] as string[] | undefined
   const hidden = sensitive === undefined || sensitive.length === 0 ? undefined : sensitive.map(name => name.toLowerCase())
-  for (const key in headers) {
-    const value = headers[key] as unknown
+  return textOfPairs(pseudo, hidden)
+}
+
+function textOfPairs (pseudo: string, hidden: string[] | undefined): string {
+  let text = ''
+  let singles: string[] | undefined
+  for (let at = 0; at < pairs.length; at += 2) {
+    const key = pairs[at] as string
+    const value = pairs[at + 1]
     if (value === undefined || key === '') continue
     if (key[0] === ':') {
       checkPseudo(key, value, pseudo)
@@ -90,6 +109,70 @@ export function textOf (headers: Headers, pseudo = ''): string {
   return text
 }
 
+/** A final head that is good, as it was given. */
+export class FinalHead {
+  private date = ''
+  private datedText = ''
+  readonly hasDate: boolean
+
+  constructor (readonly status: number, private readonly pairs: readonly unknown[], readonly text: string) {
+    this.hasDate = pairs.some((part, at) => at % 2 === 0 && part === 'date')
+  }
+
+  isOf (given: readonly unknown[]): boolean {
+    const { pairs } = this
+    if (pairs.length !== given.length) return false
+    for (let at = 0; at < pairs.length; at++) if (pairs[at] !== given[at]) return false
+    return true
+  }
+
+  /** The text with a date behind it. */
+  dated (date: string): string {
+    if (this.date !== date) {
+      this.date = date
+      this.datedText = `${this.text}${this.text === '' ? '' : '\0'}date\0${date}`
+    }
+    return this.datedText
+  }
+
+  /** The headers that it was made of, with its status, and a date if that was added. */
+  headers (date: string | undefined): Headers {
+    const { pairs } = this
+    const headers = Object.create(null) as Headers
+    for (let at = 0; at < pairs.length; at += 2) headers[pairs[at] as string] = pairs[at + 1]
+    headers[':status'] = this.status
+    if (date !== undefined) headers.date = date
+    return headers
+  }
+}
+
+/** Heads that were made lately: most come again and again, and are looked at once. */
+const KEPT_MAX = 4
+/** Longer ones mostly say something new. */
+const KEPT_LENGTH_MAX = 2048
+const kept: FinalHead[] = []
+let nextKept = 0
+
+/** Headers of a final head, if there is nothing special about them. */
+export function finalHead (given: Headers): FinalHead | undefined {
+  if (given[sensitiveHeaders] !== undefined) return undefined
+  readPairs(given)
+  for (const head of kept) if (head.isOf(pairs)) return head
+  if (!pairs.every((part, at) => at % 2 === 0 ? isPlainName(part as string) : isPlainValue(part))) return undefined
+  const status = (given[':status'] as number | 0) | 0 || 200
+  if (status < 200 || status > 599) return undefined
+  const head = new FinalHead(status, pairs.slice(), textOfPairs(':status', undefined))
+  if (head.text.length <= KEPT_LENGTH_MAX) {
+    kept[nextKept] = head
+    nextKept = (nextKept + 1) % KEPT_MAX
+  }
+  return head
+}
+
+function isPlainName (name: string): boolean { return name === name.toLowerCase() }
+/** What is in an object may be something else next time. */
+function isPlainValue (value: unknown): boolean { return typeof value === 'string' || typeof value === 'number' }
+
 /** What a request says beside its fields. */
 export interface Asked {
   readonly method: string
@@ -97,7 +180,8 @@ export interface Asked {
   readonly authority: string
   readonly scheme: string
   readonly protocol: string
-  rawFields: () => string[]
+  /** `raw` with its names and values by turns behind. */
+  rawFields: (raw: string[]) => string[]
 }
 
 /** Names and values by turns, the pseudo-headers first. */
@@ -107,7 +191,7 @@ export function rawOf (asked: Asked): string[] {
   if (asked.scheme !== '' && (asked.path !== '' || asked.method !== 'CONNECT')) raw.push(':scheme', asked.scheme)
   if (asked.path !== '') raw.push(':path', asked.path)
   if (asked.protocol !== '') raw.push(':protocol', asked.protocol)
-  return raw.concat(asked.rawFields())
+  return asked.rawFields(raw)
 }
 
 /** The header object of node:http2: no prototype, a name that comes again joined as it demands. */

@@ -17,8 +17,8 @@ type Own = 'destroyed' | 'readable' | '_read' | 'on' | 'addListener' | 'destroy'
 
 export interface Http2ServerRequest extends Omit<Readable, Own> {}
 export class Http2ServerRequest {
-  readonly trailers: Headers = {}
-  readonly rawTrailers: string[] = []
+  private trailerFields: Headers | undefined
+  private rawTrailerList: string[] | undefined
   aborted = false
   private isReadable = false
   private isOver = false
@@ -32,6 +32,8 @@ export class Http2ServerRequest {
     const { headers } = this.stream
     return headers
   }
+  get trailers (): Headers { return (this.trailerFields ??= {}) }
+  get rawTrailers (): string[] { return (this.rawTrailerList ??= []) }
   get rawHeaders (): string[] { return this.stream.rawHeaders }
   get complete (): boolean { return this.aborted || this.isOver || this.stream.destroyed || (this.isReadable && this.readableEnded) }
   get httpVersion (): string { return `${this.httpVersionMajor}.0` }

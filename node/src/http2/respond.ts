@@ -3,7 +3,7 @@
 import { sensitiveHeaders } from 'node:http2'
 import { Flags } from '../server/border'
 import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidValue, plain } from './codes'
-import { textOf, type Headers } from './fields'
+import { finalHead, textOf, type Headers } from './fields'
 import type { ServerHttp2Stream } from './stream'
 
 export interface RespondOptions {
@@ -49,16 +49,28 @@ export function finalHeaders (given: Headers | undefined, options: RespondOption
 export function respond (stream: ServerHttp2Stream, given: Headers | undefined, options: RespondOptions | undefined): void {
   checkAnswerable(stream)
   checkObject(options, 'options')
-  const headers = finalHeaders(given, options)
-  const text = textOf(headers, ':status')
-  const status = headers[':status'] as number
+  checkObject(given, 'headers')
+  const head = finalHead(given ?? NO_HEADERS)
+  let status, text
+  if (head !== undefined) {
+    status = head.status
+    const added = options?.sendDate === false || head.hasDate ? undefined : date()
+    text = added === undefined ? head.text : head.dated(added)
+    stream.sentHeaders = () => head.headers(added)
+  } else {
+    const headers = finalHeaders(given, options)
+    text = textOf(headers, ':status')
+    status = headers[':status'] as number
+    stream.sentHeaders = headers
+  }
   if (options?.waitForTrailers) stream.waitsForTrailers = true
-  stream.sentHeaders = headers
   const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
   if (ends) stream.waitsForTrailers = false
   stream.keepHead(status, text, Flags.NoDate | (ends ? Flags.End : 0))
   if (ends) stream.end()
 }
+
+const NO_HEADERS: Headers = Object.create(null) as Headers
 
 export function inform (stream: ServerHttp2Stream, given: Headers | undefined): void {
   if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')
@@ -88,7 +100,7 @@ export function sendTrailers (stream: ServerHttp2Stream, given: Headers | undefi
   const text = trailerText(headers)
   stream.sentTrailers = headers
   stream.waitsForTrailers = false
-  stream.flushHead()
+  stream.flush()
   stream.exchange.end(text)
 }
 

@@ -25,6 +25,15 @@ function warnOfMessage (): void {
   toldMessage = true
 }
 
+/** Names that are good as they are given, by what they are kept as; whoever makes them up does not fill
+ * the memory. */
+const NAMES_MAX = 1024
+const names = new Map<string, string>()
+
+/** Fields by their names; nothing is inherited. */
+const Fields = function () {} as unknown as new () => Headers
+Fields.prototype = Object.create(null)
+
 /** A name as it is kept; throws what node does for a name or a value that cannot be. */
 function nameOf (name: unknown, value: unknown): string {
   const lower = (name as string).trim().toLowerCase()
@@ -50,7 +59,7 @@ export class Http2ServerResponse implements Face {
   writable = true
   sendsDate = true
   private status = 200
-  private fields: Headers = Object.create(null) as Headers
+  private readonly fields: Headers = new Fields()
   private trailerFields: Headers | undefined
   private isClosed = false
   private isEnding = false
@@ -70,7 +79,7 @@ export class Http2ServerResponse implements Face {
   get writableCorked (): number { return this.stream.writableCorked }
   get writableHighWaterMark (): number { return this.stream.writableHighWaterMark }
   get writableLength (): number { return this.stream.isOver ? 0 : this.stream.writableLength }
-  get writableNeedDrain (): boolean { return !this.stream.isOver && this.stream.writableNeedDrain }
+  get writableNeedDrain (): boolean { return this.stream.isMade && !this.stream.isOver && this.stream.writableNeedDrain }
   get writableObjectMode (): boolean { return false }
   get socket (): Socket | undefined {
     if (this.isClosed) return undefined
@@ -111,10 +120,15 @@ export class Http2ServerResponse implements Face {
 
   /** The name under which a value is kept; undefined: it is left out. */
   private checked (given: string, value: unknown): string | undefined {
+    if (value !== undefined && value !== null) {
+      const known = names.get(given)
+      if (known !== undefined) return known
+    }
     const name = nameOf(given, value)
     if (isLeftOut(name, value)) return undefined
     if (name[0] === ':') throw invalidPseudoHeader(name)
     if (!TOKEN.test(name)) this.destroy(invalidToken('Header name', name))
+    else if (name !== 'connection' && names.size < NAMES_MAX) names.set(given, name)
     return name
   }
 
@@ -215,16 +229,16 @@ export class Http2ServerResponse implements Face {
       if (typeof done === 'function') process.nextTick(done as () => void)
       return this
     }
-    // Nothing has gone: the head and the body are one message.
-    const isWhole = !stream.isMade && (!stream.headersSent || stream.head !== null)
-    if (!isWhole && chunk != null) this.write(chunk, encoding)
+    // What has not gone yet goes in one message with the rest.
+    const isRest = !stream.isMade
+    if (!isRest && chunk != null) this.write(chunk, encoding)
     else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
     this.wasHead = stream.headRequest
     this.isEnding = true
     if (typeof done === 'function') this.once('finish', done as () => void)
     if (!stream.headersSent) this.writeHead(this.status)
     if (this.isClosed || stream.destroyed) this.onStreamClosed()
-    else if (isWhole && !stream.headRequest) stream.end(chunk, encoding)
+    else if (isRest && !stream.headRequest) stream.end(chunk, encoding)
     else stream.end()
     return this
   }

@@ -11,6 +11,7 @@ import { respondWithDescriptor, respondWithFile, type FileOptions } from './file
 import { Intake } from './intake'
 import { later } from './later'
 import { inform, respond, sendTrailers, type RespondOptions } from './respond'
+import { Outgoing } from './outgoing'
 import { Timer } from './timer'
 
 const NO_ERROR = 0
@@ -34,18 +35,11 @@ export interface Face {
 }
 
 /** What a stream has of its own, in another shape than a Duplex. */
-type Own = 'destroyed' | 'closed' | 'pending' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
+type Own = 'destroyed' | 'closed' | 'pending' | 'write' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
 
-/** The end of a Duplex in fact. */
+/** The write and the end of a Duplex in fact. */
+const longWrite = Duplex.prototype.write as (...given: unknown[]) => boolean
 const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
-
-/** Heads that wait for the end of the turn: an answer that comes in the same turn goes with them. */
-let unsent: ServerHttp2Stream[] = []
-function sendHeads (): void {
-  const streams = unsent
-  unsent = []
-  for (const stream of streams) stream.flushHead()
-}
 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
 export class ServerHttp2Stream implements ExchangeEars {
@@ -57,11 +51,11 @@ export class ServerHttp2Stream implements ExchangeEars {
   /** Trailers were asked for and are not sent. */
   waitsForTrailers = false
   trailersReady = false
-  sentHeaders: Headers | undefined
+  /** The final head, or what makes it for who asks. */
+  private sent: Headers | (() => Headers) | undefined
   sentTrailers: Headers | undefined
   sentInfoHeaders: Headers[] | undefined
-  /** The final head, until it goes. */
-  head: { status: number; text: string; flags: number } | null = null
+  private readonly outgoing: Outgoing
   private isDuplex = false
   private isClosed = false
   private isAborted = false
@@ -74,10 +68,11 @@ export class ServerHttp2Stream implements ExchangeEars {
   private headersObject: Headers | undefined
   private rawList: string[] | undefined
   private timer: Timer | undefined
-  private writing: { left: number; done: (error?: Error | null) => void }[] = []
+  private writing: { left: number; done: (error?: Error | null) => void }[] | undefined
 
   constructor (session: ServerHttp2Session, readonly exchange: Exchange) {
     this.of = session
+    this.outgoing = new Outgoing(exchange)
     exchange.owner = this
     exchange.ears = this
   }
@@ -92,9 +87,9 @@ export class ServerHttp2Stream implements ExchangeEars {
   get pending (): boolean { return false }
   get closed (): boolean { return this.isClosed }
   get aborted (): boolean { return this.isAborted }
-  get headRequest (): boolean { return this.exchange.method === 'HEAD' }
+  get headRequest (): boolean { return this.exchange.isHead }
   get endAfterHeaders (): boolean { return !this.exchange.hasBody }
-  get bufferSize (): number { return this.exchange.pending + (this.isDuplex ? this.writableLength : 0) }
+  get bufferSize (): number { return this.exchange.pending + (this.isDuplex ? this.writableLength : this.outgoing.bytes) }
   get pushAllowed (): boolean { return false }
   get scheme (): string { return this.exchange.scheme }
   /** Whether the answer has gone as one message, and nothing more is to be heard. */
@@ -109,6 +104,11 @@ export class ServerHttp2Stream implements ExchangeEars {
     const state = done ? (isWhole ? 7 : 5) : isWhole ? 6 : 2
     return { state, weight: 16, sumDependencyWeight: 0, localClose: done ? 1 : 0, remoteClose: isWhole ? 1 : 0, localWindowSize: 65_535 }
   }
+  get sentHeaders (): Headers | undefined {
+    if (typeof this.sent === 'function') this.sent = this.sent() as Headers
+    return this.sent
+  }
+  set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.sent = sent }
   get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders)) }
   get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }
 
@@ -123,6 +123,7 @@ export class ServerHttp2Stream implements ExchangeEars {
     if (this.headRequest && !wasAnswered) longEnd.call(this)
     if (!this.exchange.hasBody) this.push(null)
     if (this.face !== null) this.tellFace(this.face)
+    for (const piece of this.outgoing.take()) longWrite.call(this, piece)
     if (wasAnswered) longEnd.call(this)
     this.tellLate()
   }
@@ -156,11 +157,11 @@ export class ServerHttp2Stream implements ExchangeEars {
   send (bytes: Buffer, done: (error?: Error | null) => void): void {
     this.timer?.refresh()
     this.of?.refresh()
-    this.flushHead()
+    this.flush()
     this.exchange.write(bytes)
     const { pending } = this.exchange
     if (pending <= AHEAD_BYTES_MAX) done()
-    else this.writing.push({ left: pending - AHEAD_BYTES_MAX, done })
+    else (this.writing ??= []).push({ left: pending - AHEAD_BYTES_MAX, done })
   }
 
   _final (done: (error?: Error | null) => void): void {
@@ -181,7 +182,7 @@ export class ServerHttp2Stream implements ExchangeEars {
       setImmediate(() => { this.wantTrailers() })
       return
     }
-    this.flushHead()
+    this.flush()
     this.exchange.end(this.face?.trailers())
   }
 
@@ -216,29 +217,23 @@ export class ServerHttp2Stream implements ExchangeEars {
 
   /** The head goes at the end of this turn, or with what is written before. */
   keepHead (status: number, text: string, flags: number): void {
-    this.head = { status, text, flags }
     this.headersSent = true
-    if (unsent.push(this) === 1) process.nextTick(sendHeads)
+    this.outgoing.keepHead(status, text, flags)
   }
 
-  flushHead (): void {
-    const { head } = this
-    if (head === null) return
-    this.head = null
-    this.exchange.respond(head.status, head.text, head.flags)
-  }
+  /** What waits for the end of the turn goes now. */
+  flush (): void { this.outgoing.flush() }
 
-  /** The whole answer in one message; false: it must go the long way. */
+  /** The rest of the answer; as long as nothing of it has gone, all is one message. False: it must go
+   * the long way. */
   private answer (body: Buffer | string | null): boolean {
-    const { head } = this
-    if (this.isDuplex || head === null || this.waitsForTrailers || this.isClosed) return false
+    const { outgoing } = this
+    if (this.isDuplex || this.waitsForTrailers || this.isClosed) return false
     const trailers = this.face?.trailers()
     if (trailers) return false
-    this.head = null
     this.isAnswered = true
-    this.isQuiet = !this.exchange.hasBody && this.face?.isHeard !== true
-    const quiet = this.isQuiet ? Flags.Quiet : 0
-    this.exchange.answer(head.status, head.text, body, head.flags & ~Flags.End | Flags.NoLength | quiet)
+    this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isHeard !== true
+    outgoing.finish(body, this.isQuiet ? Flags.Quiet : 0)
     if (this.isQuiet) this.of?.forget(this)
     return true
   }
@@ -248,6 +243,25 @@ export class ServerHttp2Stream implements ExchangeEars {
     if (!this.isQuiet) return
     this.isQuiet = false
     later(() => { this.onClosed(NO_ERROR) })
+  }
+
+  /** Pieces of one turn go together; whoever must be told when they have gone makes it a Duplex. */
+  write (chunk?: any, encoding?: any, done?: any): boolean {
+    if (this.isDuplex || done !== undefined || typeof encoding === 'function' || !this.gather(chunk, encoding)) {
+      this.become()
+      return longWrite.call(this, chunk, encoding, done)
+    }
+    this.timer?.refresh()
+    this.of?.refresh()
+    return true
+  }
+
+  private gather (chunk: unknown, encoding: BufferEncoding | undefined): boolean {
+    if (this.isAnswered || this.isClosed || this.isGone || this.waitsForTrailers || this.headRequest) return false
+    const body = asBody(chunk, encoding)
+    if (body === undefined || body.length === 0) return false
+    if (!this.headersSent && !this.mayRespond()) return false
+    return this.outgoing.gather(typeof body === 'string' ? Buffer.from(body) : body)
   }
 
   end (chunk?: any, encoding?: any, done?: any): this {
@@ -296,13 +310,14 @@ export class ServerHttp2Stream implements ExchangeEars {
     this.timer?.refresh()
     if (this.exchange.pending === 0) this.cutRequest()
     let left = bytes
-    while (this.writing.length > 0 && left > 0) {
-      const first = this.writing[0]!
+    const { writing } = this
+    while (writing !== undefined && writing.length > 0 && left > 0) {
+      const first = writing[0]!
       const used = Math.min(left, first.left)
       first.left -= used
       left -= used
       if (first.left > 0) return
-      this.writing.shift()
+      writing.shift()
       first.done()
     }
   }
@@ -373,7 +388,7 @@ export class ServerHttp2Stream implements ExchangeEars {
   }
 
   private reset (code: number): void {
-    this.flushHead()
+    this.flush()
     // The end of its connection ends it.
     if (this.of?.destroyed === true) return
     if (code !== NO_ERROR || !this.exchange.headSent) return this.exchange.reset(code)
@@ -400,7 +415,7 @@ export class ServerHttp2Stream implements ExchangeEars {
     if (!this.isClosed) this.markClosed(code, true, true)
     this.intake.drop()
     this.push(null)
-    for (const { done: wrote } of this.writing.splice(0)) wrote()
+    for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
     this.leave()
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
     done(failure)

@@ -4,6 +4,8 @@
 import { Flags, type ServerBorder } from './border'
 import type { Connection } from './connection'
 
+const HEAD = 'HEAD'
+
 /** Who hears what becomes of a request after its head. */
 export interface ExchangeEars {
   /** A piece of the request's body, theirs to keep; the peer may send more after `take`. */
@@ -53,6 +55,7 @@ export class Exchange {
 
   get version (): number { return this.connection.version }
   get method (): string { return this.text.slice(0, this.methodEnd) }
+  get isHead (): boolean { return this.methodEnd === HEAD.length && this.text.startsWith(HEAD) }
   /** Path and query; empty on CONNECT. */
   get path (): string { return this.text.slice(this.methodEnd + 1, this.pathEnd) }
   get authority (): string { return this.text.slice(this.pathEnd + 1, this.authorityEnd) }
@@ -96,10 +99,9 @@ export class Exchange {
     return value
   }
 
-  /** Names in lower case and values by turns, in the order they came. */
-  rawFields (): string[] {
+  /** Names in lower case and values by turns, in the order they came, behind what is in `raw`. */
+  rawFields (raw: string[] = []): string[] {
     const { text } = this
-    const raw: string[] = []
     let at = this.fieldsStart
     while (at < text.length) {
       const zero = text.indexOf('\0', at)

@@ -38,23 +38,71 @@ function add (fields: string, key: string, value: string): string {
   return fields === '' ? name.lower + '\0' + text : fields + '\0' + name.lower + '\0' + text
 }
 
+/** Heads that were made lately: most come again and again, and are looked at once. */
+const KEPT_MAX = 4
+/** Longer ones mostly say something new. */
+const KEPT_LENGTH_MAX = 2048
+const kept: { pairs: unknown[]; type: string | null; text: string }[] = []
+let nextKept = 0
+
+/** Names and values by turns of the record that is looked at. */
+const pairs: unknown[] = []
+function readPairs (init: object): void {
+  let count = 0
+  for (const name in init) {
+    if (!Object.hasOwn(init, name)) continue
+    pairs[count] = name
+    pairs[count + 1] = (init as Record<string, unknown>)[name]
+    count += 2
+  }
+  pairs.length = count
+}
+
+/** The text of such pairs, if it was made lately. */
+function lately (type: string | null): string | undefined {
+  const count = pairs.length
+  for (const head of kept) {
+    if (head.type !== type || head.pairs.length !== count) continue
+    let at = 0
+    while (at < count && head.pairs[at] === pairs[at]) at++
+    if (at === count) return head.text
+  }
+  return undefined
+}
+
+function textOfPairs (type: string | null): string {
+  let text = ''
+  let isFixed = true
+  for (let at = 0; at < pairs.length; at += 2) {
+    const name = pairs[at] as string
+    const value = pairs[at + 1]
+    if (Array.isArray(value)) for (const one of value as unknown[]) text = add(text, name, String(one))
+    else text = add(text, name, typeof value === 'string' ? value : String(value))
+    // What is in an object may be something else next time.
+    if (typeof value === 'object') isFixed = false
+  }
+  text = withType(text, type)
+  if (isFixed && text.length <= KEPT_LENGTH_MAX) {
+    kept[nextKept] = { pairs: pairs.slice(), type, text }
+    nextKept = (nextKept + 1) % KEPT_MAX
+  }
+  return text
+}
+
 /** Fields as they cross the border; `type` is the content-type of a body
  * where they have none. */
 export function textOf (init: FieldsInit | null | undefined, type: string | null): string {
-  let text = ''
-  if (init != null) {
-    if (typeof (init as Iterable<unknown>)[Symbol.iterator] === 'function') {
-      for (const [name, value] of init as Iterable<readonly [string, string]>) text = add(text, name, String(value))
-    } else {
-      for (const name in init) {
-        if (!Object.hasOwn(init, name)) continue
-        const value = (init as Record<string, unknown>)[name]
-        if (typeof value === 'string') text = add(text, name, value)
-        else if (Array.isArray(value)) for (const one of value as unknown[]) text = add(text, name, String(one))
-        else text = add(text, name, String(value))
-      }
-    }
+  if (init == null) return type === null ? '' : add('', 'content-type', type)
+  if (typeof (init as Iterable<unknown>)[Symbol.iterator] !== 'function') {
+    readPairs(init)
+    return lately(type) ?? textOfPairs(type)
   }
+  let text = ''
+  for (const [name, value] of init as Iterable<readonly [string, string]>) text = add(text, name, String(value))
+  return withType(text, type)
+}
+
+function withType (text: string, type: string | null): string {
   if (type === null || `\0${text}`.includes('\0content-type\0')) return text
   return add(text, 'content-type', type)
 }

@@ -156,6 +156,7 @@ export class Response {
 Object.setPrototypeOf(Response.prototype, BuiltIn.prototype)
 
 function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes
   if (bytes instanceof ArrayBuffer) return Buffer.from(bytes)
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

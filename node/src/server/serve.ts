@@ -112,12 +112,18 @@ export class Server {
     try {
       answer = this.options.fetch(request as unknown as globalThis.Request, new RequestInfo(exchange))
       // The common case costs no promise.
-      if (!(answer instanceof Promise) && !isThenable(answer)) return this.answer(exchange, request, encode(answer))
+      if (answer instanceof Response || !isThenable(answer)) return this.answer(exchange, request, encode(answer))
     } catch (error) {
       return this.fail(exchange, request, error)
     }
-    answer.then(answer => { this.answer(exchange, request, encode(answer)) })
-      .catch((error: unknown) => { this.fail(exchange, request, error) })
+    const fail = (error: unknown): void => { this.fail(exchange, request, error) }
+    answer.then(answer => {
+      try {
+        this.answer(exchange, request, encode(answer))
+      } catch (error) {
+        fail(error)
+      }
+    }, fail)
   }
 
   private answer (exchange: Exchange, request: Request, encoded: Encoded): void {
