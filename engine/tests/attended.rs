@@ -202,6 +202,27 @@ fn a_body_comes_in_pieces_and_what_is_not_taken_is_told_as_ended_once() {
 }
 
 #[test]
+fn the_rest_of_a_request_that_is_declined_holds_no_exchange_and_its_peer_is_told_to_stop() {
+    let server = Attended::new(|line, place, _| {
+        line.decline(place);
+        line.answer(Instant::now(), place, says(Given::Streaming));
+        line.send(place, Bytes::from("no"), false);
+    });
+    let mut peer = FramePeer::connect(server.address);
+    peer.says(&Frame::new(kind::HEADERS, 0x4, 1, GET));
+    assert_eq!(peer.hears(kind::DATA).payload, b"no");
+    assert_eq!(server.hears(), Heard::Connected(Version::Http2));
+    assert_eq!(server.hears(), Heard::Requested("/".into(), false));
+    assert_eq!(server.hears(), Heard::Room(2));
+    server.does(|_, lines| lines[0].0.finish(lines[0].1, b""));
+    assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+    assert_eq!(peer.hears(kind::DATA).flags & 1, 1);
+    peer.says(&Frame::new(kind::DATA, 0, 1, b"more"));
+    let reset = peer.hears(kind::RST_STREAM);
+    assert_eq!((reset.stream, &reset.payload[..]), (1, &[0, 0, 0, 0][..]));
+}
+
+#[test]
 fn an_answer_in_pieces_ends_with_its_trailers() {
     let server = Attended::new(|line, place, _| {
         line.inform(Instant::now(), place, 103, b"link\0</a>")

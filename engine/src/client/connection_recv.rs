@@ -8,7 +8,6 @@ use super::*;
 use crate::body::Body;
 use bytes::Bytes;
 use trunkline_core::h1;
-use trunkline_core::http::idempotence::is_idempotent;
 use trunkline_core::http::{Event, Fields, Reset, ResponseHead, Token, Version};
 use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
 
@@ -193,7 +192,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             cause,
             tries: entry.request.tries,
             replayable: entry.is_replayable(),
-            idempotent: is_idempotent(entry.request.head.method()),
+            idempotent: entry.request.is_idempotent(),
         }
     }
 

@@ -38,6 +38,7 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
         listener: None,
         leaves_http: false,
         ends_connection: false,
+        idempotent: None,
         early: Early::default(),
         patience: Patience {
             headers: None,

@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use trunkline_core::http::idempotence::may_be_early;
+use trunkline_core::http::idempotence::{is_idempotent, may_be_early};
 use trunkline_core::http::{RequestHead, StreamId};
 use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
 
@@ -45,6 +45,8 @@ pub(super) struct Outgoing {
     pub(super) leaves_http: bool,
     /// An HTTP/1.1 connection ends behind it.
     pub(super) ends_connection: bool,
+    /// What its user says of sending it twice; `None`: what its method says.
+    pub(super) idempotent: Option<bool>,
     pub(super) early: Early,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,
@@ -58,9 +60,15 @@ impl Outgoing {
     /// Whether it may go out with its connection's handshake, which somebody may record.
     pub(super) fn may_be_early(&self) -> bool {
         self.early != Early::Never
+            && self.idempotent != Some(false)
             && may_be_early(self.head.method())
             && self.body.is_end_stream()
             && !self.leaves_http
+    }
+    /// Whether sending it twice intends the same as sending it once.
+    pub(super) fn is_idempotent(&self) -> bool {
+        let by_method = || is_idempotent(self.head.method());
+        self.idempotent.unwrap_or_else(by_method)
     }
     /// Tells the user that it failed.
     pub(super) fn fail(mut self: Box<Self>, error: Error) {

@@ -61,6 +61,9 @@ pub struct Submission {
     /// The connection that it goes on carries nothing after it, and says so to the peer. HTTP/1.1
     /// only: connections of other versions are shared.
     pub ends_connection: bool,
+    /// Whether sending it twice intends the same as sending it once (RFC 9110 section 9.2.2).
+    /// `None`: as its method says.
+    pub idempotent: Option<bool>,
     /// Until the response's head, as `ClientTimeouts::headers`.
     pub headers_timeout: Option<Duration>,
     /// Between two pieces of the body, as `ClientTimeouts::body`.
@@ -103,6 +106,7 @@ impl Client {
             listener: Some(listener),
             leaves_http: submission.leaves_http,
             ends_connection: submission.ends_connection,
+            idempotent: submission.idempotent,
             early: Early::default(),
             rank: Rank::default(),
             wanted: Wanted::default(),

@@ -217,6 +217,7 @@ pub(super) fn send(
         listener: None,
         leaves_http: false,
         ends_connection: false,
+        idempotent: None,
         early: Early::default(),
         patience: Patience {
             headers: timeouts.headers,

@@ -144,6 +144,7 @@ pub(super) enum Order {
     Finish(Place, Fields),
     Reset(Place, H2Code),
     Take(Place, usize),
+    Decline(Place),
     ShutDown,
     Abort(H2Code),
     Ping,
@@ -209,6 +210,11 @@ impl Line {
     /// Bytes of the request's body were taken: the peer may send as many more.
     pub fn take(&self, place: Place, bytes: usize) {
         self.order(Order::Take(place, bytes));
+    }
+    /// Nobody reads the rest of the request: the exchange is [`Ended::Whole`] once its answer is
+    /// with the connection, and a peer that goes on sending is told to stop (RFC 9113 section 8.1).
+    pub fn decline(&self, place: Place) {
+        self.order(Order::Decline(place));
     }
     /// Lets the connection end when its exchanges have.
     pub fn shut_down(&self) {

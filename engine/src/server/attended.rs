@@ -289,7 +289,8 @@ impl<A: Attendant> Exchanges<A> {
             | Order::Send(place, ..)
             | Order::Finish(place, _)
             | Order::Reset(place, _)
-            | Order::Take(place, _) => *place,
+            | Order::Take(place, _)
+            | Order::Decline(place) => *place,
         };
         let Some(slot) = self.open(place) else {
             return;
@@ -322,6 +323,10 @@ impl<A: Attendant> Exchanges<A> {
                 Order::Take(_, bytes) => {
                     entry.unread = entry.unread.saturating_sub(bytes);
                     machine.consume(now, place.stream, bytes);
+                    Ok(())
+                }
+                Order::Decline(_) => {
+                    entry.declined = true;
                     Ok(())
                 }
                 Order::Reset(..) | Order::ShutDown | Order::Abort(_) | Order::Ping => Ok(()),

@@ -18,6 +18,8 @@ pub(super) struct Entry<A: Attendant> {
     /// The request is whole.
     pub(super) received: bool,
     pub(super) quiet: bool,
+    /// Nobody reads the rest of the request.
+    pub(super) declined: bool,
     /// Bytes of the request that were told and not taken.
     pub(super) unread: usize,
     stage: Stage,
@@ -49,6 +51,7 @@ impl<A: Attendant> Entry<A> {
             exchange,
             received,
             quiet: false,
+            declined: false,
             unread: 0,
             stage: Stage::Head,
             waiting: VecDeque::new(),
@@ -57,7 +60,7 @@ impl<A: Attendant> Entry<A> {
     }
     /// Whether nothing more is to come from either side that anybody waits for.
     pub(super) fn is_over(&self) -> bool {
-        self.stage == Stage::Done && (self.received || self.quiet)
+        self.stage == Stage::Done && (self.received || self.quiet || self.declined)
     }
     /// Sends the head, and what is there of the body.
     pub(super) fn answer(
