@@ -75,11 +75,6 @@ impl Clients {
                 let ask: ClientAsk = read(text)?;
                 Ok(stats(self.client(ask.client)?))
             }
-            "networkChanged" => {
-                let ask: ClientAsk = read(text)?;
-                self.client(ask.client)?.network_changed();
-                Ok(Value::Null)
-            }
             "shutDown" => {
                 let ask: ClientAsk = read(text)?;
                 if let Some(client) = self.clients.remove(&ask.client) {

@@ -9,7 +9,7 @@ use std::sync::Weak;
 use trunkline::Error;
 use trunkline::client::{ConnectionListener, ConnectionUse};
 use trunkline::core::http::Version;
-use trunkline::core::pool::{Origin, Protocols};
+use trunkline::core::pool::Origin;
 
 /// Tells JavaScript of one client's connections.
 pub(crate) struct News {
@@ -27,7 +27,6 @@ impl News {
         facts["event"] = json!(event);
         facts["origin"] = json!(shown(origin));
         facts["serverName"] = json!(origin.server_name);
-        facts["isH1"] = json!(origin.protocols == Protocols::H1Only);
         let entry = [Kind::News as u32, self.client, 0, 0, 0, 0, 0, 0];
         shared.complete(entry, facts.to_string().as_bytes(), &[]);
     }

@@ -74,6 +74,9 @@ const ABORT: u32 = 23;
 /// Word 1: a connection whose peer is to say that it is there.
 const PING: u32 = 24;
 
+/// Nobody reads the rest of the request.
+const DECLINE: u32 = 25;
+
 /// How a body comes: the second byte, as the client's.
 const BODY_INLINE: u32 = 1;
 const BODY_PUT: u32 = 2;
@@ -136,7 +139,7 @@ impl Desk {
     /// Carries out a submission.
     pub(crate) fn carry_out(&self, now: Instant, entry: &Entry, bytes: &[u8]) {
         let verb = entry[0] & 0xff;
-        debug_assert!((ANSWER..=PING).contains(&verb), "no verb is {verb}");
+        debug_assert!((ANSWER..=DECLINE).contains(&verb), "no verb is {verb}");
         match verb {
             SHUT_DOWN => return self.with_line(entry[1], Line::shut_down),
             PING => return self.with_line(entry[1], Line::ping),
@@ -174,6 +177,7 @@ impl Desk {
             FINISH => line.finish(place, bytes),
             RESET => line.reset(place, H2Code(entry[6])),
             TAKE => line.take(place, entry[6] as usize),
+            DECLINE => line.decline(place),
             _ => {}
         }
     }
@@ -316,8 +320,9 @@ impl Attendant for Server {
     }
     fn room(&self, exchange: &u32, bytes: usize) {
         let exchanges = self.desk.exchanges.borrow();
-        if let Some(way) = &exchanges.slots[*exchange as usize].way {
-            return way.took(bytes);
+        let way = &exchanges.slots[*exchange as usize].way;
+        if way.as_ref().is_some_and(|way| way.took(bytes)) {
+            return;
         }
         let entry = [Kind::Room as u32, *exchange, bytes as u32, 0, 0, 0, 0, 0];
         self.desk.shared.complete(entry, &[], &[]);

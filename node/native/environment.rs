@@ -1,6 +1,7 @@
 //! One Node.js environment: its rings, its engine's thread, and the bell that wakes it. Made by
 //! `open`, ended by a cleanup hook: the thread is joined before anything that it uses goes away.
 
+use crate::callback::Callback;
 use crate::client::{Clients, read};
 use crate::exchange::Kind;
 use crate::failure;
@@ -14,7 +15,7 @@ use crate::uv::{self, Bell};
 use bytes::Bytes;
 use serde::Deserialize;
 use std::ffi::c_void;
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,12 +114,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What the environment's functions get as their data.
 struct Environment {
     shared: Arc<Shared>,
-    runtime: Handle,
-    engine: Option<JoinHandle<()>>,
-    env: napi_sys::napi_env,
-    drain: napi_sys::napi_ref,
-    context: napi_sys::napi_async_context,
+    /// `None`: before it has started and after it was joined.
+    engine: Option<Engine>,
+    drain: Callback,
     cleanup: napi_sys::napi_async_cleanup_hook_handle,
+}
+
+/// The engine's thread.
+struct Engine {
+    runtime: Handle,
+    thread: JoinHandle<()>,
 }
 
 /// `open(drain)`: makes this environment's rings and its engine. `drain` is called when there are
@@ -134,22 +139,20 @@ pub(crate) unsafe extern "C" fn open(
 fn make(env: Env, drain: Value) -> Outcome<Value> {
     let refuse = |what: &str| Refused(format!("trunkline: {what}"));
     let mut uv_loop = null_mut();
-    let (mut reference, mut context, mut cleanup) = (null_mut(), null_mut(), null_mut());
-    let name = env.text("trunkline")?;
-    // SAFETY: the environment is live and this is its thread; the pointers outlive the calls.
-    let status = unsafe {
-        napi_sys::napi_get_uv_event_loop(env.0, &mut uv_loop)
-            | napi_sys::napi_create_reference(env.0, drain.0, 1, &mut reference)
-            | napi_sys::napi_async_init(env.0, null_mut(), name.0, &mut context)
-    };
-    if status != 0 {
+    // SAFETY: the environment is live and this is its thread; the pointer outlives the call.
+    let status = unsafe { napi_sys::napi_get_uv_event_loop(env.0, &mut uv_loop) };
+    if status != napi_sys::Status::napi_ok {
         return Err(refuse("Node-API gave no event loop"));
     }
-    let environment =
-        Box::into_raw(Box::<mem::MaybeUninit<Environment>>::new_uninit()).cast::<Environment>();
-    // SAFETY: on the loop's thread; the environment is freed after the bell is closed.
-    let bell = unsafe { Bell::new(uv_loop.cast(), rung, environment.cast()) }
-        .ok_or_else(|| refuse("libuv gave no handle"))?;
+    let drain = Callback::new(env, drain)?;
+    let place = Box::into_raw(Box::<MaybeUninit<Environment>>::new_uninit());
+    let data = place.cast::<c_void>();
+    // SAFETY: on the loop's thread; the place is freed after the bell is closed, or here.
+    let bell = unsafe { Bell::new(uv_loop.cast(), rung, data) }.ok_or_else(|| {
+        // SAFETY: it came from `Box::into_raw` above, and nobody else has it.
+        drop(unsafe { Box::from_raw(place) });
+        refuse("libuv gave no handle")
+    })?;
     let memory = Memory::new();
     let shared = Arc::new(Shared {
         memory: Arc::clone(&memory),
@@ -163,31 +166,26 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         intake: Notify::new(),
         closing: AtomicBool::new(false),
     });
-    let (runtime, engine) = start(&shared).map_err(|why| refuse(&why))?;
-    // SAFETY: the memory is ours and has room for one; the hook gets it once.
-    unsafe {
-        environment.write(Environment {
+    // SAFETY: the memory is ours and has room for one; nobody refers to it yet.
+    let environment = unsafe {
+        data.cast::<Environment>().write(Environment {
             shared: Arc::clone(&shared),
-            runtime,
-            engine: Some(engine),
-            env: env.0,
-            drain: reference,
-            context,
+            engine: None,
+            drain,
             cleanup: null_mut(),
         });
-        napi_sys::napi_add_async_cleanup_hook(
-            env.0,
-            Some(clean_up),
-            environment.cast(),
-            &mut cleanup,
-        );
-        (*environment).cleanup = cleanup;
+        &mut *data.cast::<Environment>()
+    };
+    let made = environment.begin(env, data).map_err(|why| refuse(&why));
+    let made = made.and_then(|()| border(env, &shared, data));
+    if made.is_err() {
+        environment.end();
     }
-    border(env, &shared, environment.cast())
+    made
 }
 
 /// The engine's thread and its runtime.
-fn start(shared: &Arc<Shared>) -> Result<(Handle, JoinHandle<()>), String> {
+fn start(shared: &Arc<Shared>) -> Result<Engine, String> {
     let (resting, waking) = (Arc::clone(shared), Arc::clone(shared));
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -215,13 +213,20 @@ fn start(shared: &Arc<Shared>) -> Result<(Handle, JoinHandle<()>), String> {
             let ran = catch_unwind(AssertUnwindSafe(|| local.block_on(&runtime, reading)));
             if ran.is_err() {
                 shared.memory.set_ended();
-                drop(local);
-                drop(runtime);
+            }
+            drop(local);
+            // Nobody waits for a name that is being looked up or a file that is being read: what
+            // those threads hold is their own.
+            runtime.shutdown_background();
+            if ran.is_err() {
                 shared.bell.ring();
             }
         })
         .map_err(|why| format!("the engine has no thread: {why}"))?;
-    Ok((handle, thread))
+    Ok(Engine {
+        runtime: handle,
+        thread,
+    })
 }
 
 /// What `open` returns: the memory and the functions of the border.
@@ -322,7 +327,8 @@ unsafe extern "C" fn ask(
         call(env, info, |env, [verb, text], data| {
             let environment = of(data);
             let (verb, text) = (env.as_text(verb)?, env.as_text(text)?);
-            let _entered = environment.runtime.enter();
+            let engine = environment.engine.as_ref();
+            let _entered = engine.map(|engine| engine.runtime.enter());
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
                 "listen" | "identity" | "drain" | "stop" => {
@@ -357,6 +363,31 @@ struct WarmUp {
 }
 
 impl Environment {
+    /// Starts the engine, and has it end with Node.js's environment.
+    fn begin(&mut self, env: Env, data: *mut c_void) -> Result<(), String> {
+        self.engine = Some(start(&self.shared)?);
+        // SAFETY: the environment is live and this is its thread; the hook gets what is freed after
+        // it was called or removed.
+        let status = unsafe {
+            napi_sys::napi_add_async_cleanup_hook(env.0, Some(clean_up), data, &mut self.cleanup)
+        };
+        match status {
+            napi_sys::Status::napi_ok => Ok(()),
+            other => Err(format!("Node-API took no cleanup hook (status {other})")),
+        }
+    }
+    /// Ends the engine's thread first, then the bell, then the memory; once.
+    fn end(&mut self) {
+        if self.shared.closing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.shared.intake.notify_one();
+        if let Some(engine) = self.engine.take() {
+            // A panic of the engine was its own end already.
+            let _ = engine.thread.join();
+        }
+        self.shared.bell.close(closed);
+    }
     /// JavaScript answers a question of [`Kind::Lookup`].
     fn looked_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         Ok(self.shared.lookups().answer(read(text)?))
@@ -365,64 +396,60 @@ impl Environment {
     fn warm_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         let ask: WarmUp = read(text)?;
         let client = self.shared.clients().client(ask.client)?.clone();
-        let shared = Arc::clone(&self.shared);
-        self.runtime.spawn(async move {
-            let answer = match client.warm_up(&ask.url, ask.count).await {
-                Ok(count) => serde_json::json!({ "ok": count }),
-                Err(error) => serde_json::json!({ "error": failure::describe(&error) }),
-            };
-            let entry = [Kind::Answer as u32, ask.ticket, 0, 0, 0, 0, 0, 0];
-            shared.complete(entry, answer.to_string().as_bytes(), &[]);
-        });
+        let reply = Reply {
+            shared: Arc::clone(&self.shared),
+            ticket: ask.ticket,
+            answer: None,
+        };
+        if let Some(engine) = &self.engine {
+            engine.runtime.spawn(async move {
+                let answer = client.warm_up(&ask.url, ask.count).await;
+                reply.give(match answer {
+                    Ok(count) => serde_json::json!({ "ok": count }),
+                    Err(error) => serde_json::json!({ "error": failure::describe(&error) }),
+                });
+            });
+        }
         Ok(serde_json::Value::Null)
+    }
+}
+
+/// What a cold call that takes time is answered with: whoever waits hears it, also where the task
+/// that was to answer is no more.
+struct Reply {
+    shared: Arc<Shared>,
+    ticket: u32,
+    answer: Option<serde_json::Value>,
+}
+
+impl Reply {
+    fn give(mut self, answer: serde_json::Value) {
+        self.answer = Some(answer);
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        let why = "the engine let go of the call after a fault of its own, which stderr names";
+        let answer = self.answer.take();
+        let answer = answer
+            .unwrap_or_else(|| serde_json::json!({ "error": failure::refusal("ended", why) }));
+        let entry = [Kind::Answer as u32, self.ticket, 0, 0, 0, 0, 0, 0];
+        let text = answer.to_string();
+        self.shared.complete(entry, text.as_bytes(), &[]);
     }
 }
 
 /// The bell: calls `drain`.
 unsafe extern "C" fn rung(handle: *mut uv::Handle) {
-    // SAFETY: on the loop's thread, of a bell whose data is an environment; the handle scope is
-    // closed below.
-    unsafe {
-        let environment = of(uv::data(handle));
-        let env = environment.env;
-        let (mut scope, mut drain, mut result) = (null_mut(), null_mut(), null_mut());
-        let mut global = null_mut();
-        if napi_sys::napi_open_handle_scope(env, &mut scope) != 0 {
-            return;
-        }
-        napi_sys::napi_get_reference_value(env, environment.drain, &mut drain);
-        // The receiver must be an object.
-        napi_sys::napi_get_global(env, &mut global);
-        let status = napi_sys::napi_make_callback(
-            env,
-            environment.context,
-            global,
-            drain,
-            0,
-            null_mut(),
-            &mut result,
-        );
-        if status == napi_sys::Status::napi_pending_exception {
-            let mut thrown = null_mut();
-            napi_sys::napi_get_and_clear_last_exception(env, &mut thrown);
-            napi_sys::napi_fatal_exception(env, thrown);
-        }
-        napi_sys::napi_close_handle_scope(env, scope);
-    }
+    // SAFETY: on the loop's thread, of a bell whose data is an environment.
+    unsafe { of(uv::data(handle)).drain.call() };
 }
 
-/// The environment ends: the engine's thread first, then the bell, then the memory.
+/// Node.js's environment ends.
 unsafe extern "C" fn clean_up(_: napi_sys::napi_async_cleanup_hook_handle, data: *mut c_void) {
     // SAFETY: Node.js calls the hook once, on the environment's thread, with what it was given.
-    let environment = unsafe { &mut *data.cast::<Environment>() };
-    let shared = &environment.shared;
-    shared.closing.store(true, Ordering::Release);
-    shared.intake.notify_one();
-    if let Some(engine) = environment.engine.take() {
-        // A panic of the engine was its own end already.
-        let _ = engine.join();
-    }
-    shared.bell.close(closed);
+    unsafe { &mut *data.cast::<Environment>() }.end();
 }
 
 unsafe extern "C" fn closed(handle: *mut uv::Handle) {
@@ -430,6 +457,11 @@ unsafe extern "C" fn closed(handle: *mut uv::Handle) {
     unsafe {
         let environment = Box::from_raw(uv::data(handle).cast::<Environment>());
         environment.shared.bell.free();
-        napi_sys::napi_remove_async_cleanup_hook(environment.cleanup);
+        let cleanup = environment.cleanup;
+        // Before the hook: with it Node.js's environment may go.
+        drop(environment);
+        if !cleanup.is_null() {
+            napi_sys::napi_remove_async_cleanup_hook(cleanup);
+        }
     }
 }

@@ -88,10 +88,8 @@ impl Ears {
     /// JavaScript can send nothing more under this number: a body that it has not ended ends here.
     fn over(&mut self) {
         self.is_over = true;
-        match self.upload.take() {
-            None => {}
-            Some((upload, true)) => upload.end(),
-            Some((upload, false)) => upload.let_go(),
+        if let Some((upload, is_tunnel)) = self.upload.take() {
+            upload.let_go(is_tunnel);
         }
     }
 }
@@ -198,6 +196,8 @@ struct UploadState {
     pieces: VecDeque<Bytes>,
     ended: bool,
     failed: bool,
+    /// Its exchange is over, and the number another's: nobody hears of it any more.
+    is_over: bool,
     waker: Option<Waker>,
 }
 
@@ -211,9 +211,15 @@ impl Upload {
     pub(crate) fn fail(&self) {
         self.change(|state| state.failed = true);
     }
-    /// Nobody sends any more of it: it has failed unless it had ended.
-    fn let_go(&self) {
-        self.change(|state| state.failed = !state.ended);
+    /// Nobody sends any more of it: what was sent is the whole, or it has failed unless it had ended.
+    fn let_go(&self, is_whole: bool) {
+        self.change(|state| {
+            state.is_over = true;
+            match is_whole {
+                true => state.ended = true,
+                false => state.failed = !state.ended,
+            }
+        });
     }
     fn change(&self, change: impl FnOnce(&mut UploadState)) {
         let mut state = self.lock();
@@ -247,18 +253,12 @@ impl Body for UploadBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let mut state = self.upload.lock();
         if let Some(piece) = state.pieces.pop_front() {
-            drop(state);
-            let entry = [
-                Kind::Room as u32,
-                self.number,
-                piece.len() as u32,
-                0,
-                0,
-                0,
-                0,
-                0,
-            ];
-            self.shared.complete(entry, &[], &[]);
+            // Under the lock, so that nothing follows the last word on its exchange.
+            if !state.is_over {
+                let length = piece.len() as u32;
+                let entry = [Kind::Room as u32, self.number, length, 0, 0, 0, 0, 0];
+                self.shared.complete(entry, &[], &[]);
+            }
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
         if mem::take(&mut state.failed) {

@@ -25,7 +25,6 @@ pub(crate) fn describe(error: &Error) -> Value {
         "attempts": ended,
         "wasSent": error.was_sent(),
         "waitReason": error.wait_reason().map(|reason| reason.text()),
-        "retry": format!("{:?}", error.retry()),
     })
 }
 

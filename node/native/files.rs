@@ -2,7 +2,7 @@
 //! fast as the connection takes them. JavaScript sees nothing of their bytes.
 
 use std::cell::Cell;
-use std::fs::File;
+use std::fs::{File, metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -26,12 +26,13 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// The connection took so many bytes.
-    pub(crate) fn took(&self, bytes: usize) {
+    /// The connection took so many bytes; false: they are not the file's, which has no way any more.
+    pub(crate) fn took(&self, bytes: usize) -> bool {
         self.pending.set(self.pending.get().saturating_sub(bytes));
         self.moved.notify_one();
+        !self.is_over.get()
     }
-    /// The exchange is over.
+    /// The exchange is over, or the file is not what is sent.
     pub(crate) fn end(&self) {
         self.is_over.set(true);
         self.moved.notify_one();
@@ -80,8 +81,8 @@ impl Asked {
     }
     /// The file, at its first byte, and how many are to be sent.
     fn open(&self) -> io::Result<(File, u64)> {
-        let mut file = File::open(&self.path)?;
-        let found = file.metadata()?;
+        // Before it is opened: a pipe that nobody writes to would hold the thread.
+        let found = metadata(&self.path)?;
         if !found.is_file() {
             let kind = match found.is_dir() {
                 true => io::ErrorKind::IsADirectory,
@@ -89,7 +90,8 @@ impl Asked {
             };
             return Err(io::Error::new(kind, "it is not a regular file"));
         }
-        let there = found.len().saturating_sub(self.offset);
+        let mut file = File::open(&self.path)?;
+        let there = file.metadata()?.len().saturating_sub(self.offset);
         file.seek(SeekFrom::Start(self.offset))?;
         Ok((file, self.length.unwrap_or(there).min(there)))
     }
@@ -109,7 +111,11 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
     let opened = spawn_blocking(move || asked.open()).await;
     let (mut file, mut left) = match opened.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())) {
         Ok(opened) => opened,
-        Err(error) => return failed(&error),
+        Err(error) => {
+            // Another answer may follow, whose bytes are its own.
+            way.end();
+            return failed(&error);
+        }
     };
     if !fields.is_empty() {
         fields.push(0);

@@ -44,6 +44,9 @@ const LEAVES_HTTP: u32 = 1 << 16;
 const WATCHED: u32 = 1 << 17;
 /// An HTTP/1.1 connection ends behind it.
 const ENDS_CONNECTION: u32 = 1 << 18;
+/// Its user says that it may be sent twice, or that it may not.
+const IDEMPOTENT: u32 = 1 << 19;
+const NOT_IDEMPOTENT: u32 = 1 << 20;
 
 /// One exchange by its number.
 struct Open {
@@ -117,8 +120,14 @@ fn carry_out(
     let number = entry[1] as usize;
     let verb = entry[0] & 0xff;
     debug_assert!((REQUEST..=TAKE).contains(&verb), "no verb is {verb}");
+    // Taken before anybody is asked who wants it: what nobody does must not stay.
+    let data = match (verb, entry[0] >> 8 & 0xff) {
+        (REQUEST | PIECE, BODY_PUT) => shared.take_put(entry[5]),
+        (PIECE, _) => Bytes::copy_from_slice(bytes),
+        _ => Bytes::new(),
+    };
     if verb == REQUEST {
-        let begun = begin(shared, clients, entry, bytes);
+        let begun = begin(shared, clients, entry, bytes, data);
         if open.len() <= number {
             open.resize_with(number + 1, || None);
         }
@@ -132,10 +141,7 @@ fn carry_out(
         return;
     };
     match (verb, &exchange.upload) {
-        (PIECE, Some(upload)) => upload.push(match entry[0] >> 8 & 0xff {
-            BODY_PUT => shared.take_put(entry[5]),
-            _ => Bytes::copy_from_slice(bytes),
-        }),
+        (PIECE, Some(upload)) => upload.push(data),
         (END, Some(upload)) => upload.end(),
         (FAIL, Some(upload)) => upload.fail(),
         (TAKE, _) => exchange.listening.take(entry[2] as usize),
@@ -147,7 +153,14 @@ fn carry_out(
     }
 }
 
-fn begin(shared: &Arc<Shared>, clients: &Clients, entry: &Entry, bytes: &[u8]) -> Option<Open> {
+/// `put`: the body, where it was put somewhere.
+fn begin(
+    shared: &Arc<Shared>,
+    clients: &Clients,
+    entry: &Entry,
+    bytes: &[u8],
+    put: Bytes,
+) -> Option<Open> {
     let number = entry[1];
     let mut ears = Box::new(Ears::new(shared, number, entry[0] & WATCHED != 0));
     let head_length = (entry[4] as usize).min(bytes.len());
@@ -172,7 +185,7 @@ fn begin(shared: &Arc<Shared>, clients: &Clients, entry: &Entry, bytes: &[u8]) -
     let mut upload = None;
     let body = match entry[0] >> 8 & 0xff {
         BODY_INLINE => Body::full(Bytes::copy_from_slice(inline)),
-        BODY_PUT => Body::full(shared.take_put(entry[5])),
+        BODY_PUT => Body::full(put),
         BODY_STREAMING => {
             let pieces = Arc::<Upload>::default();
             ears.watch_upload(&pieces, leaves_http || head.protocol().is_some());
@@ -195,6 +208,11 @@ fn begin(shared: &Arc<Shared>, clients: &Clients, entry: &Entry, bytes: &[u8]) -
         body,
         leaves_http,
         ends_connection: entry[0] & ENDS_CONNECTION != 0,
+        idempotent: match entry[0] & (IDEMPOTENT | NOT_IDEMPOTENT) {
+            IDEMPOTENT => Some(true),
+            NOT_IDEMPOTENT => Some(false),
+            _ => None,
+        },
         headers_timeout: time(entry[6]),
         body_timeout: time(entry[7]),
         queue_timeout: None,

@@ -4,6 +4,7 @@
 //! Everything hangs on an `Environment`, one per Node.js environment
 //! (the main thread and each worker): there is no state of the process.
 
+mod callback;
 mod client;
 mod connections;
 mod desk;

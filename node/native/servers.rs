@@ -188,6 +188,11 @@ impl Servers {
     }
 
     fn listen(&mut self, ask: &ListenAsk, leave: impl FnOnce(Task)) -> Result<Value, Value> {
+        if ask.tls.is_none() && (ask.http1 == Some(false) || ask.http2 == Some(false)) {
+            let why = "http1 and http2 say what is offered by ALPN, so that false needs tls: in \
+                       cleartext the client decides";
+            return Err(failure::refusal("config", why));
+        }
         let tls = ask.tls().map_err(|error| failure::describe(&error))?;
         let listening = match &ask.host {
             Some(host) => ask.open(host, tls.as_ref()),

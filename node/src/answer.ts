@@ -119,10 +119,7 @@ export class Body extends Readable {
     return bytes.length < 4096 && bytes[0] !== 0xef ? bytes.toString() : decoder.decode(bytes)
   }
   async json (): Promise<unknown> { return JSON.parse(await this.text()) as unknown }
-  async bytes (): Promise<Uint8Array> {
-    const bytes = await this.collect()
-    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
-  }
+  async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.arrayBuffer()) }
   async arrayBuffer (): Promise<ArrayBuffer> {
     const bytes = await this.collect()
     return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer

@@ -2,6 +2,7 @@
 // what becomes of them comes out, in batches. `node/native/ring.rs` and `exchange.rs` are the other
 // end and have the same numbers.
 
+import { markAsUntransferable } from 'node:worker_threads'
 import { load, type Native } from './addon'
 
 // Words of control (ring.rs).
@@ -33,6 +34,9 @@ const LEAVES_HTTP = 1 << 16
 export const WATCHED = 1 << 17
 /** An HTTP/1.1 connection ends behind it. */
 export const ENDS_CONNECTION = 1 << 18
+/** Whoever asks says that the request may be sent twice, or that it may not. */
+export const IDEMPOTENT = 1 << 19
+export const NOT_IDEMPOTENT = 1 << 20
 
 // What is completed (exchange.rs).
 const RESPONSE = 1
@@ -71,7 +75,6 @@ export interface Failure {
   attempts?: { connection: number; ended: string }[]
   wasSent?: boolean
   waitReason?: string | null
-  retry?: string
   /** The question that `connect.lookup` failed to answer. */
   lookup?: number | null
 }
@@ -156,7 +159,7 @@ export class Border {
   /** By the client's number. */
   readonly hearers = new Map<number, Hearer>()
   private tickets = 0
-  private slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+  private slab = freshSlab()
   private slabUsed = 0
 
   constructor () {
@@ -392,12 +395,7 @@ export class Border {
       if (ears === undefined) continue
       ears.number = 0
       this.release()
-      try {
-        ears.onFailed(ENDED_FAILURE)
-      } catch (error) {
-        // A handler's own, as in `drain`.
-        process.nextTick(() => { throw error })
-      }
+      apart(() => { ears.onFailed(ENDED_FAILURE) })
     }
     this.servers?.endAll()
   }
@@ -416,7 +414,7 @@ export class Border {
       case LOOKUP: return this.hearers.get(completions[at + 2]!)?.onLookup(number, this.utf8(position, length))
     }
     const ears = this.ears[number]
-    if (ears === undefined) return
+    if (ears === undefined) return this.skip(position, length)
     if (kind & LAST) {
       ears.number = 0
       this.ears[number] = undefined
@@ -464,12 +462,15 @@ export class Border {
     return this.completionArena.utf8Slice(from, from + length)
   }
 
-  /** Bytes of the arena, where they stay. */
+  /** Bytes of the arena that nobody wants. */
+  skip (position: number, length: number): void { if (length > 0) this.drainedArena = (position + length) | 0 }
+
+  /** A copy of bytes of the arena. */
   copy (position: number, length: number): Buffer {
     const from = position & (this.arenaBytes - 1)
     this.drainedArena = (position + length) | 0
     if (length > SLAB_BYTES - this.slabUsed) {
-      this.slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      this.slab = freshSlab()
       this.slabUsed = 0
     }
     const start = this.slabUsed
@@ -481,6 +482,22 @@ export class Border {
   /** Something is under way: the process stays. */
   hold (): void { if (this.active++ === 0) this.native.hold(1) }
   release (): void { if (--this.active === 0) this.native.hold(0) }
+}
+
+/** Pieces of many exchanges share one: who transfers a piece must not take the others along. */
+function freshSlab (): Buffer {
+  const slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+  markAsUntransferable(slab.buffer)
+  return slab
+}
+
+/** Calls somebody whose exception must not keep the others from what is theirs: it is uncaught. */
+export function apart (call: () => void): void {
+  try {
+    call()
+  } catch (error) {
+    process.nextTick(() => { throw error })
+  }
 }
 
 let border: Border | undefined

@@ -1,5 +1,7 @@
 // The border when it is full: whoever writes waits, and nothing is lost, doubled or mixed up.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
 import test from 'node:test'
 import { Agent } from 'trunkline'
 import { theBorder } from '../dist/ring.js'
@@ -10,6 +12,9 @@ import { origin } from './support/servers.mjs'
 /** Words of the border's control (ring.ts): how far completions are written and read, and whether some wait. */
 const [COMPLETED, DRAINED, OVERFLOWS] = [64, 80, 128]
 const word = index => Atomics.load(theBorder().control, index)
+
+/** What is completed when the connection took bytes of a request's body. */
+const ROOM = 7
 
 /** Holds this thread, and nobody else, until the condition is true. */
 function hold (isThere) {
@@ -64,4 +69,47 @@ test('uploads in pieces, aborts and answers share a full ring, and each settles'
   const reasons = new Set(outcomes.filter(one => one.status === 'rejected').map(one => one.reason.name))
   assert.deepEqual([...reasons], ['TimeoutError'])
   assert.equal(outcomes.filter(one => one.status === 'rejected').length, 1000)
+})
+
+test('the bytes of a request that is refused at the engine are given back', async t => {
+  const server = await origin()
+  const agent = agentFor('h2')
+  t.after(async () => { await agent.close(); await server.close() })
+  const body = Buffer.alloc(64 * 1024)
+  const post = headers => viaNew(agent, { origin: server.https, path: '/echo', method: 'POST', headers, body })
+  await post({})
+  const { native } = theBorder()
+  const places = () => native.put(Buffer.alloc(1))
+  const before = places()
+  // JavaScript lets it pass, and no connection of HTTP/2 may have it.
+  for (let round = 0; round < 50; round++) await assert.rejects(post({ te: 'gzip' }))
+  assert.ok(places() - before < 10, 'the places are used again')
+})
+
+test('nothing is said of an upload behind the end of its exchange, whose number is another\'s then', async t => {
+  const server = net.createServer(socket => {
+    socket.on('error', () => {})
+    // Answered before the body is read, which stays where it is.
+    socket.once('data', () => { socket.pause().write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n') })
+  })
+  server.listen(0, '127.0.0.1').unref()
+  await once(server, 'listening')
+  const agent = new Agent({ allowH2: false })
+  t.after(async () => { await agent.destroy(); server.close() })
+  const border = theBorder()
+  const late = []
+  const { complete } = border
+  t.after(() => { border.complete = complete })
+  border.complete = function (at) {
+    const [kind, number] = border.completions.subarray(at, at + 2)
+    if ((kind & 0xff) === ROOM && border.ears[number] === undefined) late.push(number)
+    complete.call(border, at)
+  }
+  for (let round = 0; round < 20; round++) {
+    // More than what waits for a peer that does not read, piece by piece.
+    async function * pieces () { for (let piece = 0; piece < 4000; piece++) yield Buffer.alloc(8 * 1024) }
+    const { body } = await agent.request({ origin: `http://127.0.0.1:${server.address().port}`, path: '/', method: 'POST', body: pieces() })
+    await body.dump()
+  }
+  assert.deepEqual(late, [])
 })

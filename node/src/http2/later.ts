@@ -1,17 +1,12 @@
 // What is told in the next turn of the loop, all of a turn at once.
 
+import { apart } from '../ring'
+
 let calls: (() => void)[] = []
 function tell (): void {
   const now = calls
   calls = []
-  for (const call of now) {
-    try {
-      call()
-    } catch (error) {
-      // A listener's own: it must not keep the others from what is theirs.
-      process.nextTick(() => { throw error })
-    }
-  }
+  for (const call of now) apart(call)
 }
 
 /** Calls in the next turn. */
