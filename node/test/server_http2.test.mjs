@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import tls from 'node:tls'
 import test from 'node:test'
 import { createSecureServer, createServer, Agent } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
@@ -327,4 +328,146 @@ test('a limit that nobody has is an error event that names it', async () => {
   server.listen(0, '127.0.0.1')
   const [error] = await once(server, 'error')
   assert.match(error.message, /noSuchThing/)
+})
+
+const REFUSED = { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }
+
+test('a secure server without a certificate for everybody does not listen, and speaks nothing in cleartext', async () => {
+  const server = createSecureServer({})
+  assert.throws(() => server.listen(0, '127.0.0.1'), REFUSED)
+  server.addContext('localhost', { cert, key })
+  assert.throws(() => server.listen(0, '127.0.0.1'), REFUSED)
+  assert.equal(server.listening, false)
+  server.setSecureContext({ cert, key })
+  server.on('request', (request, response) => { response.end('secret') })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect(server.address().port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  const said = []
+  socket.on('data', chunk => { said.push(chunk) })
+  await once(socket, 'close')
+  assert.doesNotMatch(Buffer.concat(said).toString('latin1'), /HTTP|secret/)
+  server.close()
+  server.desk.destroy()
+})
+
+test('a context that shows no certificate in PEM is refused, and the one that is shown stays', () => {
+  const server = createSecureServer({ cert, key })
+  for (const context of [tls.createSecureContext({ cert, key }), {}, { cert }]) {
+    assert.throws(() => server.addContext('localhost', context), REFUSED)
+    assert.throws(() => server.setSecureContext(context), REFUSED)
+  }
+})
+
+test('what says whom a secure server admits, or how, is refused by its name instead of not being heeded', () => {
+  const refused = {
+    requestCert: true, ca: [cert], SNICallback () {}, pskCallback () {}, ciphers: 'AES256-SHA',
+    sigalgs: 'rsa_pss_rsae_sha256', ecdhCurve: 'P-521', minVersion: 'TLSv1.3', maxVersion: 'TLSv1.2'
+  }
+  for (const [name, value] of Object.entries(refused)) {
+    assert.throws(() => createSecureServer({ cert, key, [name]: value }), error => error.code === REFUSED.code && error.message.includes(name), name)
+  }
+  for (const options of [{ requestCert: false, rejectUnauthorized: true }, { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' }, { honorCipherOrder: true }]) {
+    createSecureServer({ cert, key, ...options })
+  }
+})
+
+for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')) {
+  for (const [way, listeners] of Object.entries({
+    'a response': { request: (request, response) => { response.end('no') } },
+    'a response in pieces': { request: (request, response) => { response.write('n'); setImmediate(() => { response.end('o') }) } },
+    'a stream': { stream: stream => { stream.respond({ ':status': 200 }); stream.end('no') } },
+    'a stream with trailers': { stream: stream => { stream.respond({}, { waitForTrailers: true }); stream.on('wantTrailers', () => { stream.sendTrailers({ a: 'b' }) }); stream.end('no') } }
+  })) {
+    test(`${version.name}: an upload of ten mebibytes that nobody reads does not hold its exchange behind the end of ${way}`, async () => {
+      let over
+      const closed = new Promise(resolve => { over = resolve })
+      const heard = Object.fromEntries(Object.entries(listeners).map(([event, listener]) => [event, (...given) => {
+        const stream = event === 'stream' ? given[0] : given[1].stream
+        stream.on('close', () => { over(stream.rstCode) })
+        listener(...given)
+      }]))
+      await served(version, heard, async client => {
+        const asked = client.ask('/', { method: 'POST', body: BIG }).then(({ body }) => String(body), () => 'cut')
+        assert.equal(await closed, 0)
+        // Of node's client the answer may be gone with the reset.
+        assert.match(await asked, /^(no|cut)$/)
+        assert.equal((await client.ask('/', { method: 'POST', body: 'b' })).status, 200)
+      })
+    })
+  }
+
+  test(`${version.name}: an upload that is read behind the answer's end in the same turn is read whole`, async () => {
+    let got
+    const whole = new Promise(resolve => { got = resolve })
+    const request = (request, response) => {
+      response.end('yes')
+      let bytes = 0
+      request.on('data', chunk => { bytes += chunk.length }).on('end', () => { got(bytes) })
+    }
+    await served(version, { request }, async client => {
+      await client.ask('/', { method: 'POST', body: BIG })
+      assert.equal(await whole, BIG.length)
+    })
+  })
+}
+
+for (const version of versions) {
+  test(`${version.name}: a head that is too long for the border is refused where it is given, and another can be`, async () => {
+    const long = 'x'.repeat(300 * 1024)
+    const refused = []
+    const attempt = call => { try { call() } catch (error) { refused.push(error.name) } }
+    const request = (request, response) => {
+      attempt(() => { response.writeHead(200, { 'x-a': long }) })
+      for (const name of response.getHeaderNames()) response.removeHeader(name)
+      response.writeHead(201, { 'x-b': 'c' })
+      response.end('fine')
+    }
+    await served(version, { request }, async client => {
+      const { status, headers, body } = await client.ask('/')
+      assert.deepEqual([status, headers['x-b'], headers['x-a'], String(body), refused], [201, 'c', undefined, 'fine', ['RangeError']])
+    })
+  })
+}
+
+test('a write that waits for room when a connection of HTTP/1.1 goes is called back with an error, once', async t => {
+  const server = createServer()
+  t.after(() => { server.close(); server.desk.destroy() })
+  const told = []
+  const request = (request, response) => {
+    response.on('finish', () => { told.push('finish') }).on('close', () => { told.push('close') })
+    // The connection takes a piece as a whole, and no more before it has gone.
+    response.write(BIG)
+    response.write(BIG, error => { told.push(error?.code ?? null) })
+  }
+  server.on('request', request)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect(server.address().port, '127.0.0.1')
+  const asked = once(server, 'request')
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  const [, response] = await asked
+  await once(socket, 'readable')
+  const closed = once(response, 'close')
+  socket.destroy()
+  await closed
+  assert.deepEqual(told, ['ECONNRESET', 'close'])
+})
+
+test('a write that waits for room when an upgraded connection goes is called back with an error', async t => {
+  const server = createServer()
+  t.after(() => { server.close(); server.desk.destroy() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect(server.address().port, '127.0.0.1')
+  const asked = once(server, 'upgrade')
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+  const [, upgraded] = await asked
+  upgraded.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+  const told = new Promise(resolve => { upgraded.write(BIG, resolve) })
+  await once(socket, 'readable')
+  socket.destroy()
+  assert.equal((await told)?.code, 'ECONNRESET')
 })

@@ -163,3 +163,25 @@ test('a reset of ours tells the peer its code, and ends the exchange once', asyn
   })
   assert.deepEqual(heard, [[11, false]])
 })
+
+test('trailers that are too long for the border are refused, and others can be sent', async () => {
+  let refused
+  const { listener, port } = listening({
+    onRequest: exchange => {
+      exchange.ears = deaf
+      exchange.respond(200, '')
+      try {
+        exchange.end(`a\0${'x'.repeat(300 * 1024)}`)
+      } catch (error) {
+        refused = error
+      }
+      exchange.end('a\0b')
+    }
+  })
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  const stream = session.request({})
+  const [trailers] = await once(stream.resume(), 'trailers')
+  assert.deepEqual([refused.name, trailers.a], ['RangeError', 'b'])
+  session.destroy()
+  listener.destroy()
+})

@@ -24,6 +24,10 @@ for (const [line, program] of Object.entries(programs)) {
       assert.deepEqual([ended.code, ended.signal], [7, null], ended.stderr)
     }
   })
+  test(`${line}: a pipe is no file, and holds nobody up who answers or exits`, async () => {
+    const ended = await run(program, 'life/pipe.mjs')
+    assert.deepEqual([ended.code, ended.signal, ended.stdout], [7, null, 'EINVAL'], ended.stderr)
+  })
   test(`${line}: workers share a port, and those that are terminated leave the others alone`, async () => {
     const ended = await run(program, 'life/serve-workers.mjs')
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '4 serve\nmain still serves'], ended.stderr)
@@ -34,7 +38,7 @@ for (const [line, program] of Object.entries(programs)) {
   })
   test(`${line}: a panic of the engine ends its servers and what is open on them, and the process lives`, async () => {
     const ended = await run(program, 'life/serve-panic.mjs')
-    assert.deepEqual([ended.code, ended.stdout], [0, 'aborted\nclosed\nUND_ERR_ENGINE_ENDED'], ended.stderr)
+    assert.deepEqual([ended.code, ended.stdout], [0, 'aborted\nuncaught of the first server\nclosed\nUND_ERR_ENGINE_ENDED'], ended.stderr)
   })
 }
 

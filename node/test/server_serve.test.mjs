@@ -14,6 +14,9 @@ import { versions } from './support/clients.mjs'
 
 const BIG = Buffer.alloc(10 * 1024 * 1024, 'trunkline ')
 
+/** So many turns of the loop. */
+const turns = async count => { while (count-- > 0) await new Promise(setImmediate) }
+
 /** A server of `fetch`, and a client of the version. */
 function pair (version, fetch, options = {}) {
   const server = serve({ hostname: '127.0.0.1', ...version.options, ...options, fetch })
@@ -206,7 +209,7 @@ for (const version of versions) {
     const fetch = () => new Lean((async function * () {
       yield Buffer.from('a part')
       // The head goes out when the loop turns; what fails before is a 500.
-      await new Promise(resolve => { setTimeout(resolve, 20) })
+      await turns(3)
       throw new Error('broken')
     })())
     await withPair(version, fetch, async ({ client }) => {
@@ -410,4 +413,119 @@ test('an aborted signal closes the server', async () => {
   const server = serve({ hostname: '127.0.0.1', signal: controller.signal, fetch: () => new Lean('') })
   controller.abort()
   await server.closed
+})
+
+test('fields that are too long for the border cost their exchange alone, and say so', async () => {
+  const long = 'x'.repeat(300 * 1024)
+  const said = []
+  const answers = {
+    '/answer': () => new Lean('', { headers: { 'x-a': long } }),
+    '/file': () => new Lean(file('/etc/hostname'), { headers: { 'x-a': long } }),
+    '/path': () => new Lean(file(`/${long}`)),
+    '/stream': () => new Lean((async function * () { yield 'a'; await turns(3); yield 'b' })(), { headers: { 'x-a': long } }),
+    '/hints': info => { info.earlyHints({ 'x-a': long }); return new Lean('') }
+  }
+  const error = error => { said.push(`${error.name} ${/must have at most \d+/.test(error.message)}`); return new Lean('told', { status: 500 }) }
+  for (const version of versions.slice(0, 3)) {
+    await withPair(version, (request, info) => answers[new URL(request.url).pathname]?.(info) ?? new Lean('fine'), async ({ client }) => {
+      for (const path of Object.keys(answers)) assert.equal(String((await client.ask(path)).body), 'told', path)
+      assert.equal(String((await client.ask('/')).body), 'fine')
+    }, { error })
+  }
+  assert.deepEqual(said, Array(15).fill('RangeError true'))
+})
+
+test('the answer to a file that is not there is a stream of any size', async () => {
+  const error = () => new Lean((async function * () { for (let piece = 0; piece < 64; piece++) yield BIG.subarray(0, 64 * 1024) })(), { status: 404 })
+  for (const version of versions) {
+    await withPair(version, () => new Lean(file('/nowhere/at/all')), async ({ client }) => {
+      const { status, body } = await client.ask('/')
+      assert.deepEqual([version.name, status, body.length], [version.name, 404, 64 * 64 * 1024])
+    }, { error })
+  }
+})
+
+test('a hook whose own answer cannot be sent is asked once, and the client gets a bare 500', async t => {
+  const written = t.mock.method(console, 'error', () => {})
+  for (const answer of [() => new Lean(file('/nowhere/error.html')), () => new Lean((async function * () { throw new Error('too') })()), () => { throw new Error('thrown') }]) {
+    let asked = 0
+    const error = () => { asked++; return answer() }
+    await withPair(versions[0], () => { throw new Error('first') }, async ({ client }) => {
+      const { status, body } = await client.ask('/')
+      assert.deepEqual([status, body.length, asked], [500, 0, 1])
+    }, { error })
+  }
+  assert.equal(written.mock.callCount(), 3)
+})
+
+test('what fails behind the head is written to stderr, or told to the hook', async t => {
+  const written = t.mock.method(console, 'error', () => {})
+  const told = []
+  const fetch = () => new Lean((async function * () {
+    yield 'a part'
+    await turns(3)
+    throw new Error('behind')
+  })())
+  for (const error of [undefined, error => { told.push(error.message); return new Lean('nobody gets it') }]) {
+    await withPair(versions[0], fetch, async ({ client }) => { await assert.rejects(client.ask('/')) }, { error })
+  }
+  assert.deepEqual(written.mock.calls.map(({ arguments: [error] }) => error.message), ['behind'])
+  assert.deepEqual(told, ['behind'])
+})
+
+for (const version of versions.filter(({ protocol }) => protocol === 'h2')) {
+  for (const [kind, idle] of Object.entries({
+    'a ReadableStream': left => new ReadableStream({ start (controller) { controller.enqueue(Buffer.from('first')) }, cancel: left }),
+    'an iterator': left => {
+      let count = 0
+      const next = () => count++ === 0 ? Promise.resolve({ done: false, value: Buffer.from('first') }) : new Promise(() => {})
+      return { [Symbol.asyncIterator]: () => ({ next, return: async () => { left(); return { done: true } } }) }
+    }
+  })) {
+    test(`${version.name}: ${kind} that waits for its next piece is let go of when the client leaves`, async () => {
+      let left
+      const over = new Promise(resolve => { left = resolve })
+      await withPair(version, () => new Lean(idle(left)), async ({ client }) => {
+        const stream = client.open('/')
+        stream.on('error', () => {})
+        stream.end()
+        await once(stream, 'data')
+        stream.close(8)
+        await over
+      })
+    })
+  }
+}
+
+test('reading a request behind its answer is an error and no wait without end', async () => {
+  for (const version of versions) {
+    let read
+    const outcome = new Promise(resolve => { read = resolve })
+    const fetch = request => {
+      setImmediate(() => { request.bytes().then(() => { read('whole') }, error => { read(error.name) }) })
+      return new Lean('early')
+    }
+    await withPair(version, fetch, async ({ client }) => {
+      const asked = client.ask('/', { method: 'POST', body: BIG }).catch(() => {})
+      assert.equal(await outcome, 'AbortError', version.name)
+      await asked
+    })
+  }
+})
+
+test('a deadline that is none is refused and closes nothing; a fraction is rounded up', async () => {
+  const server = serve({ hostname: '127.0.0.1', fetch: () => new Lean('') })
+  for (const deadlineMs of [-1, NaN, '10', null]) await assert.rejects(server.close({ deadlineMs }), RangeError)
+  assert.equal((await fetch(server.url)).status, 200)
+  await server.close({ deadlineMs: 0.5 })
+  const endless = serve({ hostname: '127.0.0.1', fetch: () => new Lean('') })
+  await endless.close({ deadlineMs: Infinity })
+})
+
+test('what cannot be heeded is refused: ALPN in cleartext, and names of TLS that nobody knows', () => {
+  const fetch = () => new Lean('')
+  for (const options of [{ http1: false }, { http2: false }]) {
+    assert.throws(() => serve({ hostname: '127.0.0.1', fetch, ...options }), /needs tls/)
+  }
+  assert.throws(() => serve({ hostname: '127.0.0.1', fetch, tls: { cert, key, requestCert: true } }), /requestCert/)
 })

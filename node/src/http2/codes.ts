@@ -40,6 +40,9 @@ const PLAIN: Record<string, [Base, string]> = {
   ERR_STREAM_WRITE_AFTER_END: [Error, 'the response has ended: nothing may be written']
 }
 
+/** What a connection that ends is to whoever reads or writes on it. */
+export const aborted = (): CodedError => coded(Error, 'ECONNRESET', 'aborted')
+
 /** An error that needs no value. */
 export function plain (code: string): CodedError {
   const [Made, text] = PLAIN[code]!

@@ -117,6 +117,9 @@ export class Desk {
     return initialWindowSize === undefined ? {} : { streamInitial: initialWindowSize }
   }
 
+  /** Whether there is a certificate for everybody. */
+  get hasIdentity (): boolean { return this.identity !== undefined }
+
   setIdentity (identity: Identity, name?: string): void {
     if (name === undefined) this.identity = identity
     else this.identities[name] = identity

@@ -1,6 +1,8 @@
 // Header objects of node:http2, and the text as which a head crosses the border.
 
 import { sensitiveHeaders } from 'node:http2'
+import { BAD_VALUE, remembering } from '../names'
+import { checkLength } from '../server/border'
 import { connectionHeader, invalidCharacter, invalidPseudoHeader, invalidToken, singleValue } from './codes'
 
 /** Headers as users give and get them. */
@@ -8,7 +10,6 @@ export type Headers = Record<string | symbol, any>
 
 /** Before the name of a field that no intermediary may index. */
 const SENSITIVE = '\x01'
-const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 const BAD_NAME = /[^!#$%&'*+\-.^_`|~0-9a-z]/
 
 /** Fields of which a message has one at most. */
@@ -31,20 +32,12 @@ interface Name {
   good: string
 }
 
-/** Names are few; whoever makes them up does not fill the memory. */
-const NAMES_MAX = 1024
-const names = new Map<string, Name>()
-
-function nameOf (key: string): Name {
-  const known = names.get(key)
-  if (known !== undefined) return known
+const nameOf = remembering((key: string): Name => {
   const lower = key.toLowerCase()
   if (lower.includes(' ') || BAD_NAME.test(lower)) throw invalidToken('Header name', lower)
   if (OF_CONNECTIONS.has(lower)) throw connectionHeader(lower)
-  const name = { lower, isSingle: SINGLE.has(lower), good: '' }
-  if (names.size < NAMES_MAX) names.set(key, name)
-  return name
-}
+  return { lower, isSingle: SINGLE.has(lower), good: '' }
+})
 
 /** `text` with one more field. */
 function added (text: string, name: Name, value: string, isHidden: boolean): string {
@@ -106,6 +99,7 @@ function textOfPairs (pseudo: string, hidden: string[] | undefined): string {
     if (values === undefined) text = added(text, name, typeof value === 'string' ? value : String(value), isHidden)
     else for (const one of values) text = added(text, name, String(one), isHidden)
   }
+  checkLength(text.length)
   return text
 }
 

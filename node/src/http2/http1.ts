@@ -3,8 +3,10 @@
 // a socket becomes the exchange's answer.
 
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
-import { Flags } from '../server/border'
+import { apart } from '../ring'
+import { checkLength, Flags } from '../server/border'
 import type { Exchange, ExchangeEars } from '../server/exchange'
+import { aborted } from './codes'
 import { Intake } from './intake'
 import { later } from './later'
 import { Socket } from './socket'
@@ -18,7 +20,7 @@ interface Request extends IncomingMessage {
   _readableState: { destroyed: boolean; readingMore: boolean; resumeScheduled: boolean }
 }
 interface Response extends ServerResponse {
-  _header: string
+  _header: string | null
   _headerSent: boolean
   _last: boolean
   _trailer: string
@@ -30,7 +32,7 @@ interface Response extends ServerResponse {
   _finish: () => void
   [carried]: Carrier
 }
-interface Stage extends Socket { _httpMessage?: Response | null }
+interface Stage extends Socket { _httpMessage?: Response | null; _hadError?: boolean }
 
 /** Classes of a server's own. */
 export interface Classes {
@@ -72,7 +74,7 @@ class Carrier implements ExchangeEars {
   readonly intake: Intake
   private head: { status: number; text: string } | null = null
   private pieces: Buffer[] = []
-  private waiting: (() => void)[] = []
+  private waiting: ((error?: Error) => void)[] = []
   private isStreaming = false
   private isPlanned = false
   private isFinished = false
@@ -103,7 +105,15 @@ class Carrier implements ExchangeEars {
 
   keepHead (): void {
     const { response } = this
-    this.head = { status: response.statusCode, text: fieldsOf(response._header) }
+    const text = fieldsOf(response._header ?? '')
+    try {
+      checkLength(text.length)
+    } catch (error) {
+      // Another head may be made.
+      response._header = null
+      throw error
+    }
+    this.head = { status: response.statusCode, text }
     // The framing is the engine's.
     ;(response as unknown as { chunkedEncoding: boolean }).chunkedEncoding = false
   }
@@ -202,12 +212,16 @@ class Carrier implements ExchangeEars {
   onClosed (code: number): void {
     const { request, response } = this
     this.intake.drop()
-    if (code === 0 && response.writableEnded) {
+    const isWhole = code === 0 && response.writableEnded
+    const error = aborted()
+    // By this node:http knows that an end that was asked for is none.
+    if (!isWhole) this.socket._hadError = true
+    for (const done of this.waiting.splice(0)) apart(() => { done(isWhole ? undefined : error) })
+    if (isWhole) {
       if (this.ownsSocket) setImmediate(() => { this.socket.gone() })
       return
     }
     if (this.ownsSocket || this.exchange.connection.closed) this.socket.gone()
-    const error = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
     if (this.exchange.version < 20) this.socket.gone()
     request.destroy(error)
     tellClosed(response)

@@ -2,6 +2,7 @@
 // go together when the turn ends, or when the body does: then the whole answer is one message.
 
 import { getDefaultHighWaterMark } from 'node:stream'
+import { apart } from '../ring'
 import type { Exchange } from '../server/exchange'
 import { Flags } from '../server/border'
 
@@ -13,14 +14,7 @@ let waiting: Outgoing[] = []
 function sendAll (): void {
   const all = waiting
   waiting = []
-  for (const outgoing of all) {
-    try {
-      outgoing.flush()
-    } catch (error) {
-      // One answer's own: it must not keep the others from going.
-      process.nextTick(() => { throw error })
-    }
-  }
+  for (const outgoing of all) apart(() => { outgoing.flush() })
 }
 
 export class Outgoing {

@@ -102,6 +102,7 @@ export function sendTrailers (stream: ServerHttp2Stream, given: Headers | undefi
   stream.waitsForTrailers = false
   stream.flush()
   stream.exchange.end(text)
+  stream.declineUnread()
 }
 
 /** The text of trailers, which have no pseudo-header at all. */

@@ -3,6 +3,7 @@
 
 import { Http2ServerResponse as NodeResponse } from 'node:http2'
 import { Stream } from 'node:stream'
+import { TOKEN } from '../names'
 import {
   checkCall, checkObject, checkText, invalidHeaderValue, invalidPseudoHeader, invalidStatus, invalidToken, invalidType, invalidValue, plain
 } from './codes'
@@ -12,7 +13,6 @@ import { trailerText } from './respond'
 import { streamSocket, type Socket } from './socket'
 import type { Face, ServerHttp2Stream } from './stream'
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const OF_REQUESTS = new Set([':status', ':method', ':path', ':authority', ':scheme'])
 /** RFC 8288: `<target>` and its parameters. */
 const LINK = /^(?:<[^>]*>)(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/

@@ -6,9 +6,10 @@ import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
 import tls from 'node:tls'
-import { checkCall, checkObject } from './codes'
+import { checkCall, checkObject, notProvided } from './codes'
+import { deadlineOf } from '../server/listener'
 import { Desk, type DeskOptions } from './desk'
-import { identityOf } from './identity'
+import { identityIn, identityOf } from './identity'
 import type { ServerHttp2Stream } from './stream'
 
 /** Of a request: the pseudo-headers alone are as many. */
@@ -56,7 +57,7 @@ function deskOptions (options: Options & { allowHTTP1?: boolean; Http1IncomingMe
   const { http1Options = {} } = options
   return {
     settings: options.settings ?? {},
-    drainTimeout: options.drainTimeout,
+    drainTimeout: deadlineOf(options.drainTimeout),
     sharesPort: options.sharesPort,
     limits: { ...(options.maxHeaderListPairs === undefined ? {} : { fieldCountMax: Math.max(options.maxHeaderListPairs, HEADER_PAIRS_MIN) }), ...options.limits },
     timeouts: options.timeouts ?? {},
@@ -157,7 +158,11 @@ export class Http2SecureServer extends tls.Server {
     if (typeof listener === 'function') this.on('request', listener)
   }
 
-  override listen (...args: any[]): this { return ownListen(tls.Server.prototype.listen as Listener, this, args) as this }
+  override listen (...args: any[]): this {
+    // What listens without one would speak in cleartext.
+    if (!this.desk.hasIdentity) throw notProvided('a secure server needs an identity before it listens: give cert and key in PEM; those of addContext are for their names alone')
+    return ownListen(tls.Server.prototype.listen as Listener, this, args) as this
+  }
   _listen2: ListenNow = (address, port, _family, backlog) => { listenNow(this as unknown as Serving, address, port, backlog) }
   setTimeout (time: number, callback?: () => void): this {
     setTimeoutOf(this, time, callback)
@@ -168,13 +173,11 @@ export class Http2SecureServer extends tls.Server {
   override setSecureContext (options: tls.SecureContextOptions): void {
     super.setSecureContext(options)
     // Called by the constructor of node's too, before there is a desk.
-    const identity = (this as { desk?: Desk }).desk === undefined ? undefined : identityOf(options)
-    if (identity !== undefined) this.desk.setIdentity(identity)
+    if ((this as { desk?: Desk }).desk !== undefined) this.desk.setIdentity(identityIn(options))
   }
   override addContext (name: string, options: tls.SecureContextOptions): void {
     super.addContext(name, options)
-    const identity = identityOf(options)
-    if (identity !== undefined) this.desk.setIdentity(identity, name)
+    this.desk.setIdentity(identityIn(options), name)
   }
 }
 

@@ -184,6 +184,17 @@ export class ServerHttp2Stream implements ExchangeEars {
     }
     this.flush()
     this.exchange.end(this.face?.trailers())
+    this.declineUnread()
+  }
+
+  /** Our side has ended. A request that nobody has begun to read by the next turn is not wanted, as with
+   * node:http2: else whoever sends it would wait for ever. */
+  declineUnread (): void {
+    if (this.exchange.received) return
+    later(() => {
+      const isRead = this.body?.didRead === true || (this.isDuplex && this.readableFlowing !== null)
+      if (!isRead) this.exchange.decline()
+    })
   }
 
   /** The body is a file's: for users the writable side has ended. */
@@ -235,6 +246,7 @@ export class ServerHttp2Stream implements ExchangeEars {
     this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isHeard !== true
     outgoing.finish(body, this.isQuiet ? Flags.Quiet : 0)
     if (this.isQuiet) this.of?.forget(this)
+    else this.declineUnread()
     return true
   }
 

@@ -1,8 +1,10 @@
 // A connection of HTTP/1.1 that leaves HTTP: the socket that listeners of `upgrade` get. What they write
 // begins with the head of an answer, as on a socket of node's; from a 101 on its bytes are theirs.
 
+import { apart } from '../ring'
 import { Flags } from '../server/border'
 import type { Exchange, ExchangeEars } from '../server/exchange'
+import { aborted } from './codes'
 import { Intake } from './intake'
 import { Socket } from './socket'
 
@@ -17,7 +19,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   private readonly intake: Intake
   /** What was written of the head; `null`: it has gone. */
   private head: string | null = ''
-  private waiting: (() => void)[] = []
+  private waiting: ((error?: Error) => void)[] = []
 
   constructor (private readonly exchange: Exchange) {
     super(exchange.connection, () => { exchange.reset(CANCEL) })
@@ -68,7 +70,11 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   onRoom (): void {
     if (this.exchange.pending <= AHEAD_BYTES_MAX) for (const done of this.waiting.splice(0)) done()
   }
-  onClosed (): void { this.gone() }
+  onClosed (): void {
+    this.gone()
+    // Destroyed before: whoever wrote hears of it, and nobody else.
+    for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })
+  }
 }
 
 /** Whether a request of HTTP/1.1 asks for something else than HTTP (RFC 9110 section 7.8). */

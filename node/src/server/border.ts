@@ -1,7 +1,7 @@
 // The border's half for servers: what is asked of them comes out of the completions' ring, answers
 // go into the submissions'. `node/native/desk.rs` is the other end and has the same numbers.
 
-import { BY_REFERENCE, BY_REFERENCE_BYTES_MIN, HEAD_BYTES_MAX, INLINE, PUT, STREAMING, theBorder, type Border, type ServerHalf } from '../ring'
+import { apart, BY_REFERENCE, BY_REFERENCE_BYTES_MIN, HEAD_BYTES_MAX, INLINE, PUT, STREAMING, theBorder, type Border, type ServerHalf } from '../ring'
 import { Connection } from './connection'
 import { Exchange } from './exchange'
 import type { Listener } from './listener'
@@ -30,6 +30,7 @@ const TAKE = 21
 const SHUT_DOWN = 22
 const ABORT = 23
 const PING = 24
+const DECLINE = 25
 
 /** A body that is a file. */
 const OF_FILE = 4 << 8
@@ -45,6 +46,14 @@ export const Flags = {
   /** The length of a whole body is not said in the head; HTTP/1.1 then sends it in chunks. */
   NoLength: 1 << 19
 } as const
+
+/** INTERNAL_ERROR of RFC 9113 section 7. */
+export const INTERNAL_ERROR = 2
+
+/** Throws where a text is too long to cross in one piece: nothing of it has been sent then. */
+export function checkLength (bytes: number): void {
+  if (bytes > HEAD_BYTES_MAX) throw new RangeError(`the fields have ${bytes} bytes; they must have at most ${HEAD_BYTES_MAX}`)
+}
 
 /** Code units whose UTF-8 surely goes through the arena: three bytes each at most. */
 const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
@@ -94,7 +103,7 @@ export class ServerBorder implements ServerHalf {
     if (exchange === undefined) {
       // Nobody reads it any more; what lies outside of the ring is given back.
       if (verb === DATA && (kind & BY_REFERENCE) !== 0) this.border.native.take(completions[at + 5]!)
-      return
+      return this.border.skip(completions[at + 3]!, completions[at + 4]!)
     }
     switch (verb) {
       case DATA: return exchange.arrived(this.data(at), (kind & MORE) === 0)
@@ -136,14 +145,12 @@ export class ServerBorder implements ServerHalf {
   }
 
   endAll (): void {
-    const { exchanges, connections, listeners } = this
-    for (const [number, exchange] of exchanges.entries()) {
-      exchanges[number] = undefined
-      exchange?.ended(2, false)
-    }
-    for (const connection of connections.values()) connection.listener.closed(connection)
+    const { connections, listeners } = this
+    const exchanges = this.exchanges.splice(0)
+    for (const exchange of exchanges) apart(() => { exchange?.ended(INTERNAL_ERROR, false) })
+    for (const connection of connections.values()) apart(() => { connection.listener.closed(connection) })
     connections.clear()
-    for (const listener of listeners.values()) listener.ended()
+    for (const listener of listeners.values()) apart(() => { listener.ended() })
     listeners.clear()
   }
 
@@ -165,9 +172,6 @@ export class ServerBorder implements ServerHalf {
   answer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number): void {
     const { border } = this
     if (border.hasEnded) return
-    if (fields.length > HEAD_BYTES_MAX) {
-      throw new RangeError(`the answer's head has ${fields.length} bytes; it must have at most ${HEAD_BYTES_MAX}`)
-    }
     if (typeof body === 'string' && body.length > TEXT_LENGTH_MAX) body = Buffer.from(body)
     if (border.isFull || !this.writeAnswer(exchange, status, fields, body, streams, flags)) {
       const given = body
@@ -207,9 +211,8 @@ export class ServerBorder implements ServerHalf {
   }
 
   /** An answer whose body is a file; see `Exchange.answerFile`. */
-  answerFile (exchange: Exchange, status: number, fields: string, file: string, flags: number): void {
+  answerFile (exchange: Exchange, status: number, fields: string, which: Buffer, flags: number): void {
     const { border } = this
-    const which = Buffer.from(file)
     border.write(() => {
       const position = border.room(fields.length + which.length)
       if (position === undefined) return false
@@ -257,6 +260,7 @@ export class ServerBorder implements ServerHalf {
 
   reset (exchange: Exchange, code: number): void { this.command(RESET, exchange.number, exchange.serial, code) }
   take (exchange: Exchange, bytes: number): void { this.command(TAKE, exchange.number, exchange.serial, bytes) }
+  decline (exchange: Exchange): void { this.command(DECLINE, exchange.number, exchange.serial, 0) }
   shutDown (connection: number): void { this.command(SHUT_DOWN, connection, 0, 0) }
   ping (connection: number): void { this.command(PING, connection, 0, 0) }
   abort (connection: number, code: number): void { this.command(ABORT, connection, 0, code) }

@@ -1,7 +1,7 @@
 // One request and its answer, on any version: what the web-standard server and the API of
 // `node:http2` stand on. Nothing of the head is read until somebody asks for it.
 
-import { Flags, type ServerBorder } from './border'
+import { checkLength, Flags, type ServerBorder } from './border'
 import type { Connection } from './connection'
 
 const HEAD = 'HEAD'
@@ -177,6 +177,7 @@ export class Exchange {
    * before a name keeps its value out of the compressors' tables. */
   answer (status: number, fields: string, body: Buffer | string | null, flags = 0): void {
     if (this.closed || this.headSent) return
+    checkLength(fields.length)
     this.headSent = this.done = true
     this.border.answer(this, status, fields, body, false, flags)
     if ((flags & Flags.Quiet) === 0) return
@@ -188,14 +189,17 @@ export class Exchange {
    * and says its content-length. `onFileFailed` tells that there is none. */
   answerFile (status: number, fields: string, path: string, offset = 0, length: number | null = null, flags = 0): void {
     if (this.closed || this.headSent) return
+    const which = Buffer.from(`${offset}\0${length ?? ''}\0${path}`)
+    checkLength(fields.length + which.length)
     this.headSent = this.done = true
-    this.border.answerFile(this, status, fields, `${offset}\0${length ?? ''}\0${path}`, flags & Flags.NoDate)
+    this.border.answerFile(this, status, fields, which, flags & Flags.NoDate)
   }
 
   /** The head of an answer whose body follows, unless the flags say `End`. */
   respond (status: number, fields: string, flags = 0): void {
     if ((flags & Flags.End) !== 0) return this.answer(status, fields, null, flags)
     if (this.closed || this.headSent) return
+    checkLength(fields.length)
     this.headSent = true
     this.border.answer(this, status, fields, null, true, flags)
   }
@@ -212,14 +216,20 @@ export class Exchange {
   /** The end of the body, perhaps with trailers. */
   end (trailers = ''): void {
     if (this.closed || this.done || !this.headSent) return
+    checkLength(trailers.length)
     this.done = true
     this.border.finish(this, trailers)
   }
 
   /** A 1xx before the answer. */
   inform (status: number, fields: string): void {
-    if (!this.closed && !this.headSent) this.border.inform(this, status, fields)
+    if (this.closed || this.headSent) return
+    checkLength(fields.length)
+    this.border.inform(this, status, fields)
   }
+
+  /** Nobody reads the rest of the request: it is over once its answer is with the connection. */
+  decline (): void { if (!this.closed && !this.received) this.border.decline(this) }
 
   /** Ends it early. `onClosed` follows. */
   reset (code: number): void { if (!this.closed) this.border.reset(this, code) }

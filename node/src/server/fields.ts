@@ -1,14 +1,9 @@
 // Fields of answers: checked once, then as the text that crosses the border. What could split a
 // message is refused before anything of it is sent.
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+import { BAD_VALUE, remembering, TOKEN } from '../names'
 
 export type FieldsInit = Headers | Record<string, string | number | readonly string[]> | Iterable<readonly [string, string]>
-
-/** Names are few; whoever makes them up does not fill the memory. */
-const NAMES_MAX = 1024
-const names = new Map<string, Name>()
 
 interface Name {
   lower: string
@@ -16,14 +11,13 @@ interface Name {
   good: string
 }
 
-function nameOf (text: string): Name {
-  const known = names.get(text)
-  if (known !== undefined) return known
+/** A name in lower case; throws a TypeError where it is none. */
+export function lowerName (text: string): string {
   if (!TOKEN.test(text)) throw new TypeError(`${JSON.stringify(text)} is not a name of a header: it must be a token`)
-  const name = { lower: text.toLowerCase(), good: '' }
-  if (names.size < NAMES_MAX) names.set(text, name)
-  return name
+  return text.toLowerCase()
 }
+
+const nameOf = remembering((text: string): Name => ({ lower: lowerName(text), good: '' }))
 
 function add (fields: string, key: string, value: string): string {
   const name = nameOf(key)

@@ -1,24 +1,13 @@
 // The headers of a request: looked up in the head's own text, and made a built-in `Headers` only for
 // who changes them.
 
+import { remembering } from '../names'
 import type { Exchange } from './exchange'
+import { lowerName } from './fields'
 
 const BuiltIn = globalThis.Headers
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-
-/** Names are few; whoever makes them up does not fill the memory. */
-const NAMES_MAX = 1024
-const names = new Map<unknown, string>()
-
-function checked (name: unknown): string {
-  const known = names.get(name)
-  if (known !== undefined) return known
-  const text = String(name)
-  if (!TOKEN.test(text)) throw new TypeError(`${JSON.stringify(text)} is not a name of a header: it must be a token`)
-  const lower = text.toLowerCase()
-  if (names.size < NAMES_MAX) names.set(text, lower)
-  return lower
-}
+const remembered = remembering(lowerName)
+const checked = (name: unknown): string => remembered(String(name))
 
 export class RequestHeaders {
   private real: Headers | null = null

@@ -1,6 +1,7 @@
 // A server that listens, on HTTP/1.1, HTTP/2 and HTTP/3, before anybody has given its exchanges the
 // form of an API.
 
+import { errorOf } from '../errors'
 import { ENDED_FAILURE, type Failure } from '../ring'
 import { theServerBorder, type ServerBorder } from './border'
 import type { Connection } from './connection'
@@ -27,7 +28,7 @@ export interface ListenOptions {
   sharesPort?: boolean
   backlog?: number
   tls?: ListenTls
-  /** Whether HTTP/1.1 and HTTP/2 are offered by ALPN. Default: both. */
+  /** Whether HTTP/1.1 and HTTP/2 are offered by ALPN; false needs `tls`. Default: both. */
   http1?: boolean
   http2?: boolean
   /** Needs `tls`. Default: false. */
@@ -61,7 +62,15 @@ function pem (identity: Identity): { cert: string; key: string } {
 function tlsOf (tls: ListenTls): object {
   const names: Record<string, object> = {}
   for (const [name, identity] of Object.entries(tls.names ?? {})) names[name] = pem(identity)
-  return { ...pem(tls), names, keyLogFile: tls.keyLogFile, sniIsBinding: tls.sniIsBinding }
+  // What is not known goes along, so that the engine refuses it by its name.
+  return { ...tls, ...pem(tls), names }
+}
+
+/** Whole milliseconds; throws where the time is none. */
+export function deadlineOf (ms: number | undefined): number | undefined {
+  if (ms === undefined) return undefined
+  if (typeof ms !== 'number' || !(ms >= 0)) throw new RangeError(`the deadline is ${String(ms)} ms; it must be a number from 0 on`)
+  return Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER)
 }
 
 export class Listener {
@@ -91,9 +100,14 @@ export class Listener {
 
   /** Takes nobody new, and lets what is open finish, at most so long; then cuts it. */
   close (deadlineMs?: number): void {
+    const deadline = deadlineOf(deadlineMs)
     if (this.where === null || this.border.border.hasEnded) return
+    try {
+      this.border.border.ask('drain', { server: this.number, deadlineMs: deadline })
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
     this.where = null
-    this.border.border.ask('drain', { server: this.number, deadlineMs })
   }
 
   /** Ends at once, also while it closes. */

@@ -21,8 +21,10 @@ export class Request implements ExchangeEars {
   private stirred: (() => void) | null = null
   /** Who answers when a file cannot be sent. */
   onFileFailedFor: ((error: Error) => void) | null = null
-  /** Who waits for room for the answer's body, and for the exchange's end. */
+  /** Who waits for room for the answer's body, which the exchange's end gives too. */
   onRoomFor: (() => void) | null = null
+  /** Who waits for the exchange's end. */
+  onClosedFor: (() => void) | null = null
 
   constructor (private readonly exchange: Exchange) {
     this.isWhole = !exchange.hasBody
@@ -100,8 +102,9 @@ export class Request implements ExchangeEars {
         this.exchange.take(chunk.length)
         return chunk
       }
-      if (this.failure !== null && !this.isWhole) throw this.failure
       if (this.isWhole) return null
+      if (this.failure !== null) throw this.failure
+      if (this.exchange.closed) throw new DOMException('the exchange is over: its answer was sent before all of the request\'s body was read', 'AbortError')
       await new Promise<void>(resolve => { this.stirred = resolve })
     }
   }
@@ -182,6 +185,7 @@ export class Request implements ExchangeEars {
     }
     this.stir()
     this.onRoomFor?.()
+    this.onClosedFor?.()
   }
 
   private stir (): void {

@@ -2,7 +2,7 @@
 
 import { errorOf } from '../errors'
 import { textOf, type FieldsInit } from './fields'
-import { Flags } from './border'
+import { Flags, INTERNAL_ERROR } from './border'
 import type { Connection } from './connection'
 import type { Exchange } from './exchange'
 import { Listener, type Address, type Failure, type Identity, type ListenOptions } from './listener'
@@ -11,8 +11,6 @@ import { encode, Response, type Encoded } from './response'
 
 /** Bytes of an answer's body that may wait for the connection before its source does. */
 const PENDING_BYTES_MAX = 256 * 1024
-/** INTERNAL_ERROR and CANCEL of RFC 9113 section 7. */
-const INTERNAL_ERROR = 2
 /** RFC 8297. */
 const EARLY_HINTS = 103
 
@@ -35,13 +33,17 @@ export class RequestInfo {
   earlyHints (headers: FieldsInit): void { this.exchange.inform(EARLY_HINTS, textOf(headers, null)) }
 }
 
+/** Where the pieces of a body come from. */
+type Source = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
 export type Answered = Response | globalThis.Response
 export type Fetch = (request: globalThis.Request, info: RequestInfo) => Answered | Promise<Answered>
 
 export interface ServeOptions extends Omit<ListenOptions, 'host'> {
   hostname?: string
   fetch: Fetch
-  /** What is answered when `fetch` fails. Default: the error is written to stderr, and 500. */
+  /** What is answered when `fetch` fails. Default: the error is written to stderr, and 500. It is also
+   * called for an answer that fails behind its head, which is cut; what it gives is ignored then. */
   error?: (error: unknown, request: globalThis.Request) => Answered | Promise<Answered>
   /** Ends the server when it aborts: what is open finishes. */
   signal?: AbortSignal
@@ -67,9 +69,14 @@ export class Server {
       throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
     }
     this.where = this.listener.address()!
+    if (signal != null) this.follow(signal)
+  }
+
+  private follow (signal: AbortSignal): void {
     const onAbort = (): void => { void this.close() }
-    if (signal?.aborted === true) onAbort()
-    else signal?.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    void this.closed.then(() => { signal.removeEventListener('abort', onAbort) })
   }
 
   get hostname (): string { return this.where.address }
@@ -126,64 +133,92 @@ export class Server {
     }, fail)
   }
 
-  private answer (exchange: Exchange, request: Request, encoded: Encoded): void {
+  /** `isHooks`: it is the hook's answer, and nobody is asked for another. */
+  private answer (exchange: Exchange, request: Request, encoded: Encoded, isHooks = false): void {
     const { status, fields, body, source, file } = encoded
     if (file !== null) {
-      request.onFileFailedFor = error => { this.fail(exchange, request, error) }
+      request.onFileFailedFor = error => { this.fail(exchange, request, error, isHooks) }
       return exchange.answerFile(status, fields, file.path, file.offset, file.length)
     }
-    if (source !== null) return void this.stream(exchange, request, status, fields, source)
+    if (source !== null) return void this.stream(exchange, request, encoded, source, isHooks)
     exchange.answer(status, fields, body, request.isReading ? 0 : Flags.Quiet)
   }
 
-  /** The handler failed. */
-  private fail (exchange: Exchange, request: Request, error: unknown): void {
+  /** The handler failed, or (`isHooks`) the hook's answer. */
+  private fail (exchange: Exchange, request: Request, error: unknown, isHooks = false): void {
     if (exchange.closed) return
-    if (exchange.headSent) return exchange.reset(INTERNAL_ERROR)
     const { error: hook } = this.options
+    const isCut = exchange.headSent
+    if (isCut) exchange.reset(INTERNAL_ERROR)
     const last = (error: unknown): void => {
       console.error(error)
-      exchange.answer(500, '', null)
+      if (!isCut) exchange.answer(500, '', null)
     }
-    if (hook === undefined) return last(error)
+    if (hook === undefined || isHooks) return last(error)
     const hooked = async (): Promise<void> => {
       const answer = await hook(error, request as unknown as globalThis.Request)
-      this.answer(exchange, request, encode(answer))
+      if (!isCut) this.answer(exchange, request, encode(answer), true)
     }
     hooked().catch(last)
   }
 
   /** Sends a body piece by piece, as fast as the client takes it. */
-  private async stream (exchange: Exchange, request: Request, status: number, fields: string, source: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
-    const pieces = source instanceof ReadableStream ? piecesOf(source) : source[Symbol.asyncIterator]()
-    try {
-      let next = pieces.next()
-      let piece = await soon(next)
-      const flags = request.isReading ? 0 : Flags.Quiet
-      if (piece?.done === true) return exchange.answer(status, fields, null, flags)
-      let first: Buffer | null = null
-      if (piece !== null) {
-        // A body that is one piece is one message, as if it had not been a stream.
-        first = bytesOf(piece.value)
-        next = pieces.next()
-        piece = await soon(next)
-        if (piece?.done === true) return exchange.answer(status, fields, first, flags)
-      }
-      exchange.respond(status, fields)
-      if (first !== null) exchange.write(first)
-      for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
-        exchange.write(bytesOf(piece.value))
-        while (exchange.pending > PENDING_BYTES_MAX && !exchange.closed) {
-          await new Promise<void>(resolve => { request.onRoomFor = resolve })
-        }
-        if (exchange.closed) return void await pieces.return?.(undefined)
-      }
-      exchange.end()
-    } catch (error) {
-      this.fail(exchange, request, error)
-      await pieces.return?.(undefined)
+  private async stream (exchange: Exchange, request: Request, encoded: Encoded, source: Source, isHooks: boolean): Promise<void> {
+    let pieces: AsyncIterator<Uint8Array> | null = null
+    const leave = (): void => {
+      const left = pieces
+      pieces = null
+      if (left !== null) void letGo(left)
     }
+    try {
+      pieces = source instanceof ReadableStream ? piecesOf(source) : source[Symbol.asyncIterator]()
+      // A source that waits for something else than the client hears at once that there is none.
+      request.onClosedFor = leave
+      if (await pump(exchange, request, encoded, pieces)) pieces = null
+    } catch (error) {
+      this.fail(exchange, request, error, isHooks)
+    }
+    leave()
   }
+}
+
+/** Sends the pieces; true: all of them. */
+async function pump (exchange: Exchange, request: Request, { status, fields }: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
+  if (exchange.closed) return false
+  let next = pieces.next()
+  let piece = await soon(next)
+  const flags = request.isReading ? 0 : Flags.Quiet
+  let first: Buffer | null = null
+  if (piece !== null && piece.done !== true) {
+    first = bytesOf(piece.value)
+    next = pieces.next()
+    piece = await soon(next)
+  }
+  if (piece?.done === true) {
+    // A body that is one piece is one message, as if it had not been a stream.
+    exchange.answer(status, fields, first, flags)
+    return true
+  }
+  // What fails while nobody waits for it fails where somebody does, if ever.
+  if (piece === null) Promise.resolve(next).catch(() => {})
+  exchange.respond(status, fields)
+  if (first !== null) exchange.write(first)
+  for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
+    exchange.write(bytesOf(piece.value))
+    while (exchange.pending > PENDING_BYTES_MAX && !exchange.closed) {
+      await new Promise<void>(resolve => { request.onRoomFor = resolve })
+    }
+    if (exchange.closed) return false
+  }
+  exchange.end()
+  return true
+}
+
+/** Tells a source that the rest of it is not wanted; what it says to that concerns nobody. */
+async function letGo (pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  try {
+    await pieces.return?.(undefined)
+  } catch {}
 }
 
 /** What is there before the loop turns; `null`: nothing yet, and the head must not wait for it. */
@@ -191,18 +226,16 @@ async function soon<T> (promise: Promise<T>): Promise<T | null> {
   return await Promise.race([promise, new Promise<null>(resolve => { setImmediate(resolve, null) })])
 }
 
-async function * piecesOf (stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+/** A stream's pieces. What a generator would do only once the piece is there that it waits for, `return`
+ * does at once: it cancels the stream. */
+function piecesOf (stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
   const reader = stream.getReader()
-  let isOver = false
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      isOver = done
-      if (done) return
-      yield value
+  return {
+    next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
+    return: async () => {
+      await reader.cancel()
+      return { done: true, value: undefined }
     }
-  } finally {
-    if (!isOver) void reader.cancel().catch(() => {})
   }
 }
 

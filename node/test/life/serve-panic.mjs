@@ -2,11 +2,18 @@
 import http2 from 'node:http2'
 import { Response, serve } from 'trunkline'
 import { theBorder } from '../../dist/ring.js'
+import { Listener } from '../../dist/server/listener.js'
 
+process.on('uncaughtException', error => { console.log('uncaught', error.message) })
+const first = new Listener({ onRequest () {}, onClosed () { throw new Error('of the first server') } })
+first.listen({ host: '127.0.0.1' })
+let come
+const asked = new Promise(resolve => { come = resolve })
 const server = serve({
   hostname: '127.0.0.1',
   fetch (request) {
     request.signal.addEventListener('abort', () => console.log('aborted'))
+    come()
     return new Promise(() => {})
   }
 })
@@ -14,7 +21,7 @@ const session = http2.connect(server.url)
 session.on('error', () => {})
 const stream = session.request({})
 stream.on('error', () => {})
-await new Promise(resolve => setTimeout(resolve, 100))
+await asked
 // A debug build of the addon panics over a verb that the border does not have.
 theBorder().command(200, 0, 0)
 await server.closed
