@@ -9,7 +9,8 @@ import { InvalidArgumentError, InvalidReturnValueError, SocketError } from './er
 import type { Exchange, NewHandler } from './exchange'
 import { both } from './handler'
 import type { Fields } from './head'
-import { reasonOf, type RequestExtras, type Told } from './lane'
+import type { RequestExtras, Told } from './lane'
+import { follow } from './signal'
 
 /** The fast lane of our own dispatchers; a symbol, so that a Proxy of `compose` has it too. */
 export const kRequest = Symbol('trunkline request')
@@ -75,24 +76,16 @@ export function request (on: Dispatching, options: RequestOptions, callback?: To
 /** What the handlers below share: the signal, and one outcome. */
 class Following {
   protected controller: Exchange | null = null
-  private readonly unlisten: (() => void) | null = null
+  private readonly unfollow: (() => void) | null = null
   private reason: Error | null = null
 
   constructor (protected readonly options: RequestExtras) {
     const { signal } = options
     if (signal == null) return
-    const listener = (): void => {
-      this.reason = reasonOf(signal)
-      this.controller?.abort(this.reason)
-    }
-    if ('addEventListener' in signal) {
-      if (signal.aborted) this.reason = reasonOf(signal)
-      signal.addEventListener('abort', listener, { once: true })
-      this.unlisten = () => { signal.removeEventListener('abort', listener) }
-    } else {
-      signal.once('abort', listener)
-      this.unlisten = () => { signal.removeListener('abort', listener) }
-    }
+    this.unfollow = follow(signal, reason => {
+      this.reason = reason
+      this.controller?.abort(reason)
+    })
   }
 
   onRequestStart (controller: Exchange): void {
@@ -105,7 +98,7 @@ class Following {
   }
 
   /** True once, for whoever tells the outcome. */
-  protected over (): void { this.unlisten?.() }
+  protected over (): void { this.unfollow?.() }
 }
 
 class RequestHandler extends Following implements NewHandler, Spring {

@@ -20,7 +20,6 @@ interface News {
   event: 'opening' | 'opened' | 'failed' | 'closed'
   origin: string
   serverName: string | null
-  isH1: boolean
   number?: number
   version?: 'h1' | 'h2' | 'h3'
   remote?: End | null
@@ -60,7 +59,7 @@ export class Connection {
 }
 
 /** What stands for a connection that nothing is known of. */
-const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null, isH1: false }, undefined, false))
+const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null }, undefined, false))
 
 /** Looks a name up as Node.js's `dns.lookup` does. */
 export type Lookup = (
@@ -168,15 +167,23 @@ export class Connections implements Hearer {
       if (isAnswered) return
       isAnswered = true
       if (error !== null) keepLookupError(ticket, error)
-      this.border.ask('lookedUp', { ticket, addresses })
+      const say = (addresses: string[] | null): void => { this.border.ask('lookedUp', { ticket, addresses }) }
+      try {
+        say(addresses)
+      } catch (failure) {
+        // The attempt waits for an answer of some kind.
+        keepLookupError(ticket, errorOf(failure as Failure, false))
+        say(null)
+      }
     }
     try {
       this.lookup!(host, { all: true }, (error, found) => {
         if (error != null) return answer(error, null)
         const list = typeof found === 'string' ? [found] : Array.isArray(found) ? found.map(textOf) : []
-        const wrong = list.find(address => isIP(address) === 0)
+        // A zone is a name of this machine's, which no address of the engine's has.
+        const wrong = list.find(address => isIP(address) === 0 || address.includes('%'))
         if (wrong === undefined) return answer(null, list)
-        const text = `connect.lookup gave ${JSON.stringify(wrong)} for ${host}; it must give IP addresses`
+        const text = `connect.lookup gave ${JSON.stringify(wrong)} for ${host}; it must give IP addresses without a zone`
         answer(Object.assign(new InvalidArgumentError(text), { code: 'ERR_INVALID_IP_ADDRESS' }), null)
       })
     } catch (error) {

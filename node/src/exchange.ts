@@ -81,7 +81,7 @@ export class Exchange implements Ears {
   private hasSent = false
   private tunnel: Tunnel | null = null
   private readonly isNew: boolean
-  private readonly scope: AsyncResource | null
+  private scope: AsyncResource | null
   private isPaused = false
   private isAborted = false
   private why: unknown = null
@@ -242,7 +242,8 @@ export class Exchange implements Ears {
     if (this.isOver) return
     if (this.tunnel !== null) {
       this.tunnel.finish()
-      return this.settle()
+      this.settle()
+      return this.leave()
     }
     this.trailerText = trailers
     if (this.isPaused || this.held.length > 0) this.held.push(null)
@@ -282,6 +283,7 @@ export class Exchange implements Ears {
       else (this.handler as OldHandler).onComplete?.(this.oldFields(this.rawTrailers))
     })
     this.settle()
+    this.leave()
   }
 
   onFailed (failure: Failure): void {
@@ -329,11 +331,14 @@ export class Exchange implements Ears {
     this.trace?.onError(error)
     this.settle(error)
     // Whoever gives it up need not hear that: undici's fetch listens to nothing then.
-    if (this.tunnel !== null) return this.tunnel.break(this.isAborted ? null : error)
-    this.run(() => {
-      if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
-      else (this.handler as OldHandler).onError?.(error)
-    })
+    if (this.tunnel !== null) this.tunnel.break(this.isAborted ? null : error)
+    else {
+      this.run(() => {
+        if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
+        else (this.handler as OldHandler).onError?.(error)
+      })
+    }
+    this.leave()
   }
 
   private settle (error?: Error): void {
@@ -356,6 +361,13 @@ export class Exchange implements Ears {
   private run (call: () => void): void {
     if (this.scope === null) call()
     else this.scope.runInAsyncScope(call)
+  }
+
+  /** Nothing more runs in that context. */
+  private leave (): void {
+    const { scope } = this
+    this.scope = null
+    scope?.emitDestroy()
   }
 }
 

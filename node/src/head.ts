@@ -2,12 +2,11 @@
 // them is refused at once, and nothing is sent.
 
 import { InvalidArgumentError, NotSupportedError } from './errors'
+import { BAD_VALUE, remembering, TOKEN } from './names'
 
 export type HeaderValue = string | number | boolean | bigint | null | undefined | readonly (string | number | null)[]
 export type Headers = Record<string, HeaderValue> | readonly (string | readonly string[])[] | Iterable<readonly [string, HeaderValue]>
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 const BAD_PATH = /[^\u0021-\u00ff]/
 const DIGITS = /^[0-9]+$/
 
@@ -22,32 +21,25 @@ interface Name {
 
 const enum Rule { None, Host, ContentLength, ContentType, WebSocketKey, ProxyAuthorization, Forbidden, Connection, Expect }
 
-const RULES: Record<string, Rule> = {
-  host: Rule.Host,
-  'content-length': Rule.ContentLength,
-  'content-type': Rule.ContentType,
-  'sec-websocket-key': Rule.WebSocketKey,
-  'proxy-authorization': Rule.ProxyAuthorization,
-  'transfer-encoding': Rule.Forbidden,
-  'keep-alive': Rule.Forbidden,
-  upgrade: Rule.Forbidden,
-  connection: Rule.Connection,
-  expect: Rule.Expect
-}
+const RULES = new Map<string, Rule>([
+  ['host', Rule.Host],
+  ['content-length', Rule.ContentLength],
+  ['content-type', Rule.ContentType],
+  ['sec-websocket-key', Rule.WebSocketKey],
+  ['proxy-authorization', Rule.ProxyAuthorization],
+  ['transfer-encoding', Rule.Forbidden],
+  ['keep-alive', Rule.Forbidden],
+  ['upgrade', Rule.Forbidden],
+  ['connection', Rule.Connection],
+  ['expect', Rule.Expect],
+  ['proxy-connection', Rule.Forbidden]
+])
 
-/** Names are few; whoever makes them up does not fill the memory. */
-const NAMES_MAX = 1024
-const names = new Map<string, Name>()
-
-function nameOf (text: string): Name {
-  const known = names.get(text)
-  if (known !== undefined) return known
+const nameOf = remembering((text: string): Name => {
   if (typeof text !== 'string' || !TOKEN.test(text)) throw new InvalidArgumentError('invalid header key')
   const lower = text.toLowerCase()
-  const name = { lower, rule: RULES[lower] ?? Rule.None, good: '' }
-  if (names.size < NAMES_MAX) names.set(text, name)
-  return name
-}
+  return { lower, rule: RULES.get(lower) ?? Rule.None, good: '' }
+})
 
 /** Kinds of values that are texts, or have one that says something. */
 const PRINTABLE = new Set(['string', 'number', 'boolean', 'bigint'])

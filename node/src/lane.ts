@@ -1,19 +1,21 @@
 // The fast lane: `request` straight on the border, without a handler between. Over a composed or a
 // foreign dispatcher the same is a handler of the new ABI.
 
+import { AsyncResource } from 'node:async_hooks'
 import { STATUS_CODES } from 'node:http'
 import { Answer, type Spring } from './answer'
 import type { Upload } from './body'
 import type { Trace } from './channels'
-import { errorOf, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
+import { errorOf, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
 import type { Border, Ears, Failure } from './ring'
+import { follow, type Signal } from './signal'
 
 export type Told = (error: Error | null, answer: Answer | null) => void
 
 /** What `request` takes beside what `dispatch` takes. */
 export interface RequestExtras {
-  signal?: AbortSignal | NodeJS.EventEmitter | null
+  signal?: Signal | null
   opaque?: unknown
   onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null
   responseHeaders?: 'raw' | null
@@ -35,37 +37,35 @@ export class Lane implements Ears, Spring {
   private answer: Answer | null = null
   private isOver = false
   private received = 0
-  private unlisten: (() => void) | null = null
+  private unfollow: (() => void) | null = null
+  /** In the context of whoever asked. */
+  private readonly onInfo: RequestExtras['onInfo']
 
   constructor (
     private readonly border: Border,
     private readonly owner: Owner,
     private told: Told | null,
     private readonly extras: RequestExtras
-  ) {}
+  ) {
+    const { onInfo } = extras
+    this.onInfo = onInfo == null ? null : AsyncResource.bind(onInfo)
+  }
 
   /** Follows the signal; false: it has been aborted already. */
   start (): boolean {
     const { signal } = this.extras
-    if (signal == null) return true
-    const listener = (): void => { this.abort(reasonOf(signal)) }
-    if ('addEventListener' in signal) {
-      if (signal.aborted) {
-        listener()
-        return false
-      }
-      signal.addEventListener('abort', listener, { once: true })
-      this.unlisten = () => { signal.removeEventListener('abort', listener) }
-    } else {
-      signal.once('abort', listener)
-      this.unlisten = () => { signal.removeListener('abort', listener) }
-    }
-    return true
+    if (signal != null) this.unfollow = follow(signal, reason => { this.abort(reason) })
+    return !this.isOver
   }
 
   onInterim (status: number, fields: string): void {
+    if (this.isOver) return
     this.trace?.onHead(status, fields, STATUS_CODES[status] ?? '')
-    this.extras.onInfo?.({ statusCode: status, headers: fieldsObject(rawFields(fields)) })
+    try {
+      this.onInfo?.({ statusCode: status, headers: fieldsObject(rawFields(fields)) })
+    } catch (error) {
+      this.abort(error)
+    }
   }
 
   onResponse (status: number, fields: string, version: number): void {
@@ -126,12 +126,8 @@ export class Lane implements Ears, Spring {
 
   private over (error?: Error): void {
     this.isOver = true
-    this.unlisten?.()
+    this.unfollow?.()
     this.upload?.stop(error)
     this.owner.onOver(this)
   }
-}
-
-export function reasonOf (signal: AbortSignal | NodeJS.EventEmitter): Error {
-  return (signal as Partial<AbortSignal>).reason as Error | undefined ?? new RequestAbortedError()
 }

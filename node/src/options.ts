@@ -19,6 +19,7 @@ export interface ConnectOptions {
   timeout?: number
   socketPath?: string | null
   localAddress?: string | null
+  /** Whether the kernel asks a silent peer if it is there. Default true. */
   keepAlive?: boolean
   /** Ms of silence before the kernel asks. Default 60,000. */
   keepAliveInitialDelay?: number
@@ -68,6 +69,7 @@ export interface Options {
   strictContentLength?: boolean
   socketPath?: string | null
   localAddress?: string | null
+  /** Taken and not heeded: the addresses of both families are raced for every connection. */
   autoSelectFamily?: boolean
   autoSelectFamilyAttemptTimeout?: number
   initialWindowSize?: number
@@ -126,6 +128,9 @@ const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
 
 /** The largest time that an entry of the ring holds, ms: about 24 days, as with Node's timers. */
 const TIME_MS_MAX = 2 ** 31 - 1
+
+/** Silence before the kernel asks, as undici has it. */
+const KEEP_ALIVE_MS = 60_000
 
 /** The largest head that a response may have: it crosses the border in one piece. */
 const HEADER_BYTES_MAX = 512 * 1024
@@ -289,7 +294,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     attemptDelay: time('autoSelectFamilyAttemptTimeout', options.autoSelectFamilyAttemptTimeout ?? connect.autoSelectFamilyAttemptTimeout),
     socketPath: connect.socketPath ?? options.socketPath ?? undefined,
     localAddress: connect.localAddress ?? options.localAddress ?? undefined,
-    keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay),
+    keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay) ?? KEEP_ALIVE_MS,
     tls: tls(connect),
     lookup: connect.lookup != null,
     ...way?.settings,

@@ -5,7 +5,7 @@ import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from './errors'
 import { checkMethod, checkPath, expectsBody, Head, isFieldValue, withQuery, type Headers } from './head'
 import { time, type Checked } from './options'
-import { ENDS_CONNECTION, type Given } from './ring'
+import { ENDS_CONNECTION, IDEMPOTENT, NOT_IDEMPOTENT, type Given } from './ring'
 import type { State, Target } from './state'
 
 /** What `dispatch` takes. */
@@ -16,6 +16,7 @@ export interface DispatchOptions {
   body?: unknown
   headers?: Headers | null
   query?: Record<string, unknown>
+  /** Whether it may be sent again when its connection dies, with `retryLost`. Default: by its method. */
   idempotent?: boolean
   /** Heeded by nobody: requests that are not repeatable never have others pipelined behind them. */
   blocking?: boolean
@@ -90,11 +91,16 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: ends ? ENDS_CONNECTION : 0,
+    flags: (ends ? ENDS_CONNECTION : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? () => state.target(origin, servername, true) : null,
     onStream,
     webSocketKey: head.webSocketKey
   }
+}
+
+function repeats (idempotent: boolean | undefined): number {
+  if (idempotent == null) return 0
+  return idempotent ? IDEMPOTENT : NOT_IDEMPOTENT
 }
 
 function hasH1 (checked: Checked): boolean {

@@ -16,7 +16,8 @@ interface Under {
 
 export class Tunnel extends Duplex {
   private ahead = 0
-  private resume_: (() => void) | null = null
+  /** Whoever wrote more than may be on its way. */
+  private waiting: ((error?: Error) => void) | null = null
   private held: Buffer[] = []
   private isWanted = false
   private hasEnded = false
@@ -35,6 +36,8 @@ export class Tunnel extends Duplex {
   finish (): void {
     this.hasEnded = true
     if (this.held.length === 0) this.push(null)
+    // Nothing is heard of room any more: the engine sends what it has.
+    if (this.under.number === 0) this.rouse()
   }
 
   break (error: Error | null): void {
@@ -43,10 +46,13 @@ export class Tunnel extends Duplex {
 
   onRoom (bytes: number): void {
     this.ahead -= bytes
-    const { resume_ } = this
-    if (this.ahead > AHEAD_BYTES_MAX || resume_ === null) return
-    this.resume_ = null
-    resume_()
+    if (this.ahead <= AHEAD_BYTES_MAX) this.rouse()
+  }
+
+  private rouse (error?: Error): void {
+    const { waiting } = this
+    this.waiting = null
+    waiting?.(error)
   }
 
   // A Duplex's side.
@@ -72,7 +78,7 @@ export class Tunnel extends Duplex {
     if (this.under.number === 0) return done(new SocketError('other side closed'))
     this.ahead += chunk.length
     this.border.piece(this.under.number, chunk)
-    if (this.ahead > AHEAD_BYTES_MAX) this.resume_ = done
+    if (this.ahead > AHEAD_BYTES_MAX) this.waiting = done
     else done()
   }
 
@@ -82,7 +88,9 @@ export class Tunnel extends Duplex {
   }
 
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
-    if (this.under.number !== 0) this.under.abort(error ?? new SocketError('closed'))
+    const reason = error ?? new SocketError('closed')
+    if (this.under.number !== 0) this.under.abort(reason)
+    this.rouse(reason)
     done(error)
   }
 

@@ -225,7 +225,8 @@ test('what connect.lookup fails with is what requests fail with', async () => {
     [(name, options, done) => done(own), error => error === own],
     [() => { throw own }, error => error === own],
     [(name, options, done) => done(null, []), error => error.code === 'ENOTFOUND'],
-    [(name, options, done) => done(null, 'nowhere'), error => error.code === 'ERR_INVALID_IP_ADDRESS']
+    [(name, options, done) => done(null, 'nowhere'), error => error.code === 'ERR_INVALID_IP_ADDRESS'],
+    [(name, options, done) => done(null, [{ address: 'fe80::1%eth0', family: 6 }]), error => error.code === 'ERR_INVALID_IP_ADDRESS']
   ]
   for (const [lookup, isRight] of failing) {
     const agent = new Agent({ connect: { lookup } })
@@ -389,5 +390,28 @@ test('bodies that are sent and received are shown chunk by chunk', async () => {
   }
   for (const [name, listener] of listeners) unsubscribe(name, listener)
   await agent.close()
+  await server.close()
+})
+
+test('idempotent says whether a request that died with its connection is sent again, whatever its method', async () => {
+  const seen = []
+  const server = await h1((request, response) => {
+    seen.push(request.method)
+    // The first answer makes the connection a used one; then each dies under its request, once.
+    if (seen.length % 3 === 2) return request.socket.destroy()
+    response.end('answer')
+  })
+  const outcomes = async (method, idempotent) => {
+    seen.length = 0
+    const client = new Client(server.url, { retryLost: true })
+    await get(client, server.url)
+    const outcome = await get(client, server.url, { method, idempotent }).catch(error => error.code)
+    await client.destroy()
+    return [outcome, seen.length]
+  }
+  assert.deepEqual(await outcomes('GET', undefined), ['answer', 3])
+  assert.deepEqual(await outcomes('GET', false), ['UND_ERR_SOCKET', 2])
+  assert.deepEqual(await outcomes('POST', undefined), ['UND_ERR_SOCKET', 2])
+  assert.deepEqual(await outcomes('POST', true), ['answer', 3])
   await server.close()
 })

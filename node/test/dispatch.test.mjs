@@ -1,6 +1,6 @@
 // `dispatch`: what goes out, what comes back, in which order, and what is refused.
 import assert from 'node:assert/strict'
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { setTimeout as after } from 'node:timers/promises'
@@ -107,8 +107,9 @@ for (const { name, serve, options } of ways) {
   })
 
   test(`an abort at every stage is one error and the next request works over ${name}`, async () => {
+    let come = () => {}
     const server = await serve(async (request, response) => {
-      if (request.url === '/slow') return
+      if (request.url === '/slow') return come()
       response.write('part')
       if (request.url !== '/part') response.end()
     })
@@ -118,11 +119,12 @@ for (const { name, serve, options } of ways) {
       const seen = []
       const act = controller => { controller.abort(reason); controller.abort(new Error('again')) }
       client.dispatch({ path, method: 'GET' }, {
-        onRequestStart (controller) { seen.push('start'); if (stage === 'start') act(controller); if (stage === 'sent') setTimeout(act, 50, controller) },
+        onRequestStart (controller) { seen.push('start'); if (stage === 'start') act(controller); if (stage === 'sent') come = () => { act(controller) } },
         onResponseStart (controller) { seen.push('head'); if (stage === 'head') act(controller) },
         onResponseData (controller) { seen.push('data'); if (stage === 'data') act(controller) },
         onResponseEnd () { seen.push('end') },
-        onResponseError (controller, error) { seen.push(error.message); setTimeout(resolve, 20, seen) }
+        // What came behind it would come before the answer to another request.
+        async onResponseError (controller, error) { seen.push(error.message); await viaNew(client, { path: '/', method: 'GET' }); resolve(seen) }
       })
     })
     assert.deepEqual(await aborting('/slow', 'start'), ['start', 'enough'])
@@ -152,13 +154,13 @@ for (const { name, serve, options } of ways) {
         onRequestStart () {},
         onResponseStart (controller) {
           controller.pause()
-          setTimeout(async () => {
+          setImmediate(async () => {
             // As long as what is written grows, the buffers on the way are still filling.
             for (let before = -1; before !== written;) { before = written; await after(100) }
             assert.ok(written < total / 2, `${written} bytes were sent to a reader that pauses`)
             assert.equal(received, 0)
             controller.resume()
-          }, 100)
+          })
         },
         onResponseData (_, chunk) { received += chunk.length },
         onResponseEnd: resolve,
@@ -342,5 +344,92 @@ test('everything also works over h3', async () => {
   const all = await Promise.all(Array.from({ length: 300 }, () => viaNew(client, { path: '/', method: 'GET' })))
   assert.ok(all.every(answer => answer.status === 200 && answer.body.length === 1024))
   await client.close()
+  await server.close()
+})
+
+test('onInfo runs in the context of whoever asked, and what it throws ends its request alone', async () => {
+  const server = await h1((request, response) => {
+    response.writeProcessing()
+    response.end('hello')
+  })
+  const pool = new Pool(server.url)
+  const storage = new AsyncLocalStorage()
+  const seen = []
+  const onInfo = ({ statusCode }) => { seen.push([statusCode, storage.getStore()]) }
+  const { body } = await storage.run('mine', () => pool.request({ path: '/', method: 'GET', onInfo }))
+  assert.equal(await body.text(), 'hello')
+  assert.deepEqual(seen, [[102, 'mine']])
+  const own = new Error('my own')
+  await assert.rejects(pool.request({ path: '/', method: 'GET', onInfo () { throw own } }), error => error === own)
+  assert.equal((await viaNew(pool, { path: '/', method: 'GET' })).status, 200)
+  await pool.close()
+  await server.close()
+})
+
+test('the context of an exchange is destroyed with it, once', async () => {
+  const alive = new Map()
+  const ends = []
+  const hook = createHook({
+    init (id, type) { if (type === 'TRUNKLINE_EXCHANGE') alive.set(id, 'alive') },
+    destroy (id) { if (alive.has(id)) { alive.delete(id); ends.push(id) } else if (ends.includes(id)) ends.push('twice') }
+  }).enable()
+  const server = await h1((request, response) => response.end('hello'))
+  const pool = new Pool(server.url)
+  for (let round = 0; round < 5; round++) await viaNew(pool, { path: '/', method: 'GET' })
+  await assert.rejects(viaNew(pool, { path: '/', method: 'GET', headersTimeout: 1, headers: { te: 'gzip' } }))
+  await pool.close()
+  await server.close()
+  await new Promise(setImmediate)
+  hook.disable()
+  assert.deepEqual([alive.size, ends.length, ends.includes('twice')], [0, 6, false])
+})
+
+test('a header may have the name of what every object inherits, and proxy-connection is refused', async () => {
+  const server = await h1((request, response) => { response.end(request.rawHeaders.filter(name => /constructor|__proto__|toString|valueof/i.test(name)).join()) })
+  const pool = new Pool(server.url)
+  const headers = ['constructor', 'a', '__proto__', 'b', 'toString', 'c', 'valueOf', 'd']
+  assert.equal((await viaNew(pool, { path: '/', method: 'GET', headers })).body.toString(), 'constructor,__proto__,tostring,valueof')
+  await assert.rejects(viaNew(pool, { path: '/', method: 'GET', headers: { 'proxy-connection': 'close' } }), { code: 'UND_ERR_INVALID_ARG' })
+  await pool.close()
+  await server.close()
+})
+
+test('who transfers a piece of a body takes no other bytes along, and bytes() shares its memory with nobody', async t => {
+  const other = await h1((request, response) => { response.end(`a short body for ${request.url}`) })
+  const agent = new Agent()
+  t.after(async () => { await agent.close(); await other.close() })
+  const ask = async path => (await agent.request({ origin: other.url, path, method: 'GET' })).body
+  const [one, two] = await Promise.all([ask('/1'), ask('/2')])
+  const [piece] = await Promise.all([once(one, 'data').then(([chunk]) => chunk), once(one, 'end')])
+  try {
+    structuredClone(piece.buffer, { transfer: [piece.buffer] })
+  } catch (error) {
+    assert.equal(error.name, 'DataCloneError')
+  }
+  assert.equal(await two.text(), 'a short body for /2')
+  assert.equal(await (await ask('/3')).text(), 'a short body for /3')
+  const bytes = await (await ask('/4')).bytes()
+  assert.equal(Buffer.from(bytes.buffer).toString(), 'a short body for /4')
+})
+
+test('a write that waits for room in a tunnel when its connection goes is called back with an error', async () => {
+  const server = await h1(() => {})
+  server.server.on('upgrade', (request, socket) => {
+    socket.on('error', () => {})
+    // Nothing of what follows is read.
+    socket.pause().write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+  })
+  const client = new Client(server.url)
+  const { socket } = await client.upgrade({ path: '/', protocol: 'x' })
+  socket.on('error', () => {})
+  const told = []
+  for (let piece = 0; piece < 64; piece++) socket.write(Buffer.alloc(1024 * 1024), error => { told.push(error instanceof Error) })
+  await new Promise(setImmediate)
+  for (const one of server.sockets) one.destroy()
+  await new Promise(resolve => { socket.on('close', resolve) })
+  await new Promise(setImmediate)
+  assert.equal(told.length, 64)
+  assert.equal(told.at(-1), true)
+  await client.destroy()
   await server.close()
 })
