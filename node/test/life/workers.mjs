@@ -17,7 +17,6 @@ if (isMainThread) {
     const workers = Array.from({ length: 3 }, () => new Worker(fileURLToPath(import.meta.url), { workerData: { url, ended } }))
     const exits = workers.map(worker => once(worker, 'exit'))
     await Promise.all(workers.map(worker => once(worker, 'message')))
-    if (!ended) await new Promise(resolve => setTimeout(resolve, 50))
     if (!ended) await Promise.all(workers.map(worker => worker.terminate()))
     await Promise.all(exits)
   }
@@ -29,8 +28,9 @@ if (isMainThread) {
 } else {
   const { url, ended } = workerData
   let count = 0
-  const loops = Array.from({ length: 20 }, () => loop(url, () => ended && count++ > 200))
-  await (await request(url, { dispatcher })).body.text()
+  const loops = Array.from({ length: 20 }, () => loop(url, () => count++ > 200 && ended))
+  // In the middle of it: every loop has gone round a few times.
+  while (count < (ended ? 20 : 200)) await (await request(url, { dispatcher })).body.text()
   parentPort.postMessage('running')
   await Promise.all(loops)
 }

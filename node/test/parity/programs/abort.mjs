@@ -13,6 +13,20 @@ const closing = (code, serve = stream => { stream.respond(); stream.write('begin
   serve(stream)
 }, { before: client => { client.on('response', () => { client.close(code) }) } })
 
+/** A program in which `ask` ends what the server has begun to answer. */
+const cut = ask => async (http2, t) => {
+  const log = t.log('server')
+  const server = http2.createServer()
+  const closed = new Promise(resolve => server.on('stream', stream => {
+    watched(stream, log, t)
+    stream.on('close', resolve)
+    stream.respond()
+    stream.write('begin')
+  }))
+  ask(await t.open(server), t)
+  await closed
+}
+
 export default {
   'the client cancels': closing(8),
   'the client closes without an error': closing(0),
@@ -41,37 +55,17 @@ export default {
     stream.write('begin')
     stream.on('close', () => { log(stream.write('more', error => { log('callback', error) }), stream.writable) })
   }, { before: client => { client.on('response', () => { client.close(8) }) } }),
-  'a signal of the client': async (http2, t) => {
-    const log = t.log('server')
-    const server = http2.createServer()
-    const closed = new Promise(resolve => server.on('stream', stream => {
-      watched(stream, log, t)
-      stream.on('close', resolve)
-      stream.respond()
-      stream.write('begin')
-    }))
-    const client = await t.open(server)
+  'a signal of the client': cut((client, t) => {
     const abort = new AbortController()
     const stream = client.request({}, { signal: abort.signal })
     stream.on('error', error => { t.log('client')(error.name) })
     stream.on('response', () => { abort.abort() })
-    await closed
-  },
-  'the connection goes in the middle': async (http2, t) => {
-    const log = t.log('server')
-    const server = http2.createServer()
-    const closed = new Promise(resolve => server.on('stream', stream => {
-      watched(stream, log, t)
-      stream.on('close', resolve)
-      stream.respond()
-      stream.write('begin')
-    }))
-    const client = await t.open(server)
+  }),
+  'the connection goes in the middle': cut(client => {
     const stream = client.request({ ':path': '/' })
     stream.on('error', () => {})
     stream.on('response', () => { client.destroy() })
-    await closed
-  },
+  }),
   'the server half-closes, and the client goes on': core((stream, { log, t }) => {
     watched(stream, log, t)
     stream.respond()
