@@ -56,9 +56,10 @@ function checkPseudo (key: string, value: unknown, allowed: string): void {
   if (lower !== allowed) throw invalidPseudoHeader(lower)
 }
 
-/** Names and values by turns of the headers that are looked at. */
+/** Names and values by turns of the headers that are looked at. The array is never cut: what of it
+ * counts is said beside it. */
 const pairs: unknown[] = []
-function readPairs (headers: Headers): void {
+function readPairs (headers: Headers): number {
   let count = 0
   for (const key in headers) {
     if (!Object.hasOwn(headers, key)) continue
@@ -66,21 +67,21 @@ function readPairs (headers: Headers): void {
     pairs[count + 1] = headers[key]
     count += 2
   }
-  pairs.length = count
+  return count
 }
 
 /** The text of `headers`; `pseudo` is the one pseudo-header that may stand there, and is left out. */
 export function textOf (headers: Headers, pseudo = ''): string {
-  readPairs(headers)
+  const count = readPairs(headers)
   const sensitive = headers[sensitiveHeaders] as string[] | undefined
   const hidden = sensitive === undefined || sensitive.length === 0 ? undefined : sensitive.map(name => name.toLowerCase())
-  return textOfPairs(pseudo, hidden)
+  return textOfPairs(count, pseudo, hidden)
 }
 
-function textOfPairs (pseudo: string, hidden: string[] | undefined): string {
+function textOfPairs (count: number, pseudo: string, hidden: string[] | undefined): string {
   let text = ''
   let singles: string[] | undefined
-  for (let at = 0; at < pairs.length; at += 2) {
+  for (let at = 0; at < count; at += 2) {
     const key = pairs[at] as string
     const value = pairs[at + 1]
     if (value === undefined || key === '') continue
@@ -113,10 +114,11 @@ export class FinalHead {
     this.hasDate = pairs.some((part, at) => at % 2 === 0 && part === 'date')
   }
 
-  isOf (given: readonly unknown[]): boolean {
+  /** Whether it was made of the first `count` parts of `given`. */
+  isOf (given: readonly unknown[], count: number): boolean {
     const { pairs } = this
-    if (pairs.length !== given.length) return false
-    for (let at = 0; at < pairs.length; at++) if (pairs[at] !== given[at]) return false
+    if (pairs.length !== count) return false
+    for (let at = 0; at < count; at++) if (pairs[at] !== given[at]) return false
     return true
   }
 
@@ -150,12 +152,14 @@ let nextKept = 0
 /** Headers of a final head, if there is nothing special about them. */
 export function finalHead (given: Headers): FinalHead | undefined {
   if (given[sensitiveHeaders] !== undefined) return undefined
-  readPairs(given)
-  for (const head of kept) if (head.isOf(pairs)) return head
-  if (!pairs.every((part, at) => at % 2 === 0 ? isPlainName(part as string) : isPlainValue(part))) return undefined
+  const count = readPairs(given)
+  for (const head of kept) if (head.isOf(pairs, count)) return head
+  for (let at = 0; at < count; at += 2) {
+    if (!isPlainName(pairs[at] as string) || !isPlainValue(pairs[at + 1])) return undefined
+  }
   const status = (given[':status'] as number | 0) | 0 || 200
   if (status < 200 || status > 599) return undefined
-  const head = new FinalHead(status, pairs.slice(), textOfPairs(':status', undefined))
+  const head = new FinalHead(status, pairs.slice(0, count), textOfPairs(count, ':status', undefined))
   if (head.text.length <= KEPT_LENGTH_MAX) {
     kept[nextKept] = head
     nextKept = (nextKept + 1) % KEPT_MAX

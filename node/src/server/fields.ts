@@ -39,9 +39,10 @@ const KEPT_LENGTH_MAX = 2048
 const kept: { pairs: unknown[]; type: string | null; text: string }[] = []
 let nextKept = 0
 
-/** Names and values by turns of the record that is looked at. */
+/** Names and values by turns of the record that is looked at. The array is never cut: what of it
+ * counts is said beside it. */
 const pairs: unknown[] = []
-function readPairs (init: object): void {
+function readPairs (init: object): number {
   let count = 0
   for (const name in init) {
     if (!Object.hasOwn(init, name)) continue
@@ -49,12 +50,11 @@ function readPairs (init: object): void {
     pairs[count + 1] = (init as Record<string, unknown>)[name]
     count += 2
   }
-  pairs.length = count
+  return count
 }
 
 /** The text of such pairs, if it was made lately. */
-function lately (type: string | null): string | undefined {
-  const count = pairs.length
+function lately (count: number, type: string | null): string | undefined {
   for (const head of kept) {
     if (head.type !== type || head.pairs.length !== count) continue
     let at = 0
@@ -64,10 +64,10 @@ function lately (type: string | null): string | undefined {
   return undefined
 }
 
-function textOfPairs (type: string | null): string {
+function textOfPairs (count: number, type: string | null): string {
   let text = ''
   let isFixed = true
-  for (let at = 0; at < pairs.length; at += 2) {
+  for (let at = 0; at < count; at += 2) {
     const name = pairs[at] as string
     const value = pairs[at + 1]
     if (Array.isArray(value)) for (const one of value as unknown[]) text = add(text, name, String(one))
@@ -77,7 +77,7 @@ function textOfPairs (type: string | null): string {
   }
   text = withType(text, type)
   if (isFixed && text.length <= KEPT_LENGTH_MAX) {
-    kept[nextKept] = { pairs: pairs.slice(), type, text }
+    kept[nextKept] = { pairs: pairs.slice(0, count), type, text }
     nextKept = (nextKept + 1) % KEPT_MAX
   }
   return text
@@ -88,8 +88,8 @@ function textOfPairs (type: string | null): string {
 export function textOf (init: FieldsInit | null | undefined, type: string | null): string {
   if (init == null) return type === null ? '' : add('', 'content-type', type)
   if (typeof (init as Iterable<unknown>)[Symbol.iterator] !== 'function') {
-    readPairs(init)
-    return lately(type) ?? textOfPairs(type)
+    const count = readPairs(init)
+    return lately(count, type) ?? textOfPairs(count, type)
   }
   let text = ''
   for (const [name, value] of init as Iterable<readonly [string, string]>) text = add(text, name, String(value))
