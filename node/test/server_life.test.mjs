@@ -28,6 +28,11 @@ for (const [line, program] of Object.entries(programs)) {
     const ended = await run(program, 'life/pipe.mjs')
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [7, null, 'EINVAL'], ended.stderr)
   })
+  test(`${line}: a worker that ends does not wait for a file that is being opened`, { skip: process.platform !== 'linux' }, async () => {
+    // The kernel takes a lease away after 45 s, and a process here has 30.
+    const ended = await run(program, 'life/leased.mjs')
+    assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'asked for\nthe worker has ended'], ended.stderr)
+  })
   test(`${line}: workers share a port, and those that are terminated leave the others alone`, async () => {
     const ended = await run(program, 'life/serve-workers.mjs')
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '4 serve\nmain still serves'], ended.stderr)
