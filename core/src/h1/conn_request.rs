@@ -51,7 +51,8 @@ impl Conn {
     /// version and its length.
     fn again(&mut self, bytes: &[u8]) -> Option<(RequestHead, Version, usize)> {
         let len = self.last_head.len();
-        if let Some(known) = self.last_head.find(bytes.get(..len)?, 0) {
+        let front = bytes.get(..len);
+        if let Some(known) = front.and_then(|front| self.last_head.find(front, 0)) {
             let head = known.again(self.spare.pop().unwrap_or_default());
             return Some((head, known.version(), len));
         }

@@ -2,7 +2,7 @@
 
 use super::script_test::*;
 use crate::error::{H2Code, Misuse, Violation};
-use crate::http::{Side, StreamId, Token};
+use crate::http::{Event, Side, StreamId, Token};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
 use bytes::Bytes;
 use std::num::NonZeroU64;
@@ -25,6 +25,32 @@ fn empty_lines_before_a_request_are_ignored() {
     let (heard, wrote) = server_hears(answer_at_once, &format!("\r\n\r\n{GET}\r\n{GET}"));
     assert_eq!(heard, ["1 GET / end", "2 GET / end"]);
     assert_eq!(wrote, EMPTY_200.repeat(2));
+}
+
+#[test]
+fn a_head_that_is_the_last_one_but_for_a_shorter_path_has_its_fields() {
+    let mut script = Script::server();
+    let mut numbers = Vec::new();
+    for path in [
+        "/a/long/path",
+        "/a/long/path",
+        "/a/long/path",
+        "/b",
+        "/a/longer/path",
+    ] {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
+        script.conn.handle_bytes(script.now, head.as_bytes());
+        let Some(Event::RequestReceived { stream, head, .. }) = script.conn.poll_event() else {
+            panic!("{path} was not told");
+        };
+        assert_eq!(head.path(), Some(path.as_bytes()));
+        numbers.push(head.fields_number());
+        script.conn.handler_done(stream);
+        script.respond(stream.0, &response(200, &[]), true);
+    }
+    assert_eq!(numbers[..2], [None; 2], "nothing was known");
+    assert!(numbers[2].is_some());
+    assert_eq!(numbers[3..], [numbers[2]; 2]);
 }
 
 #[test]
@@ -806,7 +832,7 @@ fn recycled_memory_serves_the_next_head() {
     script
         .conn
         .handle_bytes(script.now, b"GET /2 HTTP/1.1\r\nhost: b\r\n\r\n");
-    let Some(crate::http::Event::RequestReceived { head, .. }) = script.conn.poll_event() else {
+    let Some(Event::RequestReceived { head, .. }) = script.conn.poll_event() else {
         panic!("a request");
     };
     assert_eq!(head.fields().len(), 1, "nothing of the old head is left");
