@@ -561,6 +561,20 @@ fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
 }
 
 #[test]
+fn a_request_that_is_refused_leaves_no_close_to_the_next() {
+    let mut script = Script::client();
+    script.open(&get(), true);
+    script.wrote();
+    script.conn.ask_close();
+    let refused = script.conn.open(script.now, &get(), true);
+    assert_eq!(refused, Err(Misuse::NoCapacity));
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    script.open(&get(), true);
+    assert_eq!(script.wrote(), "GET /x HTTP/1.1\r\nhost: a.test\r\n\r\n");
+    assert_eq!(script.conn.close_reason(), None);
+}
+
+#[test]
 fn a_peers_patience_is_read_from_its_keep_alive_field() {
     let cases = [
         ("timeout=5", Some(5)),

@@ -6,8 +6,8 @@
 //! be given in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
 //!
 //! Reading is in `conn_recv`, how far it goes ahead in `conn_flow`, writing in `conn_send`, ends in
-//! `conn_end`, and what follows from all
-//! of it (whose turn it is, when it is over, which deadline runs) in `conn_settle`.
+//! `conn_end`, and what follows from all of it (whose turn it is, when it is over, which deadline
+//! runs) in `conn_settle`.
 //!
 //! # 100-continue
 //!
@@ -227,7 +227,8 @@ impl Conn {
         self
     }
 
-    /// Client: the connection ends behind the exchange that is opened next, whose head says so.
+    /// Client: the connection ends behind the exchange of the next [`open`](Self::open), whose head
+    /// says so. An `open` that is refused uses it up too.
     pub fn ask_close(&mut self) {
         self.asks_close = true;
     }
