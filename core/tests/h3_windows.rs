@@ -212,6 +212,19 @@ fn a_stream_window_above_quics_is_made_of_what_is_read_ahead() {
 }
 
 #[test]
+fn a_wider_window_for_a_stream_that_has_ended_reads_nothing_more() {
+    let mut rig = uploading(Config::default());
+    rig.says_all(0, &data(&[0; 64 * KIB]));
+    rig.reads.clear();
+    let set = rig
+        .conn
+        .set_receive_window(rig.now, Some(StreamId(0)), 18 * MIB);
+    assert_eq!(set, Ok(()));
+    rig.run();
+    assert!(rig.reads.is_empty(), "{:?}", rig.reads);
+}
+
+#[test]
 fn a_body_that_is_expected_widens_the_window() {
     let mut rig = Rig::client(Cut::Whole);
     let stream = StreamId(rig.get());

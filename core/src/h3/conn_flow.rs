@@ -1,8 +1,8 @@
-//! Receive windows, and what is held for the peer. QUIC's are the transport's: it grants what was read of each stream, and of the
-//! connection, by itself. A stream's is fixed for all of the connection's life; how wide the
-//! connection's is, is decided here, by the rule that widens HTTP/2's streams
-//! ([`Credit`](crate::credit::Credit)): it grows with what the user takes and borrows from the one
-//! budget. Behind it, what a stream may hold of unread bytes is bounded by
+//! Receive windows, and what is held for the peer. QUIC's are the transport's: it grants what was
+//! read of each stream, and of the connection, by itself. A stream's is fixed for all of the
+//! connection's life; how wide the connection's is, is decided here, by the rule that widens
+//! HTTP/2's streams ([`Credit`](crate::credit::Credit)): it grows with what the user takes and
+//! borrows from the one budget. Behind it, what a stream may hold of unread bytes is bounded by
 //! [`read_room`](Conn::read_room) and the transport's stream window.
 
 use super::Action;
@@ -153,13 +153,15 @@ impl Conn {
         let base = self.config.windows.quic_stream();
         let read_window = self.read_window();
         let open = self.streams.get_mut(id).ok_or(Misuse::StreamNotOpen)?;
-        let now = base.saturating_add(open.read_ahead);
-        let window = only_grows(now, window).map_err(Misuse::WindowInvalid)?;
+        let before = base.saturating_add(open.read_ahead);
+        let window = only_grows(before, window).map_err(Misuse::WindowInvalid)?;
         open.read_ahead = window - base;
         if open.is_full && open.unread < open.ahead(read_window) {
             open.is_full = false;
             self.full_streams -= 1;
-            self.actions.push_back(Action::Read { stream: id });
+            if open.state != State::Ended {
+                self.actions.push_back(Action::Read { stream: id });
+            }
         }
         Ok(())
     }
