@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
-use trunkline::{Body, EarlyData, ErrorKind, Running, Server, Tls};
+use trunkline::{Body, EarlyData, ErrorKind, Running, Server, ServerConfig, Tls};
 use udp_relay::UdpRelay;
 
 /// A certificate and its key in files: every server that reads them has sessions of its own.
@@ -49,12 +49,12 @@ impl Identity {
         F: Fn(Request<Body>) -> U + Clone + Send + 'static,
         U: Future<Output = Response<Body>> + 'static,
     {
+        let server = self.server().early_data(early_data);
+        server.serve(service(handler)).unwrap()
+    }
+    fn server(&self) -> Server {
         let tls = Tls::from_pem_files(&self.certificate, &self.key).unwrap();
-        let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
-        server
-            .early_data(early_data)
-            .serve(service(handler))
-            .unwrap()
+        Server::bind("127.0.0.1:0").tls(tls).http3(true)
     }
     /// A client whose connections carry one request each.
     fn client(&self, early_data: bool) -> Client {
@@ -188,6 +188,26 @@ fn early_data_that_a_server_does_not_take_goes_out_again_after_the_handshake() {
         assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
         assert_eq!(asks(&client, Method::GET, &at).await, ok("early"));
         assert_eq!(after.metrics().quic_connections, 2, "one for both times");
+    });
+}
+
+#[test]
+fn a_server_may_say_less_than_before_to_who_sent_nothing_early() {
+    run(async {
+        let identity = identity("says_less");
+        let says_more = ServerConfig {
+            extended_connect: true,
+            ..ServerConfig::default()
+        };
+        let before = identity.server().config(says_more);
+        let before = before.serve(service(says_when)).unwrap();
+        let after = identity.serve(false, says_when);
+        let relay = UdpRelay::to(before.local_addr()).await;
+        let (client, at) = (identity.client(true), relay.url("/"));
+        assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
+        relay.turn_to(after.local_addr());
+        assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
+        assert_eq!(after.metrics().quic_connections, 1, "the first was good");
     });
 }
 

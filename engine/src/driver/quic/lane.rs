@@ -96,8 +96,10 @@ impl Lane {
     /// Lets requests go out with the handshake, where a session with the server is remembered, and
     /// notes in `place` what the server says for the next time. The handshake then has `limit`.
     pub(crate) fn with_early_data(mut self, place: EarlyPlace, limit: Option<Duration>) -> Self {
-        self.remembered = place.take();
-        if self.remembered.is_some() && self.session.begin_early() {
+        // Who begins without early data is not bound by what the server said before (RFC 9114
+        // section 7.2.4.2).
+        self.remembered = place.take().filter(|_| self.session.begin_early());
+        if self.remembered.is_some() {
             self.early_until = limit.map(|limit| Instant::now() + limit);
             self.refused = Some(Box::pin(self.socket.refused()));
         }
