@@ -7,8 +7,10 @@ mod support;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use support::{Peer, service};
 use tokio::sync::oneshot;
+use tower_service::Service;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, InterimSender, Server, ServerConfig, Tls};
 
@@ -31,7 +33,12 @@ fn sender(request: &Request<Body>) -> InterimSender {
 }
 
 /// Asks once on each version, and returns what came before each answer, and the answers' texts.
-fn heard_on_every_version<F, U>(handler: F) -> Vec<(Vec<String>, String)>
+///
+/// `hears` is called for each interim response.
+fn heard_on_every_version<F, U>(
+    handler: F,
+    hears: impl Fn() + Clone + Send + Sync + 'static,
+) -> Vec<(Vec<String>, String)>
 where
     F: Fn(Request<Body>) -> U + Clone + Send + 'static,
     U: Future<Output = Response<Body>> + 'static,
@@ -49,13 +56,14 @@ where
             .build()
             .unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&heard);
+        let (told, hears) = (Arc::clone(&heard), hears.clone());
         let request = client.get(format!("https://localhost:{}/", at.port()));
         let request = request.on_interim(move |response| {
             let link = response.headers()["link"].to_str().unwrap();
             let line = format!("{} {link}", response.status().as_u16());
             assert_eq!(response.headers().len(), 1, "nothing was added");
             told.lock().unwrap().push(line);
+            hears();
         });
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
@@ -75,12 +83,13 @@ where
 
 #[test]
 fn early_hints_come_before_the_answer_on_every_version() {
-    let heard = heard_on_every_version(async |request| {
+    let handler = async |request| {
         let interim_sender = sender(&request);
         interim_sender.send(interim(102, "</a>")).unwrap();
         interim_sender.send(interim(103, "</b>")).unwrap();
         Response::new(Body::full("page"))
-    });
+    };
+    let heard = heard_on_every_version(handler, || {});
     let expected = (
         vec!["102 </a>".to_owned(), "103 </b>".into()],
         "page".into(),
@@ -90,17 +99,28 @@ fn early_hints_come_before_the_answer_on_every_version() {
 
 #[test]
 fn hints_from_another_thread_go_out_while_the_handler_waits() {
-    let heard = heard_on_every_version(async |request| {
-        let (told, hears) = oneshot::channel();
-        let interim_sender = sender(&request);
+    let (heard, hears) = std::sync::mpsc::channel();
+    let hears = Arc::new(Mutex::new(hears));
+    let handler = move |request| {
+        let (may_answer, waits) = oneshot::channel();
+        let (interim_sender, hears) = (sender(&request), Arc::clone(&hears));
         std::thread::spawn(move || {
-            interim_sender.send(interim(103, "</c>")).unwrap();
-            told.send(()).unwrap();
+            // The second goes out when nothing else is left to do on the connection.
+            for link in ["</c>", "</d>"] {
+                interim_sender.send(interim(103, link)).unwrap();
+                let wait = std::time::Duration::from_secs(20);
+                hears.lock().unwrap().recv_timeout(wait).unwrap();
+            }
+            may_answer.send(()).unwrap();
         });
-        hears.await.unwrap();
-        Response::new(Body::full("page"))
-    });
-    assert_eq!(heard, vec![(vec!["103 </c>".to_owned()], "page".into()); 3]);
+        async {
+            waits.await.unwrap();
+            Response::new(Body::full("page"))
+        }
+    };
+    let told = heard_on_every_version(handler, move || heard.send(()).unwrap());
+    let expected = vec!["103 </c>".to_owned(), "103 </d>".into()];
+    assert_eq!(told, vec![(expected, "page".into()); 3]);
 }
 
 #[test]
@@ -150,6 +170,50 @@ fn a_handler_that_invites_the_body_itself_does_so_once() {
         let body = request.into_body().collect().await.unwrap().to_bytes();
         Response::new(Body::full(body))
     }));
+    let running = running.unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");
+    let invited = peer.hears_until("\r\n\r\n");
+    assert_eq!(invited, "HTTP/1.1 100 Continue\r\n\r\n");
+    peer.says("body");
+    assert!(peer.hears_until("body").starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+/// Ready at the second asking.
+#[derive(Clone)]
+struct Busy<S> {
+    service: S,
+    asked: bool,
+}
+
+impl<S: Service<Request<Body>>> Service<Request<Body>> for Busy<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        if std::mem::replace(&mut self.asked, true) {
+            return self.service.poll_ready(cx);
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+    fn call(&mut self, request: Request<Body>) -> S::Future {
+        self.service.call(request)
+    }
+}
+
+#[test]
+fn a_body_is_invited_too_where_the_service_was_not_ready_at_once() {
+    let server = Server::bind("127.0.0.1:0");
+    let echoes = service(async |request: Request<Body>| {
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        Response::new(Body::full(body))
+    });
+    let running = server.serve(Busy {
+        service: echoes,
+        asked: false,
+    });
     let running = running.unwrap();
     let mut peer = Peer::connect(running.local_addr());
     peer.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");

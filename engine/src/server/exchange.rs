@@ -268,7 +268,7 @@ impl<S: HttpService> Exchanges<S> {
         loop {
             let step = match &mut slot.stage {
                 Stage::Free => return,
-                Stage::Queued(_) => slot.leave_queue(&mut cx),
+                Stage::Queued { .. } => slot.leave_queue(&mut cx),
                 Stage::Handling { .. } => {
                     slot.run(machine, now, &mut scratch.responses, &self.extra, &mut cx)
                 }
@@ -368,7 +368,8 @@ impl<S: HttpService> Slots<S> {
         match (ready, request.take()) {
             (Ok(Poll::Ready(true)), _) => slot.stage = Stage::Handling { invite },
             (Ok(Poll::Pending), Some(request)) => {
-                slot.stage = Stage::Queued(Box::new((service.clone(), request)));
+                let call = Box::new((service.clone(), request));
+                slot.stage = Stage::Queued { call, invite };
             }
             _ => return false,
         }

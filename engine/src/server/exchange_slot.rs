@@ -30,8 +30,11 @@ pub(super) struct Slot<S: HttpService> {
 /// Where it stands.
 pub(super) enum Stage<S> {
     Free,
-    /// The service was not ready; its own copy is asked again.
-    Queued(Box<(S, Request<Body>)>),
+    /// The service was not ready; its own copy is asked again. `invite`: as below.
+    Queued {
+        call: Box<(S, Request<Body>)>,
+        invite: bool,
+    },
     /// The handler runs; `invite`: it still owes the peer a 100.
     Handling {
         invite: bool,
@@ -50,22 +53,23 @@ pub(super) enum Step {
 
 impl<S: HttpService> Slot<S> {
     pub(super) fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
-        let Stage::Queued(queued) = &mut self.stage else {
+        let Stage::Queued { call, invite } = &mut self.stage else {
             return Step::Wait;
         };
-        match catch_unwind(AssertUnwindSafe(|| queued.0.poll_ready(cx))) {
+        let invite = *invite;
+        match catch_unwind(AssertUnwindSafe(|| call.0.poll_ready(cx))) {
             Ok(Poll::Pending) => return Step::Wait,
             Ok(Poll::Ready(Ok(()))) => {}
             Ok(Poll::Ready(Err(_))) | Err(_) => return Step::Failed,
         }
-        let Stage::Queued(queued) = std::mem::replace(&mut self.stage, Stage::Free) else {
+        let Stage::Queued { call, .. } = std::mem::replace(&mut self.stage, Stage::Free) else {
             return Step::Failed;
         };
-        let (mut service, request) = *queued;
+        let (mut service, request) = *call;
         match catch_unwind(AssertUnwindSafe(|| service.call(request))) {
             Ok(future) => {
                 self.handler.set(Some(future));
-                self.stage = Stage::Handling { invite: false };
+                self.stage = Stage::Handling { invite };
                 Step::Again
             }
             Err(_) => Step::Failed,
