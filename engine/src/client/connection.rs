@@ -14,6 +14,7 @@ use crate::driver::signals::{Notes, SlotWaker, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use entry::{Slots, Upload};
 use health::HEALTH;
+use start::{SETTLING, Unsettled};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -87,11 +88,7 @@ pub(super) struct Connection<S> {
     /// Who hears of its end.
     farewell: Option<Farewell>,
     /// Requests that wait for the peer's settings, which must allow them.
-    #[allow(
-        clippy::vec_box,
-        reason = "requests move by pointer from line to inbox to slot"
-    )]
-    unsettled: Vec<Box<Outgoing>>,
+    unsettled: Vec<Unsettled>,
     /// How long the peer has said that it waits, in seconds.
     peer_patience: Option<u32>,
 }
@@ -160,7 +157,8 @@ impl<S> Connection<S> {
         };
         dispatch.closed(self.id);
         self.door.take(&mut self.arrivals);
-        self.arrivals.append(&mut self.unsettled);
+        let unsettled = self.unsettled.drain(..).map(Unsettled::go);
+        self.arrivals.extend(unsettled.flatten());
         let now = Instant::now();
         for request in self.arrivals.drain(..) {
             dispatch.resubmit(now, request, self.id);
@@ -225,6 +223,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             more = true;
         }
         self.expire(now);
+        self.sweep_unsettled(now);
         self.hand_over_heads();
         self.report(now);
         if !self.looks_first(cx, now) {
@@ -243,7 +242,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn rest(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         if self.link.rest(now) {
             self.slots.release();
-            self.deadlines.release(|slot| slot == HEALTH);
+            self.deadlines.release(|slot| slot >= SETTLING);
             (self.arrivals, self.heads) = (Vec::new(), Vec::new());
         }
         self.link.poll_timer(cx, now).is_pending()

@@ -223,8 +223,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn fail_all(&mut self, closed: Closed) {
         self.draining = true;
         self.ended.get_or_insert(closed);
-        for request in std::mem::take(&mut self.unsettled) {
-            self.send_elsewhere(Instant::now(), request);
+        for unsettled in std::mem::take(&mut self.unsettled) {
+            if let Some(request) = unsettled.go() {
+                self.send_elsewhere(Instant::now(), request);
+            }
         }
         for slot in 0..self.slots.slots() {
             if let Some(entry) = self.slots.remove(slot) {

@@ -4,6 +4,27 @@ use super::entry::{Entry, Incoming, Upload};
 use super::*;
 use trunkline_core::http::Token;
 
+/// The slot number that stands for the requests that wait for the peer's settings, among the
+/// connection's deadlines. None below is a slot's.
+pub(super) const SETTLING: u32 = HEALTH - 1;
+
+/// A request that waits for the peer's settings.
+pub(super) struct Unsettled {
+    request: Box<Outgoing>,
+    /// Its time is up then.
+    until: Option<Instant>,
+}
+
+impl Unsettled {
+    /// It waits no longer. `None`: nobody waits for it any more.
+    pub(super) fn go(self) -> Option<Box<Outgoing>> {
+        self.request.exchange.unboard().then_some(self.request)
+    }
+    fn is_late(&self, now: Instant) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Starts what the pool dispatched.
     pub(super) fn take_arrivals(&mut self, now: Instant) {
@@ -17,14 +38,45 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             // it. SETTINGS come after the handshake, with which not everything may go out.
             let waits = request.head.protocol().is_some() || is_early && !request.may_be_early();
             match waits && !is_settled {
-                true => self.unsettled.push(request),
+                true => self.hold(now, request),
                 false => self.start(now, request),
             }
         }
         self.arrivals = arrivals;
         if is_settled {
-            for request in std::mem::take(&mut self.unsettled) {
-                self.start(now, request);
+            for unsettled in std::mem::take(&mut self.unsettled) {
+                if let Some(request) = unsettled.go() {
+                    self.start(now, request);
+                }
+            }
+        }
+    }
+
+    /// Keeps a request until the peer's settings come. It is on the connection: nobody else looks
+    /// after its time, or hears when it is given up.
+    fn hold(&mut self, now: Instant, request: Box<Outgoing>) {
+        if !request.exchange.board(&self.door.signals, INBOX) {
+            return;
+        }
+        let headers = request.patience.headers.map(|patience| now + patience);
+        let until = headers.into_iter().chain(request.total_until).min();
+        if let Some(until) = until {
+            self.deadlines.push(until, SETTLING, 0);
+        }
+        self.unsettled.push(Unsettled { request, until });
+    }
+
+    /// Lets requests go that wait for the peer's settings in vain.
+    pub(super) fn sweep_unsettled(&mut self, now: Instant) {
+        let is_over = |it: &mut Unsettled| it.request.exchange.is_abandoned() || it.is_late(now);
+        for unsettled in self.unsettled.extract_if(.., is_over) {
+            let is_total = unsettled.request.total_until.is_some_and(|at| at <= now);
+            if let Some(request) = unsettled.go() {
+                let late = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::Safe);
+                request.fail(late.with_text(match is_total {
+                    true => "the request took longer than its total timeout",
+                    false => "the peer did not say its settings within the headers timeout",
+                }));
             }
         }
     }
@@ -86,7 +138,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.deadlines.push(due, slot, serial);
             let slots = &self.slots;
             self.deadlines.tidy(slots.len(), |slot, serial| {
-                slot == HEALTH || slots.get(slot).is_some_and(|entry| entry.serial == serial)
+                slot >= SETTLING || slots.get(slot).is_some_and(|entry| entry.serial == serial)
             });
         }
         match at_once {

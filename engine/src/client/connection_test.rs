@@ -2,7 +2,7 @@
 
 use super::super::Client;
 use super::super::compose;
-use super::super::exchange::{Exchange, Patience};
+use super::super::exchange::{Exchange, Patience, ResponseFuture};
 use super::super::request::origin_of_url;
 use super::*;
 use crate::body::Body;
@@ -11,6 +11,7 @@ use crate::window::Wanted;
 use http::Request;
 use std::future::poll_fn;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use trunkline_core::http::{Fields, RequestHead, Token, Version};
 use trunkline_core::pool::{Action, Multiplexing, Origin, Pool, PoolConfig, Rank};
 
 /// The number of a connection: the pool's to give.
@@ -70,6 +71,78 @@ async fn run_until(
     tokio::time::timeout(Duration::from_secs(20), running)
         .await
         .expect("the test waits in vain");
+}
+
+/// A connection over HTTP/2 whose peer never says its settings, and a request that waits for them:
+/// RFC 8441 section 3 wants that of an extended CONNECT.
+async fn a_connection_that_never_settles(
+    client: &Client,
+    request: Box<Outgoing>,
+) -> (Connection<DuplexStream>, DuplexStream) {
+    let (dispatch, origin) = (&client.dispatch, Arc::clone(&request.origin));
+    let (near, far) = tokio::io::duplex(4096);
+    let machine = dispatch.machine(&origin, Multiplexing::Yes, Instant::now());
+    let id = an_id(&origin, Instant::now());
+    let door = Arc::new(Door::default());
+    let mut connection = Connection::new(
+        Link::new(Transport::plain(near), machine),
+        ConnectionUse::new(None, id.number()),
+        id,
+        Arc::clone(&door),
+        Arc::downgrade(dispatch),
+        Arc::clone(&dispatch.settings),
+        Capacity::fresh(1, false),
+    );
+    door.inbox.lock().unwrap().push(request);
+    door.signals.ready(INBOX);
+    run_until(&mut connection, |it| it.unsettled.len() == 1).await;
+    (connection, far)
+}
+
+fn a_websocket(client: &Client) -> Box<Outgoing> {
+    let url = "http://a.test/";
+    let mut request = a_get(&origin_of_url(&client.dispatch, url).unwrap(), url);
+    let mut fields = Fields::new();
+    for (token, value) in [
+        (Token::METHOD, "CONNECT"),
+        (Token::PROTOCOL, "websocket"),
+        (Token::SCHEME, "http"),
+        (Token::AUTHORITY, "a.test"),
+        (Token::PATH, "/"),
+    ] {
+        fields.push(token, value.as_bytes());
+    }
+    request.head = RequestHead::from_fields(fields, Version::Http2).unwrap();
+    request
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_waits_no_longer_for_the_peers_settings() {
+    let client = Client::new();
+    let request = a_websocket(&client);
+    let exchange = Arc::clone(&request.exchange);
+    let (mut connection, _far) = a_connection_that_never_settles(&client, request).await;
+    exchange.abandon(&client.dispatch);
+    run_until(&mut connection, |it| it.unsettled.is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_request_waits_for_the_peers_settings_no_longer_than_its_timeouts_say() {
+    let client = Client::new();
+    for is_total in [true, false] {
+        let (mut request, time) = (a_websocket(&client), Duration::from_millis(20));
+        match is_total {
+            true => request.total_until = Some(Instant::now() + time),
+            false => request.patience.headers = Some(time),
+        }
+        let exchange = Arc::clone(&request.exchange);
+        let (mut connection, _far) = a_connection_that_never_settles(&client, request).await;
+        // Nobody but its own timer wakes it.
+        run_until(&mut connection, |it| it.unsettled.is_empty()).await;
+        let answer = ResponseFuture::new(Arc::clone(&client.dispatch), exchange);
+        let error = answer.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    }
 }
 
 #[tokio::test]
