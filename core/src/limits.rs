@@ -87,7 +87,8 @@ pub const TARGET_BYTES_MAX: usize = 16 * 1024;
 pub const CHUNK_EXTENSION_BYTES_MAX: usize = 16 * 1024;
 /// Pipelined HTTP/1.1 requests a server parses ahead.
 pub const PIPELINED_REQUESTS_MAX: usize = 16;
-/// HTTP/1.1 body bytes that wait for the reader before we stop reading the connection.
+/// HTTP/1.1 body bytes that wait for the reader before we stop reading the connection, and bytes of
+/// a connection that left HTTP.
 pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;
 
 /// Request streams that a client may have open at once over QUIC. 100 stalls a client that runs

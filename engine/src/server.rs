@@ -138,10 +138,11 @@ impl Server {
     }
     /// Whether HTTP/3 takes requests that come with the handshake of a resumed session (0-RTT,
     /// RFC 8446 section 2.3), a round trip earlier. Whoever recorded such a request may send it
-    /// again, within the bounds of what this server remembers of sessions: a session is resumed once.
-    /// So GET, HEAD and OPTIONS alone reach their handlers, with [`EarlyData`]
-    /// among their extensions; everything else is answered with 425 (RFC 8470 section 5.2), upon
-    /// which clients send it again after the handshake. Default: false.
+    /// again, within the bounds of what this server remembers of sessions: a session is resumed
+    /// once. So GET, HEAD and OPTIONS alone reach their handlers, with [`EarlyData`] among their
+    /// extensions (an attendant is told by [`Place::is_early`]); everything else is answered with
+    /// 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake. Default:
+    /// false.
     #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.quic.early_data = early_data;
@@ -176,7 +177,7 @@ impl Server {
         self
     }
     /// Calls `log` when an exchange is over, answered or not, on the thread that served it: it
-    /// must not block. Default: nobody is told.
+    /// must not block. Not with [`Listening::attend`], which refuses it. Default: nobody is told.
     #[must_use]
     pub fn access_log(mut self, log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
         self.access_log = Some(AccessLog::new(log));
@@ -288,9 +289,13 @@ impl Server {
 fn local_addr(listeners: &[TcpListener]) -> Result<SocketAddr, Error> {
     listeners
         .first()
-        .ok_or_else(|| Error::config("workers is 0; it must be at least 1"))?
+        .ok_or_else(no_worker)?
         .local_addr()
         .map_err(|error| Error::config("the socket has no address").with_source(error))
+}
+
+fn no_worker() -> Error {
+    Error::config("workers is 0; it must be at least 1")
 }
 
 /// How long a client may remember that HTTP/3 is served: a day, the default of RFC 7838 section

@@ -8,6 +8,8 @@ mod support;
 
 use bytes::Bytes;
 use frames::{Frame, FramePeer, GET, kind};
+use http_body_util::BodyExt;
+use rustls::pki_types::CertificateDer;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -17,11 +19,12 @@ use std::time::{Duration, Instant};
 use support::Peer;
 use tokio::sync::mpsc as tasks;
 use tokio::task::LocalSet;
-use trunkline::ConnectionInfo;
-use trunkline::Server;
+use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::core::error::H2Code;
 use trunkline::core::http::{Fields, RequestHead, Version};
+use trunkline::core::limits::UNREAD_BODY_BYTES_MAX;
 use trunkline::server::{Answer, Attendant, Attending, Ended, Given, Line, Place};
+use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
 
 /// What an attendant heard.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +34,10 @@ enum Heard {
     Body(Vec<u8>, bool),
     Room(usize),
     Ended(Ended),
+    Ponged,
     Disconnected,
+    /// The server.
+    Over,
 }
 
 type Does = dyn Fn(&Line, Place, &str);
@@ -53,8 +59,13 @@ impl Attendant for Teller {
         line
     }
     fn requested(&self, line: &Line, place: Place, head: &RequestHead, end: bool) {
-        let path = String::from_utf8(head.path().unwrap().to_vec()).unwrap();
+        let path = String::from_utf8(head.path().unwrap_or_default().to_vec()).unwrap();
         (self.does)(line, place, &path);
+        let path = if place.is_early() {
+            path + " early"
+        } else {
+            path
+        };
         self.lines.borrow_mut().push((line.clone(), place));
         self.heard.send(Heard::Requested(path, end)).unwrap();
     }
@@ -67,6 +78,9 @@ impl Attendant for Teller {
     }
     fn ended(&self, (): (), how: Ended) {
         self.heard.send(Heard::Ended(how)).unwrap();
+    }
+    fn ponged(&self, _: &Line) {
+        self.heard.send(Heard::Ponged).unwrap();
     }
     fn disconnected(&self, _: Line) {
         // The test may be over.
@@ -86,7 +100,10 @@ struct Attended {
 
 impl Attended {
     fn new(does: impl Fn(&Line, Place, &str) + Send + 'static) -> Self {
-        let listening = Server::bind("127.0.0.1:0").listen().unwrap();
+        Self::serving(Server::bind("127.0.0.1:0"), does)
+    }
+    fn serving(server: Server, does: impl Fn(&Line, Place, &str) + Send + 'static) -> Self {
+        let listening = server.listen().unwrap();
         let address = listening.local_addr();
         let (heard, hears) = mpsc::channel();
         let (tasks, mut to_do) = tasks::unbounded_channel::<Task>();
@@ -97,13 +114,18 @@ impl Attended {
                 .unwrap();
             LocalSet::new().block_on(&runtime, async move {
                 let lines = Rc::<RefCell<Vec<(Line, Place)>>>::default();
+                let over = heard.clone();
                 let teller = Teller {
                     heard,
                     does: Rc::new(does),
                     lines: Rc::clone(&lines),
                 };
-                let (attending, serving) = listening.attend(teller);
-                let serving = tokio::task::spawn_local(serving);
+                let (attending, serving) = listening.attend(teller).unwrap();
+                let serving = tokio::task::spawn_local(async move {
+                    serving.await.unwrap();
+                    // The test may be over.
+                    let _ = over.send(Heard::Over);
+                });
                 while let Some(task) = to_do.recv().await {
                     task(&attending, &lines.borrow());
                 }
@@ -120,6 +142,11 @@ impl Attended {
     }
     fn hears(&self) -> Heard {
         self.heard.recv_timeout(Duration::from_secs(20)).unwrap()
+    }
+    /// A request, on a connection that it is the first on, came whole.
+    fn hears_a_request(&self, version: Version, path: &str) {
+        assert_eq!(self.hears(), Heard::Connected(version));
+        assert_eq!(self.hears(), Heard::Requested(path.into(), true));
     }
     fn does(&self, task: impl FnOnce(&Attending, &[(Line, Place)]) + Send + 'static) {
         let tasks = self.tasks.as_ref().unwrap();
@@ -313,4 +340,448 @@ fn a_drain_waits_for_the_exchange_and_ends_the_connection() {
     assert_eq!(peer.hears(kind::DATA).payload, b"last");
     assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
     assert_eq!(server.hears(), Heard::Disconnected);
+}
+
+#[test]
+fn a_connection_is_told_when_its_version_is_known_and_not_with_its_first_request() {
+    let server = Attended::new(|_, _, _| {});
+    let peer = FramePeer::connect(server.address);
+    assert_eq!(server.hears(), Heard::Connected(Version::Http2));
+    drop(peer);
+    assert_eq!(server.hears(), Heard::Disconnected);
+}
+
+#[test]
+fn pieces_that_are_sent_before_their_answer_go_out_behind_it() {
+    let server = Attended::new(|line, place, path| {
+        line.send(place, Bytes::from("one"), false);
+        match path {
+            "/end" => line.send(place, Bytes::from("two"), true),
+            _ => line.finish(place, b"sum\x003"),
+        }
+        line.answer(Instant::now(), place, says(Given::Streaming));
+    });
+    let head = "HTTP/1.1 200 OK\r\nx: y\r\ntransfer-encoding: chunked\r\n\r\n";
+    for (path, body) in [
+        ("/end", "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"),
+        ("/trailers", "3\r\none\r\n0\r\nsum: 3\r\n\r\n"),
+    ] {
+        let mut peer = Peer::connect(server.address);
+        peer.says(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n"));
+        assert_eq!(peer.hears_until("\r\n\r\n"), head);
+        assert_eq!(peer.hears_until("\r\n\r\n"), body);
+        server.hears_a_request(Version::Http11, path);
+        let sent = if path == "/end" { 6 } else { 3 };
+        assert_eq!(server.hears(), Heard::Room(sent));
+        assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+        drop(peer);
+        assert_eq!(server.hears(), Heard::Disconnected);
+    }
+}
+
+#[test]
+fn pieces_for_an_answer_that_has_no_body_are_told_as_taken() {
+    let server = Attended::new(|line, place, _| {
+        line.send(place, Bytes::from("one"), false);
+        let answer = Answer {
+            status: 204,
+            ..says(Given::Streaming)
+        };
+        line.answer(Instant::now(), place, answer);
+    });
+    let mut peer = Peer::connect(server.address);
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    let heard = peer.hears_until("\r\n\r\n");
+    assert_eq!(heard, "HTTP/1.1 204 No Content\r\nx: y\r\n\r\n");
+    server.hears_a_request(Version::Http11, "/");
+    assert_eq!(server.hears(), Heard::Room(3));
+    assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+}
+
+/// More than HTTP/2 may send before the peer has given room.
+const MUCH: usize = 200_000;
+
+#[test]
+fn room_is_told_of_pieces_and_not_of_a_body_that_was_given_whole() {
+    let server = Attended::new(|line, place, path| {
+        let body = Bytes::from(vec![b'x'; MUCH]);
+        match path {
+            "/" => line.answer(Instant::now(), place, says(Given::Whole(body))),
+            _ => {
+                line.answer(Instant::now(), place, says(Given::Streaming));
+                line.send(place, body.slice(..MUCH / 2), false);
+                line.send(place, body.slice(MUCH / 2..), false);
+                line.finish(place, b"");
+            }
+        }
+    });
+    let mut peer = FramePeer::connect(server.address);
+    let hears = |peer: &mut FramePeer, count: usize| {
+        let mut came = 0;
+        while came < count * MUCH {
+            let data = peer.hears(kind::DATA);
+            came += data.payload.len();
+            let room = (data.payload.len() as u32).to_be_bytes();
+            if !data.payload.is_empty() {
+                for stream in [0, data.stream] {
+                    peer.says(&Frame::new(WINDOW_UPDATE, 0, stream, &room));
+                }
+            }
+        }
+    };
+    let asks = |peer: &mut FramePeer, stream, head| {
+        peer.says(&Frame::new(kind::HEADERS, 0x5, stream, head));
+    };
+    // The first takes all the room that there is.
+    asks(&mut peer, 1, GET);
+    asks(&mut peer, 3, GET);
+    hears(&mut peer, 2);
+    assert_eq!(server.hears(), Heard::Connected(Version::Http2));
+    for _ in 0..4 {
+        let heard = server.hears();
+        assert!(!matches!(heard, Heard::Room(_)), "{heard:?}");
+    }
+    asks(&mut peer, 5, GET_A_PATH);
+    hears(&mut peer, 1);
+    assert_eq!(server.hears(), Heard::Requested("/p".into(), true));
+    let mut taken = 0;
+    let how = loop {
+        match server.hears() {
+            Heard::Room(bytes) => taken += bytes,
+            other => break other,
+        }
+    };
+    assert_eq!((taken, how), (MUCH, Heard::Ended(Ended::Whole)));
+}
+
+const WINDOW_UPDATE: u8 = 8;
+/// `GET http://a/p`.
+const GET_A_PATH: &[u8] = &[0x82, 0x86, 0x04, 0x02, b'/', b'p', 0x41, 0x01, b'a'];
+/// `CONNECT a:1`.
+const CONNECT: &[u8] = &[
+    0x02, 0x07, b'C', b'O', b'N', b'N', b'E', b'C', b'T', 0x01, 0x03, b'a', b':', b'1',
+];
+
+#[test]
+fn a_2xx_to_connect_says_no_length() {
+    let server = Attended::new(|line, place, _| {
+        let answer = Answer {
+            fields: b"",
+            ..says(whole("hi"))
+        };
+        line.answer(Instant::now(), place, answer);
+    });
+    let mut peer = FramePeer::connect(server.address);
+    peer.says(&Frame::new(kind::HEADERS, 0x4, 1, CONNECT));
+    assert_eq!(peer.hears(kind::HEADERS).payload, [0x88], ":status: 200");
+    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 3, GET));
+    assert_ne!(peer.hears(kind::HEADERS).payload, [0x88]);
+}
+
+/// Answers everything by leaving HTTP.
+fn leaves(line: &Line, place: Place, _: &str) {
+    let answer = Answer {
+        status: 101,
+        fields: b"connection\0upgrade\0upgrade\0echo",
+        ..says(Given::Streaming)
+    };
+    line.answer(Instant::now(), place, answer);
+}
+
+const UPGRADE: &str = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n";
+
+/// A connection that has left HTTP.
+fn a_tunnel(server: &Attended) -> Peer {
+    let mut peer = Peer::connect(server.address);
+    peer.says(UPGRADE);
+    peer.hears_until("\r\n\r\n");
+    server.hears_a_request(Version::Http11, "/");
+    peer
+}
+
+/// Asks the server how many of its connections are open.
+fn open(server: &Attended) -> u64 {
+    let (tells, told) = mpsc::channel();
+    server.does(move |attending, _| tells.send(attending.metrics().connections_open).unwrap());
+    told.recv().unwrap()
+}
+
+#[test]
+fn a_drain_waits_for_tunnels_and_ends_with_the_last() {
+    let server = Attended::new(leaves);
+    let peers = [a_tunnel(&server), a_tunnel(&server)];
+    assert_eq!(open(&server), 2);
+    server.does(|attending, _| attending.drain(Duration::MAX));
+    for (at, mut peer) in peers.into_iter().enumerate() {
+        server.does(move |_, lines| {
+            let (line, place) = &lines[at];
+            line.shut_down();
+            line.send(*place, Bytes::from("still"), true);
+        });
+        assert_eq!(peer.hears_to_the_end(), "still");
+        drop(peer);
+        assert_eq!(server.hears(), Heard::Room(5));
+        assert_eq!(server.hears(), Heard::Body(Vec::new(), true));
+        assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+        assert_eq!(server.hears(), Heard::Disconnected);
+    }
+    assert_eq!(server.hears(), Heard::Over);
+    assert_eq!(open(&server), 0);
+}
+
+#[test]
+fn a_drain_cuts_at_the_earliest_deadline_that_was_set() {
+    let server = Attended::new(|line, place, path| {
+        if path == "/" {
+            leaves(line, place, path);
+        }
+    });
+    let mut tunnel = a_tunnel(&server);
+    let mut peer = FramePeer::connect(server.address);
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET_A_PATH));
+    server.hears_a_request(Version::Http2, "/p");
+    let hour = Duration::from_secs(3600);
+    server.does(move |attending, _| {
+        for deadline in [hour, Duration::ZERO, hour] {
+            attending.drain(deadline);
+        }
+    });
+    assert_eq!(tunnel.hears_to_the_end(), "");
+    let mut heard = Vec::new();
+    while heard.last() != Some(&Heard::Over) {
+        heard.push(server.hears());
+    }
+    let (code, by_us) = (H2Code::CANCEL, false);
+    let cut = Heard::Ended(Ended::Reset {
+        code,
+        by_peer: by_us,
+    });
+    assert!(heard.contains(&cut), "{heard:?}");
+    let ended = heard.iter().filter(|it| matches!(it, Heard::Ended(_)));
+    assert_eq!(ended.count(), 2, "{heard:?}");
+}
+
+#[test]
+fn a_peer_that_takes_nothing_of_a_tunnel_is_given_up() {
+    let mut config = ServerConfig::default();
+    config.timeouts.write_stall = Some(Duration::from_millis(50));
+    let server = Attended::serving(Server::bind("127.0.0.1:0").config(config), leaves);
+    let peer = a_tunnel(&server);
+    server.does(|_, lines| {
+        let (line, place) = &lines[0];
+        // No socket holds as much.
+        for _ in 0..64 {
+            line.send(*place, Bytes::from(vec![0; 1 << 20]), false);
+        }
+    });
+    let how = loop {
+        match server.hears() {
+            Heard::Room(_) => {}
+            other => break other,
+        }
+    };
+    let (code, by_peer) = (H2Code::CANCEL, true);
+    assert_eq!(how, Heard::Ended(Ended::Reset { code, by_peer }));
+    assert_eq!(server.hears(), Heard::Disconnected);
+    drop(peer);
+}
+
+#[test]
+fn what_is_not_taken_of_a_request_counts_for_its_tunnel_too() {
+    const BODY: usize = 200 * 1024;
+    /// What may be told and not taken, and a last read.
+    const TOLD_MAX: usize = UNREAD_BODY_BYTES_MAX + 32 * 1024;
+    let server = Attended::new(leaves);
+    let mut peer = Peer::connect(server.address);
+    let head = UPGRADE.replace("GET", "POST").replace("\r\n\r\n", "\r\n");
+    peer.says(format!("{head}content-length: {BODY}\r\n\r\n"));
+    peer.says(vec![0; BODY]);
+    peer.hears_until("\r\n\r\n");
+    let mut says = peer.another();
+    let writer = thread::spawn(move || says.says_what_it_can(vec![1; 1 << 20]));
+    let mut told = 0;
+    let mut hears = |least: usize| {
+        while told < least {
+            if let Heard::Body(data, _) = server.hears() {
+                told += data.len();
+            }
+        }
+        while let Ok(Heard::Body(data, _)) = server.heard.try_recv() {
+            told += data.len();
+        }
+        told
+    };
+    let sends = |text: &'static str| {
+        server.does(move |_, lines| lines[0].0.send(lines[0].1, Bytes::from(text), false));
+    };
+    assert!(hears(UNREAD_BODY_BYTES_MAX) <= TOLD_MAX);
+    server.does(|_, lines| lines[0].0.take(lines[0].1, BODY));
+    sends("on");
+    peer.hears_until("on");
+    assert!(hears(UNREAD_BODY_BYTES_MAX + BODY) <= TOLD_MAX + BODY);
+    drop(server);
+    drop(peer);
+    writer.join().unwrap();
+}
+
+#[test]
+fn what_is_ordered_for_a_connection_that_is_closed_is_forgotten() {
+    struct Held(mpsc::Sender<()>);
+    impl AsRef<[u8]> for Held {
+        fn as_ref(&self) -> &[u8] {
+            b"held"
+        }
+    }
+    impl Drop for Held {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+        }
+    }
+    let server = Attended::new(|line, place, path| {
+        if path == "/" {
+            leaves(line, place, path);
+        }
+    });
+    let tunnel = a_tunnel(&server);
+    drop(tunnel);
+    assert_eq!(server.hears(), Heard::Body(Vec::new(), true));
+    let mut peer = Peer::connect(server.address);
+    peer.says("GET /open HTTP/1.1\r\nhost: a\r\n\r\n");
+    server.hears_a_request(Version::Http11, "/open");
+    server.does(|_, lines| lines[1].0.abort(H2Code::CANCEL));
+    assert!(matches!(server.hears(), Heard::Ended(Ended::Reset { .. })));
+    assert_eq!(server.hears(), Heard::Disconnected);
+    // The tunnel ends with what is ordered for it.
+    server.does(|_, lines| lines[0].0.send(lines[0].1, Bytes::new(), true));
+    assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+    assert_eq!(server.hears(), Heard::Disconnected);
+    for at in 0..2 {
+        let (dropped, drops) = mpsc::channel();
+        server.does(move |_, lines| {
+            let (line, place) = &lines[at];
+            line.send(*place, Bytes::from_owner(Held(dropped)), true);
+        });
+        drops.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+}
+
+#[test]
+fn an_access_log_is_refused_because_nobody_would_write_it() {
+    let server = Server::bind("127.0.0.1:0").access_log(|_| {});
+    let (heard, _) = mpsc::channel();
+    let teller = Teller {
+        heard,
+        does: Rc::new(|_, _, _| {}),
+        lines: Rc::default(),
+    };
+    let refused = server.listen().unwrap().attend(teller).err().unwrap();
+    assert!(refused.to_string().contains("access_log"), "{refused}");
+}
+
+/// A client of HTTP/3 whose connections carry one request each.
+fn a_client(root: CertificateDer<'static>) -> Client {
+    Client::builder()
+        .protocols(Protocols::H3Only)
+        .resolve("localhost", [([127, 0, 0, 1], 0).into()])
+        .tls(ClientTls::new().root(root).only_given_roots())
+        .requests_per_connection(Some(1))
+        .early_data(true)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn http3_is_attended_too_and_early_requests_are_marked() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+    let server = Attended::serving(server.early_data(true), |line, place, _| {
+        line.answer(Instant::now(), place, says(whole("hi")));
+    });
+    let client = a_client(root);
+    let url = format!("https://localhost:{}/", server.address.port());
+    support::runtime().block_on(async {
+        for path in ["/", "/ early"] {
+            let response = client.get(&url).send().await.unwrap();
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(body, "hi");
+            server.hears_a_request(Version::Http3, path);
+            assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+            assert_eq!(server.hears(), Heard::Disconnected);
+        }
+    });
+}
+
+#[test]
+fn a_quiet_answer_ends_its_exchange_though_the_request_goes_on() {
+    let server = Attended::new(|line, place, _| {
+        let quiet = Answer {
+            quiet: true,
+            ..says(whole("hi"))
+        };
+        line.answer(Instant::now(), place, quiet);
+    });
+    let mut peer = FramePeer::connect(server.address);
+    peer.says(&Frame::new(kind::HEADERS, 0x4, 1, GET));
+    assert_eq!(peer.hears(kind::DATA).payload, b"hi");
+    assert_eq!(server.hears(), Heard::Connected(Version::Http2));
+    assert_eq!(server.hears(), Heard::Requested("/".into(), false));
+    assert_eq!(server.hears(), Heard::Ended(Ended::Quiet));
+    // Nobody hears of the rest.
+    peer.says(&Frame::new(kind::DATA, 0x1, 1, b"rest"));
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 3, GET));
+    assert_eq!(server.hears(), Heard::Requested("/".into(), true));
+}
+
+#[test]
+fn an_exchange_is_reset_a_connection_pinged_shut_down_and_aborted_by_order() {
+    let server = Attended::new(|_, _, _| {});
+    let mut peer = FramePeer::connect(server.address);
+    for stream in [1, 3] {
+        peer.says(&Frame::new(kind::HEADERS, 0x5, stream, GET));
+    }
+    server.hears_a_request(Version::Http2, "/");
+    assert_eq!(server.hears(), Heard::Requested("/".into(), true));
+    server.does(|_, lines| {
+        let (line, place) = &lines[0];
+        line.reset(*place, H2Code::ENHANCE_YOUR_CALM);
+        line.ping();
+    });
+    let reset = peer.hears(kind::RST_STREAM);
+    assert_eq!((reset.stream, &reset.payload[..]), (1, &[0, 0, 0, 11][..]));
+    let (code, by_peer) = (H2Code::ENHANCE_YOUR_CALM, false);
+    assert_eq!(server.hears(), Heard::Ended(Ended::Reset { code, by_peer }));
+    let ping = peer.hears(kind::PING);
+    peer.says(&Frame::new(kind::PING, 0x1, 0, &ping.payload));
+    assert_eq!(server.hears(), Heard::Ponged);
+    server.does(|_, lines| lines[0].0.shut_down());
+    let warned = peer.hears(kind::GOAWAY);
+    assert_eq!(warned.payload[4..], [0; 4], "no error");
+    server.does(|_, lines| lines[0].0.abort(H2Code::INTERNAL_ERROR));
+    while peer.hears(kind::GOAWAY).payload[4..] != [0, 0, 0, 2] {}
+    assert!(matches!(server.hears(), Heard::Ended(Ended::Reset { .. })));
+    assert_eq!(server.hears(), Heard::Disconnected);
+}
+
+#[test]
+fn a_body_of_another_length_than_was_said_is_reset_and_does_not_look_whole() {
+    let server = Attended::new(|line, place, path| {
+        let answer = Answer {
+            fields: b"content-length\x003",
+            ..says(Given::Streaming)
+        };
+        line.answer(Instant::now(), place, answer);
+        let data = if path == "/" { "four" } else { "2!" };
+        line.send(place, Bytes::from(data), true);
+    });
+    let mut peer = FramePeer::connect(server.address);
+    assert_eq!(server.hears(), Heard::Connected(Version::Http2));
+    for (stream, head, path) in [(1, GET, "/"), (3, GET_A_PATH, "/p")] {
+        peer.says(&Frame::new(kind::HEADERS, 0x5, stream, head));
+        let reset = peer.hears(kind::RST_STREAM);
+        assert_eq!((reset.stream, reset.payload[3]), (stream, 2));
+        assert_eq!(server.hears(), Heard::Requested(path.into(), true));
+        let (code, by_peer) = (H2Code::INTERNAL_ERROR, false);
+        assert_eq!(server.hears(), Heard::Ended(Ended::Reset { code, by_peer }));
+    }
 }

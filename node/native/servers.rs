@@ -291,11 +291,15 @@ impl Serving {
     }
     fn serve(&mut self, number: u32, listening: Listening) {
         let desk = Rc::clone(&self.desk);
-        let (attending, serving) = listening.attend(Server { desk, number });
-        self.attending.insert(number, attending);
         let shared = Arc::clone(&self.shared);
+        let Ok((attending, serving)) = listening.attend(Server { desk, number }) else {
+            // It refuses an access log alone, and there is none.
+            return shared.complete([Kind::Ended as u32, number, 0, 0, 0, 0, 0, 0], &[], &[]);
+        };
+        self.attending.insert(number, attending);
         tokio::task::spawn_local(async move {
-            serving.await;
+            // A server whose sockets cannot be used has ended.
+            let _ = serving.await;
             shared.complete([Kind::Ended as u32, number, 0, 0, 0, 0, 0, 0], &[], &[]);
         });
     }

@@ -8,10 +8,9 @@ use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::transport::Transport;
 use bytes::Bytes;
 use http_body::Body as _;
+use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 use trunkline_core::wire::Outbox;
 
-/// Bytes that lie unread with the listener before the socket is read no further.
-const UNREAD_BYTES_MAX: usize = 256 * 1024;
 /// Bytes that wait for the socket before no more are asked for.
 const OUTBOX_BYTES_MAX: usize = 256 * 1024;
 
@@ -112,7 +111,7 @@ impl Tunnel {
         while let Incoming::Streaming(Receiver::Listener { listener, unread }) =
             &mut self.entry.incoming
         {
-            if *unread >= UNREAD_BYTES_MAX {
+            if *unread >= UNREAD_BODY_BYTES_MAX {
                 return Ok(());
             }
             let read = with_read_buffer(|scratch| {

@@ -342,6 +342,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Quic(_) => None,
         }
     }
+    /// How long the peer may take nothing of what waits.
+    pub(crate) fn write_stall(&self) -> Option<Duration> {
+        self.write_stall
+    }
     /// Takes the byte stream out, for an upgrade; QUIC has none.
     pub(crate) fn into_transport(self) -> Option<Transport<S>> {
         match self.carrier {

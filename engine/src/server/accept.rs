@@ -87,7 +87,7 @@ pub(super) struct Served<S: Serve, T> {
     stage: Stage<S, T>,
     counters: Arc<Counters>,
     /// Its place among the open connections, until its end.
-    _entry: OpenEntry,
+    entry: Option<OpenEntry>,
 }
 
 enum Stage<S: Serve, T> {
@@ -109,7 +109,7 @@ impl<S: Serve, T> Served<S, T> {
         Self {
             stage: Stage::Starting(Box::pin(start)),
             counters: Arc::clone(counters),
-            _entry: entry,
+            entry: Some(entry),
         }
     }
 }
@@ -133,16 +133,18 @@ where
                 },
                 Stage::Serving(connection) => {
                     ready!(Pin::new(&mut **connection).poll(cx));
-                    if let Stage::Serving(connection) = mem::replace(&mut self.stage, Stage::Over) {
-                        connection.leave();
+                    if let Stage::Serving(connection) = mem::replace(&mut self.stage, Stage::Over)
+                        && let Some(entry) = self.entry.take()
+                    {
+                        connection.leave(entry);
                     }
                     break;
                 }
                 Stage::Over => break,
             }
         }
-        add(&self.counters.connections_closed, 1);
         self.stage = Stage::Over;
+        self.entry = None;
         Poll::Ready(())
     }
 }
@@ -215,9 +217,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         let stall = ground.config.timeouts.write_stall;
         let link = Link::new(self.transport, machine).with_write_stall(stall);
         let mut exchanges = ground.exchanges(&signals, secure);
-        if let Some(info) = self.info {
-            exchanges.show(info, version, &ground.shown, &ground.counters);
-        }
+        exchanges.show(self.info, version, &ground.shown, &ground.counters);
         let serving = Serving::new(exchanges, signals, ground.counters, open);
         Box::new(Connection::new(link, serving))
     }

@@ -3,6 +3,7 @@
 //! likes by orders. Nothing is woken per request and no map is made.
 
 use super::heads::{Heads, Making, trailers};
+use super::respond::{Asked, length_of};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::signals::Signals;
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use trunkline_core::http::{Fields, RequestHead, ResponseHead, StreamId, Version}
 
 /// Hears of the connections of one server and of what is asked on them. It must not block.
 ///
-/// Each connection is told with [`connected`](Self::connected) and
+/// Each connection whose handshake is done is told with [`connected`](Self::connected) and
 /// [`disconnected`](Self::disconnected), and each exchange between them with
 /// [`requested`](Self::requested) and [`ended`](Self::ended).
 pub trait Attendant: Clone + 'static {
@@ -25,7 +26,9 @@ pub trait Attendant: Clone + 'static {
     /// What it keeps of an exchange.
     type Exchange: 'static;
 
-    /// A connection's handshake is done. `line` is for orders to it. `info` is there if
+    /// A connection's handshake is done: without TLS, its first bytes said its version. One that
+    /// brings early data ([`Server::early_data`](crate::Server::early_data)) is told before that.
+    /// `line` is for orders to it. `info` is there if
     /// [`ServerConfig::connection_info`](crate::ServerConfig::connection_info) is set.
     fn connected(
         &self,
@@ -33,7 +36,8 @@ pub trait Attendant: Clone + 'static {
         version: Version,
         info: Option<&ConnectionInfo>,
     ) -> Self::Connection;
-    /// A request came. `end`: without a body.
+    /// A request came. `end`: without a body. It may be one that somebody else sends again
+    /// ([`Place::is_early`]).
     fn requested(
         &self,
         connection: &Self::Connection,
@@ -78,13 +82,21 @@ pub enum Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub(super) slot: u32,
-    pub(super) stream: StreamId,
+    pub(super) asked: Asked,
+    pub(super) early: bool,
 }
 
 impl Place {
     /// The stream of HTTP/2 or HTTP/3; on HTTP/1.1 the exchanges count from 1.
     pub fn stream(self) -> StreamId {
-        self.stream
+        self.asked.stream
+    }
+    /// Whether the request came before its connection's handshake was done
+    /// ([`Server::early_data`](crate::Server::early_data)): somebody else may have recorded it and
+    /// sent it again. Who minds answers with 425 (RFC 8470 section 5.2), and the client sends it
+    /// after the handshake.
+    pub fn is_early(self) -> bool {
+        self.early
     }
 }
 
@@ -118,8 +130,8 @@ pub enum Given {
     Streaming,
 }
 
-/// Where orders go: one connection. What is ordered for an exchange that is over is forgotten. On
-/// the thread that serves.
+/// Where orders go: one connection. What is ordered for an exchange or a connection that is over is
+/// forgotten. On the thread that serves.
 #[derive(Clone)]
 pub struct Line(pub(super) Rc<Orders>);
 
@@ -127,6 +139,8 @@ pub struct Line(pub(super) Rc<Orders>);
 pub(super) struct Orders {
     pub(super) list: RefCell<Vec<Order>>,
     pub(super) version: Cell<Version>,
+    /// Nobody carries orders out any more.
+    closed: Cell<bool>,
     signals: Arc<Signals>,
     heads: Rc<Heads>,
 }
@@ -155,6 +169,7 @@ impl Line {
         Self(Rc::new(Orders {
             list: RefCell::default(),
             version: Cell::new(Version::Http11),
+            closed: Cell::new(false),
             signals: Arc::clone(signals),
             heads: Rc::clone(heads),
         }))
@@ -169,6 +184,7 @@ impl Line {
             Given::Whole(body) if answer.length => Some(body.len() as u64),
             _ => None,
         };
+        let length = length_of(answer.status, place.asked, length);
         let making = self.making(answer.status, length, answer.date);
         let head = self.0.heads.make(now, answer.fields, making);
         let (body, quiet) = (answer.body, answer.quiet);
@@ -233,12 +249,20 @@ impl Line {
         Making {
             status,
             version: self.0.version.get(),
-            // RFC 9110 section 8.6, as far as the status says it.
-            length: length.filter(|_| status >= 200 && status != 204 && status != 304),
+            length,
             date,
         }
     }
+    /// The connection is closed: nobody carries orders out any more.
+    pub(super) fn close(&self) {
+        self.0.closed.set(true);
+        // Whoever hears of the end of its bytes may order something.
+        drop(self.0.list.take());
+    }
     fn order(&self, order: Order) {
+        if self.0.closed.get() {
+            return;
+        }
         let mut list = self.0.list.borrow_mut();
         let is_first = list.is_empty();
         list.push(order);

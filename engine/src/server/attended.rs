@@ -1,27 +1,27 @@
 //! The exchanges of one connection that an attendant answers: the machine's facts go to the
 //! attendant as they are, its orders come back in batches, one note for all of them.
 //!
-//! Invariant: each entry's attendant hears `ended` once, and the machine `handler_done` once.
+//! Invariant: each entry's attendant hears `ended` once, and the machine `handler_done` once, unless
+//! the machine ended before: closed, or its connection left HTTP.
 
 use super::accept::Shown;
 use super::attendant::{Attendant, Ended, Line, Order, Place};
 use super::attended_entry::Entry;
-use super::attended_tunnel::{Ends, Tunnel};
+use super::attended_tunnel::Tunnel;
 use super::heads::Heads;
-use super::metrics::{Counters, add};
+use super::metrics::Counters;
 use super::respond::{Asked, Extra};
 use super::scratch::Scratch;
-use super::serve::{Exchanging, Serve};
-use crate::connection_info::{ConnectionInfo, TlsInfo};
+use super::serve::{Exchanging, Left, Serve};
+use super::view::Binding;
+use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
-use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::oneshot;
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::{Fields, RequestHead, Reset, ResetBy, StreamId, Version};
 
@@ -50,6 +50,7 @@ impl<A: Attendant> Serve for Attended<A> {
             signals: Arc::clone(signals),
             extra: Arc::clone(extra),
             binding: None,
+            early: false,
             orders: Vec::new(),
             streams: Vec::new(),
             entries: Vec::new(),
@@ -61,13 +62,15 @@ impl<A: Attendant> Serve for Attended<A> {
 /// The exchanges of one connection.
 pub(super) struct Exchanges<A: Attendant> {
     attendant: A,
-    /// `None`: not told yet, or closed.
+    /// `None`: not told yet, closed, or it left HTTP.
     connection: Option<A::Connection>,
     line: Line,
     signals: Arc<Signals>,
     extra: Arc<Extra>,
-    /// The host that alone is served here, and where the others are counted.
-    binding: Option<(Box<str>, Arc<Counters>)>,
+    /// The host that alone is served here.
+    binding: Option<Binding>,
+    /// The handshake is not done: requests that come now are early data.
+    early: bool,
     /// Empty between two turns; its memory is used again.
     orders: Vec<Order>,
     /// By slot; of a free one nobody's.
@@ -83,19 +86,22 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
     fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
+    fn set_early(&mut self, early: bool) {
+        self.early = early;
+    }
     fn show(
         &mut self,
-        info: ConnectionInfo,
+        info: Option<ConnectionInfo>,
         version: Version,
         shown: &Shown,
         counters: &Arc<Counters>,
     ) {
-        if shown.sni_is_binding
-            && let Some(name) = info.tls().and_then(TlsInfo::server_name)
-        {
-            self.binding = Some((name.into(), Arc::clone(counters)));
-        }
-        self.connect(version, Some(&info).filter(|_| shown.info));
+        let binding = info.as_ref().map(|info| Binding::of(info, shown, counters));
+        self.binding = binding.flatten();
+        self.line.0.version.set(version);
+        let info = info.as_ref().filter(|_| shown.info);
+        let connection = self.attendant.connected(self.line.clone(), version, info);
+        self.connection = Some(connection);
     }
     fn start(
         &mut self,
@@ -106,17 +112,16 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         head: RequestHead,
         end: bool,
     ) {
-        if let Some((host, counters)) = &self.binding
-            && !head.is_for(host)
+        if let Some(binding) = &self.binding
+            && binding.refuses(&head)
         {
-            // RFC 9110 section 15.5.20.
-            add(&counters.misdirected, 1);
             let status = StatusCode::MISDIRECTED_REQUEST;
             return self.turn_away(scratch, machine, now, stream, head, status);
         }
-        self.connect(machine.version(), None);
         let Some(connection) = &self.connection else {
-            return machine.handler_done(now, stream);
+            debug_assert!(false, "a request comes between the connection's two ends");
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            return self.turn_away(scratch, machine, now, stream, head, status);
         };
         let asked = Asked {
             stream,
@@ -124,10 +129,14 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             connect: head.method() == b"CONNECT",
         };
         let slot = self.free.pop().unwrap_or(self.entries.len() as u32);
-        let place = Place { slot, stream };
+        let place = Place {
+            slot,
+            asked,
+            early: self.early,
+        };
         let exchange = self.attendant.requested(connection, place, &head, end);
         machine.recycle(head.into_fields());
-        let entry = Some(Entry::new(asked, exchange, end));
+        let entry = Some(Entry::new(place, exchange, end));
         if slot as usize == self.entries.len() {
             self.entries.push(entry);
             self.streams.push(stream);
@@ -155,10 +164,8 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         stream: StreamId,
     ) {
         if let Some(slot) = self.of(stream) {
-            self.with_entry(scratch, machine, now, slot, |entry, attendant, machine| {
-                let taken = entry.pump(machine, now)?;
-                tell_room(attendant, entry, taken);
-                Ok(())
+            self.with_entry(scratch, machine, now, slot, |entry, machine| {
+                entry.pump(machine, now)
             });
         }
     }
@@ -219,35 +226,22 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.cut(slot);
         }
         if let Some(connection) = self.connection.take() {
+            self.line.close();
             self.attendant.disconnected(connection);
         }
     }
-    fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>> {
-        let slot = self.of(stream)?;
-        let mut entry = self.entries[slot].take()?;
-        self.streams[slot] = NOBODYS;
-        self.free.push(slot as u32);
-        let (taker, coming) = oneshot::channel();
-        let (waiting, finishing) = entry.take_waiting();
-        tokio::task::spawn_local(Tunnel {
-            attendant: self.attendant.clone(),
-            connection: self.connection.take(),
-            exchange: Some(entry.exchange),
-            place: Place {
-                slot: slot as u32,
-                stream,
-            },
-            line: self.line.clone(),
-            signals: Arc::clone(&self.signals),
-            coming,
-            stream: None,
-            notes: None,
-            unread: 0,
-            waiting,
-            finishing,
-            ends: Ends::default(),
-        });
-        Some(taker)
+    fn leave(&mut self, left: Left) {
+        let Some(slot) = self.of(left.stream) else {
+            return;
+        };
+        if let Some(entry) = self.entries[slot].take() {
+            self.streams[slot] = NOBODYS;
+            self.free.push(slot as u32);
+            let (attendant, line) = (self.attendant.clone(), self.line.clone());
+            let (connection, signals) = (self.connection.take(), Arc::clone(&self.signals));
+            let tunnel = Tunnel::new(attendant, connection, entry, left, line, signals);
+            tokio::task::spawn_local(tunnel);
+        }
     }
     fn release(&mut self) {
         if self.len() == 0 {
@@ -258,21 +252,13 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
 }
 
 impl<A: Attendant> Exchanges<A> {
-    /// Tells the attendant of the connection, once.
-    fn connect(&mut self, version: Version, info: Option<&ConnectionInfo>) {
-        if self.connection.is_none() {
-            self.line.0.version.set(version);
-            let line = self.line.clone();
-            self.connection = Some(self.attendant.connected(line, version, info));
-        }
-    }
     fn of(&self, stream: StreamId) -> Option<usize> {
         self.streams.iter().position(|&at| at == stream)
     }
     /// The slot of a place whose exchange is still open.
     fn open(&self, place: Place) -> Option<usize> {
         let slot = place.slot as usize;
-        (self.streams.get(slot) == Some(&place.stream)).then_some(slot)
+        (self.streams.get(slot) == Some(&place.stream())).then_some(slot)
     }
 
     fn obey(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, order: Order) {
@@ -296,57 +282,57 @@ impl<A: Attendant> Exchanges<A> {
             return;
         };
         if let Order::Reset(_, code) = order {
-            machine.reset(now, place.stream, code);
+            machine.reset(now, place.stream(), code);
             let by_peer = false;
             return self.end(machine, now, slot, Ended::Reset { code, by_peer });
         }
-        self.with_entry(scratch, machine, now, slot, |entry, attendant, machine| {
-            match order {
-                Order::Answer {
-                    head, body, quiet, ..
-                } => {
-                    let head = head.map_err(Misuse::Invalid)?;
-                    entry.quiet = quiet;
-                    entry.answer(machine, now, &head, body)
-                }
-                Order::Inform(_, head) => {
-                    // One that comes too late, or to HTTP/1.0, is not sent; the answer counts.
-                    let _ = machine.send_interim(now, place.stream, &head);
-                    Ok(())
-                }
-                Order::Send(_, data, end) => {
-                    let taken = entry.send(machine, now, data, end)?;
-                    tell_room(attendant, entry, taken);
-                    Ok(())
-                }
-                Order::Finish(_, trailers) => entry.finish(machine, now, trailers),
-                Order::Take(_, bytes) => {
-                    entry.unread = entry.unread.saturating_sub(bytes);
-                    machine.consume(now, place.stream, bytes);
-                    Ok(())
-                }
-                Order::Decline(_) => {
-                    entry.declined = true;
-                    Ok(())
-                }
-                Order::Reset(..) | Order::ShutDown | Order::Abort(_) | Order::Ping => Ok(()),
+        self.with_entry(scratch, machine, now, slot, |entry, machine| match order {
+            Order::Answer {
+                head, body, quiet, ..
+            } => {
+                let head = head.map_err(Misuse::Invalid)?;
+                entry.quiet = quiet;
+                entry.answer(machine, now, &head, body)
             }
+            Order::Inform(_, head) => {
+                // One that comes too late, or to HTTP/1.0, is not sent; the answer counts.
+                let _ = machine.send_interim(now, place.stream(), &head);
+                Ok(0)
+            }
+            Order::Send(_, data, end) => entry.send(machine, now, data, end),
+            Order::Finish(_, trailers) => entry.finish(machine, now, trailers),
+            Order::Take(_, bytes) => {
+                entry.unread = entry.unread.saturating_sub(bytes);
+                machine.consume(now, place.stream(), bytes);
+                Ok(0)
+            }
+            Order::Decline(_) => {
+                entry.declined = true;
+                Ok(0)
+            }
+            Order::Reset(..) | Order::ShutDown | Order::Abort(_) | Order::Ping => Ok(0),
         });
     }
-    /// Does something to an entry, and what follows from it.
+    /// Does something to an entry, and what follows from it. `work` says how many bytes the machine
+    /// took that were sent piece by piece.
     fn with_entry(
         &mut self,
         scratch: &mut Scratch,
         machine: &mut Machine,
         now: Instant,
         slot: usize,
-        work: impl FnOnce(&mut Entry<A>, &A, &mut Machine) -> Result<(), Misuse>,
+        work: impl FnOnce(&mut Entry<A>, &mut Machine) -> Result<usize, Misuse>,
     ) {
         let Some(Some(entry)) = self.entries.get_mut(slot) else {
             return;
         };
-        match work(entry, &self.attendant, machine) {
-            Ok(()) => self.settle(machine, now, slot),
+        match work(entry, machine) {
+            Ok(taken) => {
+                if taken > 0 {
+                    self.attendant.room(&entry.exchange, taken);
+                }
+                self.settle(machine, now, slot);
+            }
             Err(misuse) => {
                 let responses = &mut scratch.responses;
                 if entry.fail(machine, now, responses, &self.extra, misuse) {
@@ -376,7 +362,7 @@ impl<A: Attendant> Exchanges<A> {
         };
         self.streams[slot] = NOBODYS;
         self.free.push(slot as u32);
-        let stream = entry.asked.stream;
+        let stream = entry.place.stream();
         if entry.unread > 0 {
             // Nobody reads it any more; the connection's window gets it back.
             machine.consume(now, stream, entry.unread);
@@ -393,12 +379,6 @@ impl<A: Attendant> Exchanges<A> {
             self.attendant
                 .ended(entry.exchange, Ended::Reset { code, by_peer });
         }
-    }
-}
-
-fn tell_room<A: Attendant>(attendant: &A, entry: &Entry<A>, taken: usize) {
-    if taken > 0 {
-        attendant.room(&entry.exchange, taken);
     }
 }
 

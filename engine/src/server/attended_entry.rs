@@ -1,7 +1,7 @@
 //! One exchange of an attendant: its answer, sent as far as the machine takes it.
 
-use super::attendant::{Attendant, Given};
-use super::respond::{Asked, Extra, Responses, is_bodiless};
+use super::attendant::{Attendant, Given, Place};
+use super::respond::{Extra, Responses, is_bodiless};
 use crate::driver::machine::Machine;
 use bytes::Bytes;
 use http::StatusCode;
@@ -13,7 +13,7 @@ use trunkline_core::http::{Fields, ResponseHead};
 
 /// An exchange, until both sides have ended.
 pub(super) struct Entry<A: Attendant> {
-    pub(super) asked: Asked,
+    pub(super) place: Place,
     pub(super) exchange: A::Exchange,
     /// The request is whole.
     pub(super) received: bool,
@@ -23,6 +23,8 @@ pub(super) struct Entry<A: Attendant> {
     /// Bytes of the request that were told and not taken.
     pub(super) unread: usize,
     stage: Stage,
+    /// The body was given whole: nobody sends it piece by piece, and nobody is told of room.
+    whole: bool,
     /// What the machine has no room for yet.
     waiting: VecDeque<Bytes>,
     /// How our side ends, once nothing waits.
@@ -45,15 +47,16 @@ enum Finish {
 }
 
 impl<A: Attendant> Entry<A> {
-    pub(super) fn new(asked: Asked, exchange: A::Exchange, received: bool) -> Self {
+    pub(super) fn new(place: Place, exchange: A::Exchange, received: bool) -> Self {
         Self {
-            asked,
+            place,
             exchange,
             received,
             quiet: false,
             declined: false,
             unread: 0,
             stage: Stage::Head,
+            whole: false,
             waiting: VecDeque::new(),
             finish: None,
         }
@@ -62,19 +65,20 @@ impl<A: Attendant> Entry<A> {
     pub(super) fn is_over(&self) -> bool {
         self.stage == Stage::Done && (self.received || self.quiet || self.declined)
     }
-    /// Sends the head, and what is there of the body.
+    /// Sends the head, and what is there of the body. How many bytes went that were sent piece by
+    /// piece, before their head.
     pub(super) fn answer(
         &mut self,
         machine: &mut Machine,
         now: Instant,
         head: &ResponseHead,
         body: Given,
-    ) -> Result<(), Misuse> {
+    ) -> Result<usize, Misuse> {
         if self.stage != Stage::Head {
             return Err(Misuse::StreamNotOpen);
         }
         let status = StatusCode::from_u16(head.status).unwrap_or_default();
-        let bodiless = is_bodiless(status, self.asked);
+        let bodiless = is_bodiless(status, self.place.asked);
         let end = bodiless
             || match &body {
                 Given::Nothing => true,
@@ -83,17 +87,24 @@ impl<A: Attendant> Entry<A> {
             };
         // HTTP/1.1 alone: elsewhere a tunnel is a stream like any other.
         let leaves = matches!(machine, Machine::H1(_))
-            && (head.status == 101 || self.asked.connect && status.is_success());
-        machine.respond(now, self.asked.stream, head, end && !leaves)?;
+            && (head.status == 101 || self.place.asked.connect && status.is_success());
+        machine.respond(now, self.place.stream(), head, end && !leaves)?;
         self.stage = match (leaves, end) {
             (true, _) => Stage::Leaving,
             (false, true) => Stage::Done,
             (false, false) => Stage::Body,
         };
-        match body {
-            Given::Whole(body) if !end => self.send(machine, now, body, true).map(|_| ()),
-            _ => Ok(()),
+        if !(end || matches!(body, Given::Streaming)) || self.stage == Stage::Done {
+            // Pieces of a body that there is not.
+            let pieces = mem::take(&mut self.waiting);
+            self.finish = None;
+            if let Given::Whole(body) = body {
+                self.send(machine, now, body, true)?;
+                self.whole = true;
+            }
+            return Ok(pieces.iter().map(Bytes::len).sum());
         }
+        self.pump(machine, now)
     }
     /// The machine refused what we gave it: nothing of that was sent. A failed answer must not look
     /// like a whole one, and one that was not begun says what it is. False: the exchange ended
@@ -109,7 +120,7 @@ impl<A: Attendant> Entry<A> {
         if !matches!(misuse, Misuse::Invalid(_) | Misuse::BodyLength) {
             return false;
         }
-        let stream = self.asked.stream;
+        let stream = self.place.stream();
         match self.stage {
             Stage::Head => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
@@ -129,11 +140,11 @@ impl<A: Attendant> Entry<A> {
         data: Bytes,
         end: bool,
     ) -> Result<usize, Misuse> {
-        if self.stage == Stage::Done {
-            // Of an answer that has no body.
+        if self.stage == Stage::Done || self.finish.is_some() {
+            // Of an answer that has no body, or behind its end.
             return Ok(data.len());
         }
-        let stream = self.asked.stream;
+        let stream = self.place.stream();
         let is_next = self.stage == Stage::Body && self.waiting.is_empty();
         if is_next && machine.send_room(stream) > 0 {
             let length = data.len();
@@ -151,29 +162,30 @@ impl<A: Attendant> Entry<A> {
         }
         Ok(0)
     }
-    /// The end of the body, perhaps with trailers.
+    /// The end of the body, perhaps with trailers. How many bytes of what waited the machine took.
     pub(super) fn finish(
         &mut self,
         machine: &mut Machine,
         now: Instant,
         trailers: Fields,
-    ) -> Result<(), Misuse> {
-        if self.finish.is_some() || matches!(self.stage, Stage::Head | Stage::Done) {
-            return Ok(());
+    ) -> Result<usize, Misuse> {
+        if self.finish.is_some() || self.stage == Stage::Done {
+            return Ok(0);
         }
         self.finish = Some(match trailers.is_empty() {
             true => Finish::Plain,
             false => Finish::Trailers(trailers),
         });
-        self.pump(machine, now).map(|_| ())
+        self.pump(machine, now)
     }
     /// What waits for the connection to leave HTTP, and whether our side ends behind it.
     pub(super) fn take_waiting(&mut self) -> (VecDeque<Bytes>, bool) {
         (mem::take(&mut self.waiting), self.finish.take().is_some())
     }
-    /// Sends what waits, as far as there is room. How many bytes the machine took.
+    /// Sends what waits, as far as there is room. How many bytes the machine took of those that were
+    /// sent piece by piece.
     pub(super) fn pump(&mut self, machine: &mut Machine, now: Instant) -> Result<usize, Misuse> {
-        let stream = self.asked.stream;
+        let stream = self.place.stream();
         let mut taken = 0;
         if self.stage != Stage::Body {
             return Ok(0);
@@ -199,6 +211,6 @@ impl<A: Attendant> Entry<A> {
             }
             self.stage = Stage::Done;
         }
-        Ok(taken)
+        Ok(if self.whole { 0 } else { taken })
     }
 }

@@ -2,20 +2,27 @@
 //! the connection's bytes.
 
 use super::attendant::{Attendant, Ended, Line, Order, Place};
-use crate::driver::signals::{Notes, Signals};
+use super::attended_entry::Entry;
+use super::serve::Left;
+use super::worker::OpenEntry;
+use crate::driver::signals::{Notes, Signals, Stop};
 use crate::upgrade::Upgraded;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
+use std::io;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::oneshot;
+use tokio::time::Sleep;
 use trunkline_core::error::H2Code;
+use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 
-/// Bytes that may be told and not taken before reading stops.
-const UNREAD_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of one write. A peer makes progress when it has taken them: the more, the faster it must
+/// be.
+const WRITE_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of one read.
 const READ_BYTES_MAX: usize = 32 * 1024;
 /// Reads of one turn, before others on the thread get theirs.
@@ -23,36 +30,73 @@ const READS_PER_TURN_MAX: u32 = 8;
 
 /// The task of a connection that left HTTP, to its end.
 pub(super) struct Tunnel<A: Attendant> {
-    pub(super) attendant: A,
-    pub(super) connection: Option<A::Connection>,
-    /// `None`: it was told that it is over.
-    pub(super) exchange: Option<A::Exchange>,
-    pub(super) place: Place,
-    pub(super) line: Line,
-    pub(super) signals: Arc<Signals>,
-    /// Where the bytes are to go through, once the last ones of HTTP are out.
-    pub(super) coming: oneshot::Receiver<Upgraded>,
-    pub(super) stream: Option<Upgraded>,
-    pub(super) notes: Option<Box<Notes>>,
-    /// Bytes that were told and not taken.
-    pub(super) unread: usize,
-    pub(super) waiting: VecDeque<Bytes>,
+    attendant: A,
+    /// `None`, and of the exchange: they were told that it is over.
+    connection: Option<A::Connection>,
+    exchange: Option<A::Exchange>,
+    place: Place,
+    line: Line,
+    signals: Arc<Signals>,
+    bytes: Upgraded,
+    notes: Option<Box<Notes>>,
+    /// Bytes that were told and not taken, those of the request's body among them.
+    unread: usize,
+    waiting: VecDeque<Bytes>,
     /// Our side ends when nothing waits.
-    pub(super) finishing: bool,
-    pub(super) ends: Ends,
-}
-
-/// Which sides have ended.
-#[derive(Default)]
-pub(super) struct Ends {
-    read: bool,
-    written: bool,
+    finishing: bool,
+    read_ended: bool,
+    write_ended: bool,
+    write_stall: Option<Duration>,
+    /// The peer takes nothing of what waits: it is given up then.
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// The server counts it as open, and stops it.
+    _entry: OpenEntry,
 }
 
 /// It is over, and why.
 type Over = Result<(), (H2Code, bool)>;
 
 impl<A: Attendant> Tunnel<A> {
+    /// The exchange `entry` goes on as bytes.
+    pub(super) fn new(
+        attendant: A,
+        connection: Option<A::Connection>,
+        mut entry: Entry<A>,
+        left: Left,
+        line: Line,
+        signals: Arc<Signals>,
+    ) -> Self {
+        let (waiting, finishing) = entry.take_waiting();
+        Self {
+            attendant,
+            connection,
+            place: entry.place,
+            unread: entry.unread,
+            exchange: Some(entry.exchange),
+            line,
+            signals,
+            bytes: left.bytes,
+            notes: None,
+            waiting,
+            finishing,
+            read_ended: false,
+            write_ended: false,
+            write_stall: left.write_stall,
+            stalled: None,
+            _entry: left.entry,
+        }
+    }
+    /// What was noted; true: the server cuts what is open. One that drains waits for the tunnel as
+    /// for any exchange.
+    fn heed_notes(&mut self) -> bool {
+        self.signals.begin_turn(&mut self.notes);
+        let Some(notes) = &mut self.notes else {
+            return false;
+        };
+        let stop = notes.stop;
+        notes.clear();
+        stop == Some(Stop::Abort)
+    }
     fn obey(&mut self) -> Over {
         let orders = mem::take(&mut *self.line.0.list.borrow_mut());
         for order in orders {
@@ -67,7 +111,8 @@ impl<A: Attendant> Tunnel<A> {
                 }
                 Order::Reset(place, code) if place == self.place => return Err((code, false)),
                 Order::Abort(code) => return Err((code, false)),
-                // Of exchanges that are over; and a tunnel ends when its ends want it to.
+                // Of exchanges that are over; a tunnel has no pings; and a connection that is to end
+                // when its exchanges have waits for its tunnel.
                 _ => {}
             }
         }
@@ -75,70 +120,73 @@ impl<A: Attendant> Tunnel<A> {
     }
     /// Reads what is there; true when there may be more.
     fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
-        let (Some(stream), Some(exchange)) = (&mut self.stream, &self.exchange) else {
+        let Some(exchange) = &self.exchange else {
             return Ok(false);
         };
         let mut buffer = Vec::with_capacity(READ_BYTES_MAX);
         for _ in 0..READS_PER_TURN_MAX {
-            if self.ends.read || self.unread >= UNREAD_BYTES_MAX {
+            if self.read_ended || self.unread >= UNREAD_BODY_BYTES_MAX {
                 return Ok(false);
             }
             let mut unfilled = ReadBuf::uninit(buffer.spare_capacity_mut());
-            let length = match Pin::new(&mut *stream).poll_read(cx, &mut unfilled) {
+            let length = match Pin::new(&mut self.bytes).poll_read(cx, &mut unfilled) {
                 Poll::Pending => return Ok(false),
                 Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
                 Poll::Ready(Ok(())) => unfilled.filled().len(),
             };
             let data = Bytes::copy_from_slice(unfilled.filled());
-            self.ends.read = length == 0;
+            self.read_ended = length == 0;
             self.unread += length;
-            self.attendant.body(exchange, data, self.ends.read);
+            self.attendant.body(exchange, data, self.read_ended);
             buffer.clear();
         }
         Ok(true)
     }
-    fn write(&mut self, cx: &mut Context<'_>) -> Over {
-        let (Some(stream), Some(exchange)) = (&mut self.stream, &self.exchange) else {
-            return Ok(());
-        };
-        let mut stream = Pin::new(stream);
+    /// Writes what waits; `Pending`: the peer does not take it now.
+    fn write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut bytes = Pin::new(&mut self.bytes);
         while let Some(data) = self.waiting.front_mut() {
             if data.is_empty() {
                 self.waiting.pop_front();
                 continue;
             }
-            match stream.as_mut().poll_write(cx, data) {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
-                Poll::Ready(Ok(length)) => {
-                    data.advance(length);
-                    self.attendant.room(exchange, length);
-                }
+            let piece = &data[..data.len().min(WRITE_BYTES_MAX)];
+            let length = ready!(bytes.as_mut().poll_write(cx, piece))?;
+            data.advance(length);
+            self.stalled = None;
+            if let Some(exchange) = &self.exchange {
+                self.attendant.room(exchange, length);
             }
         }
-        let flushed = stream.as_mut().poll_flush(cx);
-        if matches!(flushed, Poll::Ready(Err(_))) {
-            return Err((H2Code::CANCEL, true));
+        ready!(bytes.as_mut().poll_flush(cx))?;
+        if self.finishing && !self.write_ended {
+            // A peer that is gone has ended too.
+            let _ = ready!(bytes.poll_shutdown(cx));
+            self.write_ended = true;
         }
-        if flushed.is_ready() && self.finishing && !self.ends.written {
-            self.ends.written = stream.poll_shutdown(cx).is_ready();
-        }
-        Ok(())
+        Poll::Ready(Ok(()))
     }
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
         self.obey()?;
-        if self.stream.is_none() {
-            match Pin::new(&mut self.coming).poll(cx) {
-                Poll::Pending => return Ok(false),
-                Poll::Ready(Ok(stream)) => self.stream = Some(stream),
-                Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
+        let more = self.read(cx)?;
+        match self.write(cx) {
+            Poll::Ready(Ok(())) => self.stalled = None,
+            Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
+            Poll::Pending => {
+                let sleep = |limit| Box::pin(tokio::time::sleep(limit));
+                if self.stalled.is_none() {
+                    self.stalled = self.write_stall.map(sleep);
+                }
+                let stalled = self.stalled.as_mut();
+                if stalled.is_some_and(|stalled| stalled.as_mut().poll(cx).is_ready()) {
+                    return Err((H2Code::CANCEL, true));
+                }
             }
         }
-        let more = self.read(cx)?;
-        self.write(cx)?;
         Ok(more)
     }
     fn end(&mut self, how: Ended) {
+        self.line.close();
         if let Some(exchange) = self.exchange.take() {
             self.attendant.ended(exchange, how);
         }
@@ -154,13 +202,13 @@ impl<A: Attendant> Future for Tunnel<A> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         loop {
-            this.signals.begin_turn(&mut this.notes);
-            if let Some(notes) = &mut this.notes {
-                notes.clear();
-            }
-            match this.turn(cx) {
+            let turned = match this.heed_notes() {
+                true => Err((H2Code::CANCEL, false)),
+                false => this.turn(cx),
+            };
+            match turned {
                 Err((code, by_peer)) => this.end(Ended::Reset { code, by_peer }),
-                Ok(_) if this.ends.read && this.ends.written => this.end(Ended::Whole),
+                Ok(_) if this.read_ended && this.write_ended => this.end(Ended::Whole),
                 Ok(true) => {
                     cx.waker().wake_by_ref();
                     let _ = this.signals.end_turn(cx.waker());

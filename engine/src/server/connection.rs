@@ -1,8 +1,9 @@
 //! One connection on one task: its socket, its machine and all its handlers. A turn reads what is
 //! there, runs what became ready, and writes once.
 
-use super::serve::{Exchanging, Serve};
+use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
+use super::worker::OpenEntry;
 use crate::driver::link::Link;
 use crate::upgrade::Upgraded;
 use std::pin::Pin;
@@ -43,18 +44,23 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
             stage: Stage::Serving,
         }
     }
-    /// Served to the end: what leaves HTTP goes to its handler.
-    pub(super) fn leave(mut self)
+    /// Served to the end: what leaves HTTP goes to its handler. `entry`: its place among the open
+    /// connections.
+    pub(super) fn leave(mut self, entry: OpenEntry)
     where
         T: Send + 'static,
     {
+        let write_stall = self.link.write_stall();
         if let Some(left) = self.serving.left.take()
             && let (stream, rest) = *left
-            && let Some(taker) = self.serving.exchanges.take_upgrade(stream)
             && let Some(transport) = self.link.into_transport()
         {
-            // A handler that did not wait for it lets the connection close.
-            let _ = taker.send(Upgraded::new(transport, &rest));
+            self.serving.exchanges.leave(Left {
+                stream,
+                bytes: Upgraded::new(transport, &rest),
+                entry,
+                write_stall,
+            });
         }
     }
     /// One turn. `Ready`: the machine is done and all is written.

@@ -26,11 +26,6 @@ pub(super) fn with_date(now: Instant, write: impl FnOnce(&[u8])) -> Instant {
     })
 }
 
-/// Until when the date of `now` is said.
-pub(super) fn date_until(now: Instant) -> Instant {
-    with_date(now, |_| ())
-}
-
 impl Date {
     fn renew(&mut self, now: Instant) -> Instant {
         let wall = SystemTime::now();

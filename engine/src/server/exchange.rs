@@ -8,11 +8,11 @@ use super::accept::Shown;
 use super::access::Record;
 use super::early::EarlyData;
 use super::interim::InterimSender;
-use super::metrics::{Counters, add};
+use super::metrics::Counters;
 use super::request::{Prepared, trailer_map};
 use super::respond::{Asked, Extra};
 use super::scratch::Scratch;
-use super::serve::{Exchanging, Serve};
+use super::serve::{Exchanging, Left, Serve};
 use super::service::HttpService;
 use super::view::View;
 use crate::body::{Body, Inlet};
@@ -112,8 +112,6 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         if let Some(view) = &self.view
             && view.is_misdirected(&head)
         {
-            add(&view.counters.misdirected, 1);
-            // RFC 9110 section 15.5.20: the connection is not one for this host.
             let status = StatusCode::MISDIRECTED_REQUEST;
             return self.turn_away(scratch, machine, now, stream, head, status);
         }
@@ -174,8 +172,14 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
     fn set_early(&mut self, early: bool) {
         self.early = early;
     }
-    fn show(&mut self, info: ConnectionInfo, _: Version, shown: &Shown, counters: &Arc<Counters>) {
-        self.view = Some(Box::new(View::new(info, shown, counters)));
+    fn show(
+        &mut self,
+        info: Option<ConnectionInfo>,
+        _: Version,
+        shown: &Shown,
+        counters: &Arc<Counters>,
+    ) {
+        self.view = info.map(|info| Box::new(View::new(info, shown, counters)));
     }
     fn extra(&self) -> &Extra {
         &self.extra
@@ -242,9 +246,12 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
             slots.forget(stream);
         }
     }
-    fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>> {
-        let leave = self.upgrade.take_if(|leave| leave.stream == stream)?;
-        Some(leave.taker)
+    fn leave(&mut self, left: Left) {
+        let leave = self.upgrade.take_if(|leave| leave.stream == left.stream);
+        if let Some(leave) = leave {
+            // A handler that did not wait for it lets the connection close.
+            let _ = leave.taker.send(left.bytes);
+        }
     }
     fn release(&mut self) {
         self.slots.take_if(|slots| slots.waiting.is_empty());

@@ -2,15 +2,14 @@
 //! two. Who answers many requests mostly answers some of them alike: a head that was made lately
 //! is used again, and nothing of it is read or checked a second time.
 
-use super::date::{date_until, with_date};
 use super::number::number;
-use super::respond::{Extra, is_of_the_connection, push_decimal};
+use super::respond::{Adding, Extra, Said};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::Violation;
-use trunkline_core::http::{FieldName, Fields, ResponseHead, Token, Version};
+use trunkline_core::http::{FieldName, Fields, ResponseHead, Version};
 
 /// Heads kept for the next one alike: a server has few that come again and again.
 const KEPT_MAX: usize = 16;
@@ -70,50 +69,35 @@ impl Heads {
             }
             return Ok(Rc::clone(&kept.head));
         }
-        let (fields, has_date) = self.fields(now, text, making);
+        let (fields, good_until) = self.fields(now, text, making);
         let head = Rc::new(ResponseHead::new(making.status, fields, making.version)?);
         if text.len() <= KEPT_BYTES_MAX {
             *kept = Some(Kept {
                 making,
                 text: text.to_vec(),
-                good_until: has_date.then(|| date_until(now)),
+                good_until,
                 head: Rc::clone(&head),
             });
         }
         Ok(head)
     }
-    /// The fields, and whether the date of now is among them.
-    fn fields(&self, now: Instant, text: &[u8], making: Making) -> (Fields, bool) {
+    /// The fields, and until when the date among them is that of now, if it is ours.
+    fn fields(&self, now: Instant, text: &[u8], making: Making) -> (Fields, Option<Instant>) {
         let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len() + ADDED_BYTES);
-        let (mut has_length, mut has_date, mut has_alt_svc) = (false, false, false);
-        let http1 = matches!(making.version, Version::Http10 | Version::Http11);
+        let mut said = Said::default();
         for (name, value, sensitive) in pairs(text) {
-            if let FieldName::Token(token) = name {
-                match token {
-                    Token::CONTENT_LENGTH => has_length = true,
-                    Token::DATE => has_date = true,
-                    Token::ALT_SVC => has_alt_svc = true,
-                    _ if is_of_the_connection(token, http1) => continue,
-                    _ => {}
-                }
+            if said.note(name, making.version) {
+                fields.push_with(name, sensitive, |bytes| bytes.extend_from_slice(value));
             }
-            fields.push_with(name, sensitive, |bytes| bytes.extend_from_slice(value));
         }
-        let adds_date = making.date && self.extra.date && !has_date;
-        if adds_date {
-            with_date(now, |date| fields.push(Token::DATE, date));
-        }
-        if !has_alt_svc
-            && making.status >= 200
-            && let Some(alt_svc) = self.extra.elsewhere(making.version)
-        {
-            fields.push(Token::ALT_SVC, alt_svc.as_bytes());
-        }
-        if let Some(length) = making.length.filter(|_| !has_length) {
-            let name = FieldName::Token(Token::CONTENT_LENGTH);
-            fields.push_with(name, false, |bytes| push_decimal(bytes, length));
-        }
-        (fields, adds_date)
+        let elsewhere = self.extra.elsewhere(making.version);
+        let adding = Adding {
+            date: making.date && self.extra.date,
+            alt_svc: elsewhere.filter(|_| making.status >= 200),
+            length: making.length,
+        };
+        let good_until = adding.add_to(&mut fields, said, now);
+        (fields, good_until)
     }
 }
 

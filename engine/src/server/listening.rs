@@ -8,13 +8,15 @@ use super::metrics::{self, Counters, Metrics};
 use super::quic::Seat;
 use super::respond::Extra;
 use super::serve::Serve;
-use super::worker::{self, Command};
-use super::{Running, WorkerHandle};
+use super::worker::{self, Command, Post};
+use super::{Running, WorkerHandle, no_worker};
 use crate::error::Error;
 use crate::tls::Tls;
 use std::fmt;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::mpsc as std_mpsc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -39,54 +41,78 @@ impl Listening {
         self.shown.local_addr
     }
     /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
-    /// thread `attendant` is called on. It ends when [`Attending`] is dropped, or has drained.
+    /// thread `attendant` is called on. It ends when [`Attending`] is dropped or has drained, and
+    /// with an error if the runtime cannot use a socket.
     /// One worker serves, whatever [`Server::workers`](super::Server::workers) says.
+    ///
+    /// # Errors
+    /// With an access log ([`Server::access_log`](super::Server::access_log)): an attendant hears
+    /// of every exchange, and nobody else does.
     pub fn attend<A: Attendant>(
         mut self,
         attendant: A,
-    ) -> (Attending, impl Future<Output = ()> + 'static) {
+    ) -> Result<(Attending, impl Future<Output = Result<(), Error>> + 'static), Error> {
+        if self.shown.log.is_some() {
+            return Err(Error::config(
+                "access_log is set, and an attendant serves: it hears of every exchange itself, \
+                 and no log is written; leave access_log out",
+            ));
+        }
         let (commands, receiver) = mpsc::unbounded_channel();
         let service = Attended::new(attendant, &self.extra);
-        let (listener, seat) = (self.listeners.pop(), self.seats.pop());
-        let ground = self.ground(service);
+        let (listener, seat) = (
+            self.listeners.pop().ok_or_else(no_worker)?,
+            self.seats.pop(),
+        );
+        let post = self.post(listener, seat, service);
         let attending = Attending {
             commands,
-            counters: Arc::clone(&ground.counters),
+            counters: Arc::clone(&post.ground.counters),
         };
-        let connections_max = self.connections_max;
         let serving = async move {
-            if let Some(listener) = listener {
-                worker::serve_here(listener, seat, ground, connections_max, receiver).await;
-            }
+            let served = worker::serve_here(post, receiver).await;
+            served.map_err(unusable)
         };
-        (attending, serving)
+        Ok((attending, serving))
     }
     /// Starts a thread for each listener.
     pub(super) fn serve<S: Serve + Send>(mut self, service: S) -> Result<Running, Error> {
         let listeners = std::mem::take(&mut self.listeners);
         let mut seats = std::mem::take(&mut self.seats).into_iter();
-        let mut workers = Vec::with_capacity(listeners.len());
-        let mut counters = Vec::with_capacity(listeners.len());
+        let mut running = Running {
+            local_addr: self.local_addr(),
+            workers: Vec::with_capacity(listeners.len()),
+            counters: Vec::with_capacity(listeners.len()),
+        };
+        let mut begins = Vec::with_capacity(listeners.len());
         for (number, listener) in listeners.into_iter().enumerate() {
-            let ground = self.ground(service.clone());
-            let seat = seats.next();
-            counters.push(Arc::clone(&ground.counters));
+            let post = self.post(listener, seats.next(), service.clone());
+            running.counters.push(Arc::clone(&post.ground.counters));
             let (commands, receiver) = mpsc::unbounded_channel();
-            let connections_max = self.connections_max;
+            let (begun, begins_here) = std_mpsc::channel();
+            begins.push(begins_here);
             let thread = thread::Builder::new()
                 .name(format!("trunkline-{number}"))
-                .spawn(move || worker::run(listener, seat, ground, connections_max, receiver))
+                .spawn(move || worker::run(post, receiver, &begun))
                 .map_err(|error| Error::config("no thread can be started").with_source(error))?;
-            workers.push(WorkerHandle {
+            running.workers.push(WorkerHandle {
                 commands: Some(commands),
                 thread: Some(thread),
             });
         }
-        Ok(Running {
-            local_addr: self.local_addr(),
-            workers,
-            counters,
-        })
+        for begun in begins {
+            // A worker says so before it serves, unless it panics, which is told elsewhere.
+            begun.recv().unwrap_or(Ok(())).map_err(unusable)?;
+        }
+        Ok(running)
+    }
+    fn post<S>(&self, listener: TcpListener, seat: Option<Seat>, service: S) -> Post<S> {
+        Post {
+            listener,
+            seat,
+            ground: self.ground(service),
+            connections_max: self.connections_max,
+        }
     }
     fn ground<S>(&self, service: S) -> Ground<S> {
         Ground {
@@ -99,6 +125,10 @@ impl Listening {
             extra: Arc::clone(&self.extra),
         }
     }
+}
+
+fn unusable(error: io::Error) -> Error {
+    Error::config("the runtime of a worker cannot use its sockets").with_source(error)
 }
 
 impl fmt::Debug for Listening {
@@ -118,7 +148,8 @@ pub struct Attending {
 
 impl Attending {
     /// Stops accepting, tells every peer (GOAWAY twice, `connection: close`), lets open exchanges
-    /// finish until `deadline`, then cuts what is left. The server's future ends then.
+    /// finish until `deadline`, then cuts what is left. The server's future ends then. Of several
+    /// deadlines that are set the earliest counts.
     pub fn drain(&self, deadline: Duration) {
         let (cut, _) = oneshot::channel();
         // A server that has ended has nothing to drain.

@@ -40,7 +40,7 @@ pub(super) struct QuicConnection<S: Serve> {
     /// When the handshake must be done; `None`: it is, or may take any time.
     handshake_until: Option<Instant>,
     counted_connected: bool,
-    /// Who wants to know what the handshake brings; `None`: nobody, or they know.
+    /// Who wants to know what the handshake brings; `None`: they know.
     shown: Option<Shown>,
     /// When something last happened, and the machine may hold buffers since.
     stirred_at: Option<Instant>,
@@ -83,7 +83,7 @@ impl<S: Serve> QuicConnection<S> {
             counters,
             handshake_until: handshake.map(|limit| now + limit),
             counted_connected: false,
-            shown: Some(ground.shown.clone()).filter(|shown| !shown.is_nothing()),
+            shown: Some(ground.shown.clone()),
             stirred_at: None,
             release_at: None,
         }
@@ -100,7 +100,13 @@ impl<S: Serve> QuicConnection<S> {
             if (self.session.is_connected() || is_early)
                 && let Some(shown) = self.shown.take()
             {
-                let info = ConnectionInfo::of_quic(&self.session.quic, shown.local_addr, None);
+                let info = match shown.is_nothing() {
+                    true => None,
+                    false => {
+                        let (quic, local) = (&self.session.quic, shown.local_addr);
+                        Some(ConnectionInfo::of_quic(quic, local, None))
+                    }
+                };
                 let version = self.machine.version();
                 let exchanges = &mut self.serving.exchanges;
                 exchanges.show(info, version, &shown, &self.counters);
@@ -185,7 +191,6 @@ impl<S: Serve> QuicConnection<S> {
     pub(super) fn say_closed(&mut self) {
         let over = self.session.quic.is_closed() || self.session.quic.is_drained();
         if over && self.machine.is_closed() && self.entry.take().is_some() {
-            add(&self.counters.connections_closed, 1);
             add(&self.counters.quic_moves, self.session.moves());
             if let Some(rule) = self.session.broken_rule() {
                 self.counters.quic_closed(rule);

@@ -48,7 +48,7 @@ pub(super) struct Extra {
 }
 
 /// What the request was, as far as its answer depends on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     /// The stream to answer on.
     pub(super) stream: StreamId,
@@ -88,14 +88,7 @@ impl Responses {
         let status = response.status();
         let body = response.body();
         let end = is_bodiless(status, asked) || body.is_end_stream();
-        let length = match may_have_length(status, asked) {
-            // An answer to HEAD from a handler that gave no body says nothing of the length.
-            true => body
-                .size_hint()
-                .exact()
-                .filter(|&length| length > 0 || !asked.head),
-            false => None,
-        };
+        let length = length_of(status.as_u16(), asked, body.size_hint().exact());
         let version = machine.version();
         let sent = if self.is_again(status, response.headers(), length, version, extra, now) {
             if let Some(last) = &mut self.last {
@@ -103,11 +96,13 @@ impl Responses {
             }
             self.send(machine, now, asked.stream, end)
         } else {
-            self.clear();
-            let has_length = self.copy(response.headers(), version, extra, now);
-            if let Some(length) = length.filter(|_| !has_length) {
-                self.push_length(length);
-            }
+            let said = self.copy(response.headers(), version);
+            let adding = Adding {
+                date: extra.date,
+                alt_svc: extra.elsewhere(version),
+                length,
+            };
+            self.dated_until = adding.add_to(&mut self.fields, said, now);
             self.compose(status, version)
                 .and_then(|()| self.send(machine, now, asked.stream, end))
         };
@@ -136,10 +131,9 @@ impl Responses {
         stream: StreamId,
         response: &Response<()>,
     ) {
-        self.fields.clear();
         let version = machine.version();
         // Nothing is added: what the server says by itself is for the final response.
-        self.copy(response.headers(), version, &Extra::default(), now);
+        self.copy(response.headers(), version);
         let fields = std::mem::take(&mut self.fields);
         let status = response.status().as_u16();
         // What cannot be sent belongs to an exchange that ended meanwhile.
@@ -157,11 +151,13 @@ impl Responses {
         extra: &Extra,
         status: StatusCode,
     ) {
-        self.clear();
-        if extra.date {
-            self.push_date(now);
-        }
-        self.push_length(0);
+        self.fields.clear();
+        let adding = Adding {
+            date: extra.date,
+            alt_svc: None,
+            length: Some(0),
+        };
+        self.dated_until = adding.add_to(&mut self.fields, Said::default(), now);
         let sent = self
             .compose(status, machine.version())
             .and_then(|()| self.send(machine, now, stream, true));
@@ -172,51 +168,22 @@ impl Responses {
         }
         // Else the exchange ended meanwhile.
     }
-    /// Copies the handler's fields; true when there was a content-length. What belongs to the
-    /// connection is left out: framing is the machine's.
-    fn copy(&mut self, headers: &HeaderMap, version: Version, extra: &Extra, now: Instant) -> bool {
-        let http1 = matches!(version, Version::Http10 | Version::Http11);
-        let mut has_length = false;
-        let mut has_date = !extra.date;
-        let mut has_alt_svc = false;
+    /// Makes the fields those of the handler.
+    fn copy(&mut self, headers: &HeaderMap, version: Version) -> Said {
+        self.fields.clear();
+        let mut said = Said::default();
         for (name, value) in headers {
             let name = FieldName::of(name.as_str().as_bytes());
-            if let FieldName::Token(token) = name {
-                match token {
-                    Token::CONTENT_LENGTH => has_length = true,
-                    Token::DATE => has_date = true,
-                    Token::ALT_SVC => has_alt_svc = true,
-                    _ if is_of_the_connection(token, http1) => continue,
-                    _ => {}
-                }
+            if said.note(name, version) {
+                self.fields.push_with(name, value.is_sensitive(), |bytes| {
+                    bytes.extend_from_slice(value.as_bytes());
+                });
             }
-            self.fields.push_with(name, value.is_sensitive(), |bytes| {
-                bytes.extend_from_slice(value.as_bytes());
-            });
         }
-        if !has_date {
-            self.push_date(now);
-        }
-        if !has_alt_svc && let Some(alt_svc) = extra.elsewhere(version) {
-            self.fields.push(Token::ALT_SVC, alt_svc.as_bytes());
-        }
-        has_length
+        said
     }
-    fn clear(&mut self) {
-        self.fields.clear();
-        self.dated_until = None;
-    }
-    fn push_date(&mut self, now: Instant) {
-        let until = with_date(now, |date| self.fields.push(Token::DATE, date));
-        self.dated_until = Some(until);
-    }
-    fn push_length(&mut self, length: u64) {
-        let name = FieldName::Token(Token::CONTENT_LENGTH);
-        self.fields
-            .push_with(name, false, |bytes| push_decimal(bytes, length));
-    }
-    /// Whether the head of these is the last one again: what [`copy`](Self::copy) would write is
-    /// what stands there.
+    /// Whether the head of these is the last one again: what [`copy`](Self::copy) and
+    /// [`Adding::add_to`] would write is what stands there.
     fn is_again(
         &self,
         status: StatusCode,
@@ -298,18 +265,64 @@ impl Responses {
     }
 }
 
-/// Whether a field belongs to the connection and not to the message: framing is the machine's, and
-/// HTTP/2 and HTTP/3 have none of the others (RFC 9113 section 8.2.2).
-pub(super) fn is_of_the_connection(token: Token, http1: bool) -> bool {
-    match token {
-        Token::TRANSFER_ENCODING => true,
-        Token::CONNECTION | Token::KEEP_ALIVE | Token::PROXY_CONNECTION | Token::UPGRADE => !http1,
-        _ => false,
+/// What a handler has said of what a server says by itself otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Said {
+    length: bool,
+    date: bool,
+    alt_svc: bool,
+}
+
+impl Said {
+    /// Notes a field of the handler's. False: it belongs to the connection and not to the message.
+    /// Framing is the machine's, and HTTP/2 and HTTP/3 have none of the others (RFC 9113 section
+    /// 8.2.2).
+    pub(super) fn note(&mut self, name: FieldName<'_>, version: Version) -> bool {
+        let FieldName::Token(token) = name else {
+            return true;
+        };
+        match token {
+            Token::CONTENT_LENGTH => self.length = true,
+            Token::DATE => self.date = true,
+            Token::ALT_SVC => self.alt_svc = true,
+            Token::TRANSFER_ENCODING => return false,
+            Token::CONNECTION | Token::KEEP_ALIVE | Token::PROXY_CONNECTION | Token::UPGRADE => {
+                return matches!(version, Version::Http10 | Version::Http11);
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+/// What a server adds to the head of an answer, where the handler has not said it.
+pub(super) struct Adding<'a> {
+    /// The time of now.
+    pub(super) date: bool,
+    /// Where else the origin is served.
+    pub(super) alt_svc: Option<&'a str>,
+    /// What [`length_of`] says.
+    pub(super) length: Option<u64>,
+}
+
+impl Adding<'_> {
+    /// Adds it to `fields`. Until when the date is that of now, if it was added.
+    pub(super) fn add_to(self, fields: &mut Fields, said: Said, now: Instant) -> Option<Instant> {
+        let adds_date = self.date && !said.date;
+        let until = adds_date.then(|| with_date(now, |date| fields.push(Token::DATE, date)));
+        if let Some(alt_svc) = self.alt_svc.filter(|_| !said.alt_svc) {
+            fields.push(Token::ALT_SVC, alt_svc.as_bytes());
+        }
+        if let Some(length) = self.length.filter(|_| !said.length) {
+            let name = FieldName::Token(Token::CONTENT_LENGTH);
+            fields.push_with(name, false, |bytes| push_decimal(bytes, length));
+        }
+        until
     }
 }
 
 /// Appends `number` in decimal, without the formatter's detours.
-pub(super) fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
+fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
     // u64::MAX has 20 digits.
     let mut digits = [0; 20];
     let mut from = digits.len();
@@ -400,10 +413,12 @@ pub(super) fn is_bodiless(status: StatusCode, asked: Asked) -> bool {
     asked.head || status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED
 }
 
-/// RFC 9110 section 8.6: never with 1xx, 204 or a 2xx to CONNECT; of a 304 we do not know it.
-fn may_have_length(status: StatusCode, asked: Asked) -> bool {
-    !status.is_informational()
-        && status != StatusCode::NO_CONTENT
-        && status != StatusCode::NOT_MODIFIED
-        && !(asked.connect && status.is_success())
+/// The content-length to say of a body of `length` bytes (RFC 9110 section 8.6): none with 1xx, 204
+/// or a 2xx to CONNECT; of a 304 we do not know it, nor of an answer to HEAD from a handler that gave
+/// no body.
+pub(super) fn length_of(status: u16, asked: Asked, length: Option<u64>) -> Option<u64> {
+    let has_none = matches!(status, 100..=199 | 204 | 304)
+        || asked.connect && matches!(status, 200..=299)
+        || asked.head && length == Some(0);
+    length.filter(|_| !has_none)
 }

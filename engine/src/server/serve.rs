@@ -5,6 +5,7 @@ use super::accept::Shown;
 use super::metrics::Counters;
 use super::respond::Extra;
 use super::scratch::Scratch;
+use super::worker::OpenEntry;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
@@ -12,8 +13,7 @@ use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
 use std::sync::Arc;
-use std::time::Instant;
-use tokio::sync::oneshot;
+use std::time::{Duration, Instant};
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Version};
 
 /// What a worker's connections get their exchanges from.
@@ -29,18 +29,28 @@ pub(super) trait Serve: Clone + 'static {
     ) -> Self::Exchanges;
 }
 
+/// A connection that left HTTP.
+pub(super) struct Left {
+    /// Of the exchange that it left with.
+    pub(super) stream: StreamId,
+    pub(super) bytes: Upgraded,
+    /// Its place among the open connections, for as long as the server is to count and stop it.
+    pub(super) entry: OpenEntry,
+    /// How long the peer may take nothing of what waits for it.
+    pub(super) write_stall: Option<Duration>,
+}
+
 /// The exchanges of one connection: hears the machine's facts, and answers.
 pub(super) trait Exchanging: 'static {
     /// How many are open.
     fn len(&self) -> usize;
-    /// Whether requests that come from now on are early data. Attendants are not told.
-    fn set_early(&mut self, early: bool) {
-        let _ = early;
-    }
-    /// The connection is `info` and speaks `version`; tells those who want to know.
+    /// Whether requests that come from now on are early data.
+    fn set_early(&mut self, early: bool);
+    /// The connection is there, once, before its first request: it is `info` if anybody wants to
+    /// know that ([`Shown::is_nothing`]), and speaks `version`.
     fn show(
         &mut self,
-        info: ConnectionInfo,
+        info: Option<ConnectionInfo>,
         version: Version,
         shown: &Shown,
         counters: &Arc<Counters>,
@@ -105,8 +115,8 @@ pub(super) trait Exchanging: 'static {
     fn pong(&mut self);
     /// The machine is done; every exchange has ended before.
     fn close(&mut self);
-    /// Where the connection goes that left HTTP with `stream`.
-    fn take_upgrade(&mut self, stream: StreamId) -> Option<oneshot::Sender<Upgraded>>;
+    /// The connection left HTTP: what is left of it is for who answered that exchange.
+    fn leave(&mut self, left: Left);
     /// Gives memory back while the connection idles.
     fn release(&mut self);
 }

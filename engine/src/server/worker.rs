@@ -2,7 +2,7 @@
 //! on the way of a request is shared with another worker.
 
 use super::accept::{Ground, Served, start};
-use super::metrics::add;
+use super::metrics::{Counters, add};
 use super::quic::{QuicListener, Seat};
 use super::serve::Serve;
 use crate::driver::signals::{Signals, Stop};
@@ -12,6 +12,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -27,65 +28,77 @@ pub(super) enum Command {
     },
 }
 
-/// Runs a worker until it is drained or `commands` is closed.
-pub(super) fn run<S: Serve>(
-    listener: StdListener,
-    seat: Option<Seat>,
-    ground: Ground<S>,
-    connections_max: usize,
-    commands: mpsc::UnboundedReceiver<Command>,
-) {
-    // Only a system without epoll or its kin fails here.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be made");
-    let local = LocalSet::new();
-    let serving = serve(listener, seat, ground, connections_max, commands);
-    local.block_on(&runtime, async move {
-        // The runtime goes next, and what is still open with it.
-        serving.await;
-    });
+/// What a worker serves on, and as what.
+pub(super) struct Post<S> {
+    pub(super) listener: StdListener,
+    /// HTTP/3's.
+    pub(super) seat: Option<Seat>,
+    pub(super) ground: Ground<S>,
+    pub(super) connections_max: usize,
 }
 
-/// The same on the caller's thread, inside its [`LocalSet`]: cuts what is still open at the end.
-pub(super) async fn serve_here<S: Serve>(
-    listener: StdListener,
-    seat: Option<Seat>,
-    ground: Ground<S>,
-    connections_max: usize,
+/// Runs a worker until it is drained or `commands` is closed. `begun` hears whether it could begin.
+pub(super) fn run<S: Serve>(
+    post: Post<S>,
     commands: mpsc::UnboundedReceiver<Command>,
+    begun: &Sender<io::Result<()>>,
 ) {
-    let serving = serve(listener, seat, ground, connections_max, commands);
-    if let Some(open) = serving.await {
-        open.stop(Stop::Abort);
-        open.wait_until_empty(Instant::now() + LAST_WORDS).await;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    // Who is not there to hear of the beginning has closed `commands`.
+    let failed = match runtime {
+        Ok(runtime) => LocalSet::new().block_on(&runtime, async move {
+            let worker = Worker::new(post)?;
+            let _ = begun.send(Ok(()));
+            // The runtime goes next, and what is still open with it.
+            worker.run(commands).await;
+            Ok(())
+        }),
+        Err(error) => Err(error),
+    };
+    if failed.is_err() {
+        let _ = begun.send(failed);
     }
 }
 
-/// What was open is returned.
-async fn serve<S: Serve>(
-    listener: StdListener,
-    seat: Option<Seat>,
-    ground: Ground<S>,
-    connections_max: usize,
+/// The same on the caller's thread, inside its [`LocalSet`]: cuts what is still open at the end.
+///
+/// # Errors
+/// When the runtime cannot use a socket.
+pub(super) async fn serve_here<S: Serve>(
+    post: Post<S>,
     commands: mpsc::UnboundedReceiver<Command>,
-) -> Option<Rc<OpenConnections>> {
-    let listener = TcpListener::from_std(listener).ok()?;
-    let worker = Worker {
-        ground,
-        open: Rc::default(),
-    };
+) -> io::Result<()> {
+    let worker = Worker::new(post)?;
     let open = Rc::clone(&worker.open);
-    let quic = seat.and_then(|seat| worker.serve_quic(seat, connections_max));
-    worker.run(listener, quic, connections_max, commands).await;
-    Some(open)
+    worker.run(commands).await;
+    open.stop(Stop::Abort);
+    open.wait_until_empty(after(LAST_WORDS)).await;
+    Ok(())
 }
 
 /// The task of the endpoint for HTTP/3, which ends with this.
 struct QuicTask {
     signals: Arc<Signals>,
     task: JoinHandle<()>,
+}
+
+impl QuicTask {
+    /// Starts the endpoint; a note to stop makes it take nobody new.
+    fn new<S: Serve>(
+        seat: Seat,
+        ground: &Ground<S>,
+        open: &Rc<OpenConnections>,
+        connections_max: usize,
+    ) -> io::Result<Self> {
+        let signals = Arc::new(Signals::default());
+        let (ground, open) = (ground.clone(), Rc::clone(open));
+        let notes = Arc::clone(&signals);
+        let listener = QuicListener::new(seat, ground, open, connections_max, notes)?;
+        let task = tokio::task::spawn_local(listener);
+        Ok(Self { signals, task })
+    }
 }
 
 impl Drop for QuicTask {
@@ -95,16 +108,19 @@ impl Drop for QuicTask {
 }
 
 struct Worker<S> {
+    listener: TcpListener,
+    quic: Option<QuicTask>,
     ground: Ground<S>,
+    connections_max: usize,
     open: Rc<OpenConnections>,
 }
 
 /// The connections of a worker, for draining.
-#[derive(Default)]
 pub(super) struct OpenConnections {
     by_number: RefCell<HashMap<u64, OpenConnection>>,
     next: Cell<u64>,
     closed: Notify,
+    counters: Arc<Counters>,
 }
 
 struct OpenConnection {
@@ -113,17 +129,28 @@ struct OpenConnection {
 }
 
 impl<S: Serve> Worker<S> {
-    async fn run(
-        self,
-        listener: TcpListener,
-        quic: Option<QuicTask>,
-        connections_max: usize,
-        mut commands: mpsc::UnboundedReceiver<Command>,
-    ) {
+    /// Within the runtime that is to serve.
+    fn new(post: Post<S>) -> io::Result<Self> {
+        let (ground, connections_max) = (post.ground, post.connections_max);
+        let listener = TcpListener::from_std(post.listener)?;
+        let open = OpenConnections::new(&ground.counters);
+        let quic = match post.seat {
+            Some(seat) => Some(QuicTask::new(seat, &ground, &open, connections_max)?),
+            None => None,
+        };
+        Ok(Self {
+            listener,
+            quic,
+            ground,
+            connections_max,
+            open,
+        })
+    }
+    async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let command = loop {
-            let full = self.open.len() >= connections_max;
+            let full = self.open.len() >= self.connections_max;
             tokio::select! {
-                accepted = listener.accept(), if !full => match accepted {
+                accepted = self.listener.accept(), if !full => match accepted {
                     Ok((socket, peer)) => self.serve(socket, peer),
                     Err(error) => pause_after(&error).await,
                 },
@@ -132,29 +159,19 @@ impl<S: Serve> Worker<S> {
             }
         };
         // From here on nobody is accepted; what the kernel had queued is refused.
-        drop(listener);
-        if let Some(quic) = &quic {
+        drop(self.listener);
+        if let Some(quic) = &self.quic {
             quic.signals.stop(Stop::Drain);
         }
         if let Some(Command::Drain { deadline, cut }) = command {
-            let count = tokio::select! {
-                count = self.drain(deadline) => count,
-                // Nobody waits for it any more.
-                () = until_closed(&mut commands) => self.open.exchanges(),
-            };
-            // Nobody may be left to hear it.
-            let _ = cut.send(count);
+            let (until, mut told) = (after(deadline), vec![cut]);
+            self.open.stop(Stop::Drain);
+            let count = self.open.drain(until, &mut told, &mut commands).await;
+            for cut in told {
+                // Nobody may be left to hear it.
+                let _ = cut.send(count);
+            }
         }
-    }
-    /// Starts the endpoint for HTTP/3; a note to stop makes it take nobody new.
-    fn serve_quic(&self, seat: Seat, connections_max: usize) -> Option<QuicTask> {
-        let signals = Arc::new(Signals::default());
-        let (ground, open) = (self.ground.clone(), Rc::clone(&self.open));
-        // Only a socket that its system cannot use fails here; it was bound already.
-        let listener =
-            QuicListener::new(seat, ground, open, connections_max, Arc::clone(&signals)).ok()?;
-        let task = tokio::task::spawn_local(listener);
-        Some(QuicTask { signals, task })
     }
     fn serve(&self, socket: TcpStream, peer: SocketAddr) {
         add(&self.ground.counters.connections_accepted, 1);
@@ -173,27 +190,46 @@ impl<S: Serve> Worker<S> {
         let start = start(socket, addresses, ground, signals, exchanges);
         tokio::task::spawn_local(Served::new(start, &self.ground.counters, entry));
     }
-    /// Lets what is open finish until the deadline; counts the exchanges cut then.
-    async fn drain(&self, deadline: Duration) -> u64 {
-        let until = Instant::now() + deadline;
-        self.open.stop(Stop::Drain);
-        if self.open.wait_until_empty(until).await {
-            return 0;
-        }
-        let cut = self.open.exchanges();
-        self.open.stop(Stop::Abort);
-        self.open
-            .wait_until_empty(Instant::now() + LAST_WORDS)
-            .await;
-        cut
-    }
-}
-
-async fn until_closed(commands: &mut mpsc::UnboundedReceiver<Command>) {
-    while commands.recv().await.is_some() {}
 }
 
 impl OpenConnections {
+    fn new(counters: &Arc<Counters>) -> Rc<Self> {
+        Rc::new(Self {
+            by_number: RefCell::default(),
+            next: Cell::new(0),
+            closed: Notify::new(),
+            counters: Arc::clone(counters),
+        })
+    }
+    /// Lets what is open finish until the earliest deadline that is set; counts the exchanges cut
+    /// then. `told`: who is to hear of it.
+    async fn drain(
+        &self,
+        mut until: Instant,
+        told: &mut Vec<oneshot::Sender<u64>>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> u64 {
+        loop {
+            tokio::select! {
+                is_empty = self.wait_until_empty(until) => match is_empty {
+                    true => return 0,
+                    false => break,
+                },
+                command = commands.recv() => match command {
+                    Some(Command::Drain { deadline, cut }) => {
+                        until = after(deadline).min(until);
+                        told.push(cut);
+                    }
+                    // Nobody waits for it any more.
+                    None => return self.exchanges(),
+                },
+            }
+        }
+        let cut = self.exchanges();
+        self.stop(Stop::Abort);
+        self.wait_until_empty(after(LAST_WORDS)).await;
+        cut
+    }
     pub(super) fn len(&self) -> usize {
         self.by_number.borrow().len()
     }
@@ -246,6 +282,7 @@ pub(super) struct OpenEntry {
 impl Drop for OpenEntry {
     fn drop(&mut self) {
         self.open.by_number.borrow_mut().remove(&self.number);
+        add(&self.open.counters.connections_closed, 1);
         self.open.closed.notify_one();
     }
 }
@@ -265,7 +302,18 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
+/// So long from now; what is further off than clocks go, in a year.
+fn after(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or(now + YEAR)
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// How long resets and goodbyes may take to be written after the deadline.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// See [`pause_after`].
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+#[cfg(all(test, target_os = "linux"))]
+#[path = "worker_test.rs"]
+mod worker_test;

@@ -62,6 +62,16 @@ impl Peer {
     pub(crate) fn says(&mut self, bytes: impl AsRef<[u8]>) {
         self.socket.write_all(bytes.as_ref()).unwrap();
     }
+    /// The same peer's other hand.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            socket: self.socket.try_clone().unwrap(),
+        }
+    }
+    /// Says all of it, unless the server ends the connection meanwhile.
+    pub(crate) fn says_what_it_can(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.socket.write_all(bytes.as_ref());
+    }
     /// Everything up to and with `end`.
     pub(crate) fn hears_until(&mut self, end: &str) -> String {
         let mut heard = Vec::new();

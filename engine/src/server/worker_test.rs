@@ -1,0 +1,73 @@
+use super::super::accept::Shown;
+use super::super::attendant::{Attendant, Ended, Line, Place};
+use super::super::attended::Attended;
+use super::super::respond::Extra;
+use super::*;
+use crate::connection_info::ConnectionInfo;
+use bytes::Bytes;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::channel;
+use trunkline_core::credit::Lender;
+use trunkline_core::http::{Fields, RequestHead, Version};
+use trunkline_core::limits::Config;
+
+/// Nobody asks it anything.
+#[derive(Clone)]
+struct Idle;
+
+impl Attendant for Idle {
+    type Connection = ();
+    type Exchange = ();
+
+    fn connected(&self, _: Line, _: Version, _: Option<&ConnectionInfo>) {}
+    fn requested(&self, (): &(), _: Place, _: &RequestHead, _: bool) {}
+    fn body(&self, (): &(), _: Bytes, _: bool) {}
+    fn trailers(&self, (): &(), _: &Fields) {}
+    fn room(&self, (): &(), _: usize) {}
+    fn ended(&self, (): (), _: Ended) {}
+    fn disconnected(&self, (): ()) {}
+}
+
+/// A post with a listener of which the system cannot say when it is ready.
+fn post() -> Post<Attended<Idle>> {
+    let extra = Arc::new(Extra::default());
+    let no_socket = OwnedFd::from(File::open("/dev/null").expect("every system has it"));
+    let listener = StdListener::from(no_socket);
+    listener
+        .set_nonblocking(true)
+        .expect("it is a file like others");
+    Post {
+        listener,
+        seat: None,
+        ground: Ground {
+            service: Attended::new(Idle, &extra),
+            tls: None,
+            config: Arc::new(Config::default()),
+            counters: Arc::default(),
+            lender: Arc::new(Lender::new(1 << 20)),
+            extra,
+            shown: Shown {
+                info: false,
+                sni_is_binding: false,
+                log: None,
+                local_addr: ([127, 0, 0, 1], 0).into(),
+            },
+        },
+        connections_max: 1,
+    }
+}
+
+#[test]
+fn a_socket_that_cannot_be_used_is_told_and_does_not_end_a_worker_without_a_word() {
+    let ((begun, begins), (_commands, commands)) = (channel(), mpsc::unbounded_channel());
+    run(post(), commands, &begun);
+    assert!(begins.recv().expect("it is told").is_err());
+    let (_commands, commands) = mpsc::unbounded_channel();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    let serving = LocalSet::new().block_on(&runtime, serve_here(post(), commands));
+    assert!(serving.is_err());
+}
