@@ -175,7 +175,13 @@ test("connections of h3 are told too, with their peer's address", async () => {
 })
 
 test("undici's Agent keeps a pool of ours, which its factory made, over the end of a connection", async () => {
+  const pair = []
   const server = await h1((request, response) => {
+    // Each on a connection of its own, because neither is answered before the other has come.
+    if (request.url === '/pair') {
+      if (pair.push(response) === 2) for (const one of pair) one.end('answer')
+      return
+    }
     response.end('answer')
     if (request.url === '/last') response.on('close', () => { request.socket.destroy() })
   })
@@ -187,7 +193,7 @@ test("undici's Agent keeps a pool of ours, which its factory made, over the end 
   } })
   const fetched = async path => (await undici7.request(server.url + path, { dispatcher: agent })).body.text()
   // Two connections, of which one ends.
-  await Promise.all([fetched('/'), fetched('/')])
+  await Promise.all([fetched('/pair'), fetched('/pair')])
   const ended = next(agent, 'disconnect')
   await fetched('/last')
   const [, targets] = await ended
