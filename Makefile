@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-client bench-server windows-real bursts h3-paths node node-test node-pack node-soak fuzz docs sim windows
+.PHONY: demo test ready tidy conform bench bench-client bench-server windows-real bursts h3-paths node node-test node-pack node-soak fuzz mutants docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -18,6 +18,7 @@ node-test: ; @$(XTASK) node-test
 node-pack: ; @$(XTASK) node-pack
 node-soak: ; @$(XTASK) node-soak
 fuzz: ; @$(XTASK) fuzz
+mutants: ; @$(XTASK) mutants
 docs: ; @$(XTASK) docs
 sim: ; @cargo run -q -p trunkline-testkit --bin sim
 windows: ; @cargo run -q --release -p trunkline-testkit --bin windows

@@ -26,3 +26,10 @@ fn a_block_is_aligned_as_asked_for_and_keeps_its_bytes_when_it_grows() {
         }
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn huge_pages_can_be_left_out() {
+    use_small_pages();
+    assert_eq!(nix::sys::prctl::get_thp_disable(), Ok(true));
+}

@@ -34,6 +34,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    allocator::use_small_pages();
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Serve(options) => serve::run(options),

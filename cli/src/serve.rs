@@ -1,15 +1,18 @@
 //! `trunkline serve`: a directory, and test endpoints if asked for.
 
+mod access_log;
 mod endpoints;
 mod files;
 mod listing;
 mod site;
 
 use crate::failure::Failure;
+use access_log::AccessLog;
 use files::Files;
 use site::Site;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use trunkline::{Running, Server, ServerConfig, Tls};
 
@@ -43,6 +46,10 @@ pub(crate) struct Options {
     /// HTTP/3 clients of the one before it at once that their connections are gone.
     #[arg(long, value_name = "FILE", requires = "http3")]
     quic_secret: Option<PathBuf>,
+    /// Append a line for every request to this file, in the common log format; `-` for standard
+    /// output.
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
     /// Threads that serve; 0 means one per processor.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1024))]
     workers: u16,
@@ -76,6 +83,8 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     }
     let scheme = if tls.is_some() { "https" } else { "http" };
     let site = Site::new(files, options.test_endpoints);
+    let log = options.access_log.as_deref().map(AccessLog::open);
+    let log = log.transpose()?.map(Arc::new);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -83,7 +92,7 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     runtime.block_on(async {
         let mut stop = Stop::new()?;
         let renewal = Renewal::of(&options, tls.clone())?;
-        let running = start(&options, tls, site)?;
+        let running = start(&options, tls, log, site)?;
         println!("listening on {scheme}://{}", running.local_addr());
         // Whoever started us waits for this line: it must not sit in a buffer.
         let _ = std::io::stdout().flush();
@@ -114,7 +123,12 @@ fn with_quic_options(mut server: Server, options: &Options) -> Result<Server, Fa
 
 /// Starts the server. Where HTTP/3 is what cannot be had, the rest is served and a line says so:
 /// a UDP port that another program holds must not take the site away.
-fn start(options: &Options, tls: Option<Tls>, site: Site) -> Result<Running, Failure> {
+fn start(
+    options: &Options,
+    tls: Option<Tls>,
+    log: Option<Arc<AccessLog>>,
+    site: Site,
+) -> Result<Running, Failure> {
     let serve = |http3: bool| {
         let mut server = Server::bind(options.listen.as_str())
             .workers(usize::from(options.workers))
@@ -122,6 +136,9 @@ fn start(options: &Options, tls: Option<Tls>, site: Site) -> Result<Running, Fai
             .config(config(options));
         if let Some(tls) = &tls {
             server = server.tls(tls.clone());
+        }
+        if let Some(log) = log.clone() {
+            server = server.access_log(move |access| log.tell(access));
         }
         if http3 {
             server = with_quic_options(server, options)?;

@@ -347,3 +347,40 @@ fn get_reaches_a_name_at_a_given_address() {
     let output = run(&["get", "--noproxy", "*", "--resolve", &resolve, &url]);
     assert_eq!(text(&output.stdout), "reached", "{}", text(&output.stderr));
 }
+
+#[test]
+fn serve_writes_a_line_per_request_in_the_common_log_format() {
+    let folder = Folder::new("access-log");
+    folder.file("a.txt", b"hello");
+    let log = folder.path() + ".log";
+    let served = Served::start(&[&folder.path(), "--access-log", &log]);
+    for (path, code) in [("/a.txt?b=c", 0), ("/missing", 1)] {
+        let output = run(&["get", "--http2", &served.url(path)]);
+        assert_eq!(output.status.code(), Some(code), "{path}");
+    }
+    assert_eq!(served.terminate(), Some(0));
+    let lines = std::fs::read_to_string(&log).expect("it was written");
+    std::fs::remove_file(&log).expect("it is there");
+    let rest: Vec<_> = lines
+        .lines()
+        .map(|line| {
+            let (who, rest) = line.split_once(" - - [").expect("an address");
+            assert_eq!(who, "127.0.0.1");
+            let (date, rest) = rest.split_once("] ").expect("a date");
+            assert_eq!(date.len(), "10/Oct/2000:13:55:36 +0000".len(), "{date}");
+            rest
+        })
+        .collect();
+    assert_eq!(rest.len(), 2, "{lines}");
+    assert_eq!(rest[0], "\"GET /a.txt?b=c HTTP/2.0\" 200 5");
+    assert!(
+        rest[1].starts_with("\"GET /missing HTTP/2.0\" 404 "),
+        "{}",
+        rest[1]
+    );
+    let nowhere = format!("{}/missing/log", folder.path());
+    refused(
+        &["serve", &folder.path(), "--access-log", &nowhere],
+        &nowhere,
+    );
+}

@@ -240,14 +240,9 @@ fn extended_connect_needs_the_servers_setting_on_both_sides() {
     rig.send(1, "frame", false);
     assert_eq!(rig.frames().len(), 2, "the tunnel carries bytes");
 
-    let head = {
-        let mut list = fields(&[]);
-        for (name, value) in connect {
-            list.push_named(name.as_bytes(), value.as_bytes());
-        }
-        trunkline_core::http::RequestHead::from_fields(list, trunkline_core::http::Version::Http2)
-            .unwrap()
-    };
+    let version = trunkline_core::http::Version::Http2;
+    let head = connect.into_iter().collect();
+    let head = trunkline_core::http::RequestHead::from_fields(head, version).unwrap();
     let mut rig = Rig::client(Cut::Whole);
     assert!(rig.conn.open(rig.now, &head, false).is_err());
     let offer = [Setting::EnableConnectProtocol(true)];

@@ -345,10 +345,7 @@ fn extended_connect_needs_the_setting() {
     rig.no_event("RFC 9220 section 3: it was not offered");
     assert_eq!(rig.lanes[&0].reset, Some(H3Code::MESSAGE_ERROR));
 
-    let mut fields = trunkline_core::http::Fields::new();
-    for (name, value) in connect {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
+    let fields = connect.into_iter().collect();
     let version = trunkline_core::http::Version::Http3;
     let head = trunkline_core::http::RequestHead::from_fields(fields, version).unwrap();
     let mut rig = Rig::client(Cut::Whole);

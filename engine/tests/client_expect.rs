@@ -8,11 +8,12 @@ mod origin;
 #[path = "support/peer.rs"]
 mod support;
 
-use frames::{FramePeer, Heard, finished};
+use frames::{Heard, finished};
 use http::Response;
 use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trunkline::client::{Client, ClientTimeouts, Protocols};
 use trunkline::core::error::{Misuse, Violation};
@@ -35,6 +36,13 @@ fn post(client: &Client, url: &str) -> trunkline::client::ResponseFuture {
     request.body("hello").send()
 }
 
+/// A peer of HTTP/1.1 that does with its first connection what `script` says; and its URL.
+fn h1_peer(script: impl FnOnce(TcpStream) + Send + 'static) -> (String, JoinHandle<()>) {
+    let (url, listener) = frames::listen();
+    let peer = std::thread::spawn(move || script(listener.accept().unwrap().0));
+    (url, peer)
+}
+
 /// What comes up to and with `end`.
 fn hears_until(socket: &mut TcpStream, end: &str) -> String {
     let mut heard = Vec::new();
@@ -49,10 +57,7 @@ fn hears_until(socket: &mut TcpStream, end: &str) -> String {
 #[test]
 fn on_http_2_a_body_waits_for_the_100() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             peer.hears_every_ack();
             assert!(peer.is_silent(), "nobody asked for the body");
@@ -69,9 +74,7 @@ fn on_http_2_a_body_waits_for_the_100() {
 #[test]
 fn on_http_1_1_a_body_waits_for_the_100() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let (mut socket, _) = peers.accept().unwrap();
+        let (url, peer) = h1_peer(|mut socket| {
             let head = hears_until(&mut socket, "\r\n\r\n");
             assert!(head.contains("expect: 100-continue\r\n"), "{head}");
             socket.set_nonblocking(true).unwrap();
@@ -92,11 +95,8 @@ fn on_http_1_1_a_body_waits_for_the_100() {
 fn a_body_that_nobody_asks_for_is_sent_when_the_wait_is_over_and_not_before() {
     const WAIT: Duration = Duration::from_millis(30);
     run(async {
-        let (url, peers) = frames::listen();
         let began = Instant::now();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             assert_eq!(peer.hears_data(), b"hello");
             let waited = began.elapsed();
@@ -113,10 +113,7 @@ fn a_body_that_nobody_asks_for_is_sent_when_the_wait_is_over_and_not_before() {
 #[test]
 fn without_a_wait_the_body_follows_its_head() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             assert_eq!(peer.hears_data(), b"hello");
             peer.answers(stream);
@@ -130,10 +127,7 @@ fn without_a_wait_the_body_follows_its_head() {
 #[test]
 fn a_body_that_the_peer_declines_is_never_sent() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let declined = peer.hears_request();
             peer.declines(declined);
             // RFC 9113 section 7: CANCEL.
@@ -142,7 +136,7 @@ fn a_body_that_the_peer_declines_is_never_sent() {
             peer.answers(next);
         });
         let client = client(Protocols::H2Only, FOR_EVER);
-        assert_eq!(post(&client, &url).await.unwrap().status(), 417);
+        assert_eq!(post(&client, &url).await.unwrap().status(), 413);
         assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
         assert_eq!(client.totals().connections, 1);
         finished(peer).await;
@@ -152,10 +146,8 @@ fn a_body_that_the_peer_declines_is_never_sent() {
 #[test]
 fn on_http_1_1_a_declined_body_costs_the_connection_because_its_head_announced_it() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let declines = b"HTTP/1.1 417 Expectation Failed\r\ncontent-length: 0\r\n\r\n";
-            let (mut socket, _) = peers.accept().unwrap();
+        let (url, peer) = h1_peer(|mut socket| {
+            let declines = b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n";
             hears_until(&mut socket, "\r\n\r\n");
             socket.write_all(declines).unwrap();
             let mut rest = Vec::new();
@@ -163,7 +155,90 @@ fn on_http_1_1_a_declined_body_costs_the_connection_because_its_head_announced_i
             assert_eq!(rest, b"", "nothing but the end");
         });
         let client = client(Protocols::H1Only, FOR_EVER);
-        assert_eq!(post(&client, &url).await.unwrap().status(), 417);
+        assert_eq!(post(&client, &url).await.unwrap().status(), 413);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn what_a_417_answers_goes_out_once_more_and_expects_nothing() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            let (mut first, _) = listener.accept().unwrap();
+            let head = hears_until(&mut first, "\r\n\r\n");
+            assert!(head.contains("expect: 100-continue\r\n"), "{head}");
+            let refuses = b"HTTP/1.1 417 Expectation Failed\r\ncontent-length: 0\r\n\r\n";
+            first.write_all(refuses).unwrap();
+            let mut rest = Vec::new();
+            first.read_to_end(&mut rest).unwrap();
+            assert_eq!(rest, b"", "nothing but the end");
+            let (mut second, _) = listener.accept().unwrap();
+            let again = hears_until(&mut second, "hello");
+            assert_eq!(
+                again,
+                head.replace("expect: 100-continue\r\n", "") + "hello"
+            );
+            let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+            second.write_all(answer).unwrap();
+        });
+        let client = client(Protocols::H1Only, FOR_EVER);
+        assert_eq!(post(&client, &url).await.unwrap().status(), 204);
+        assert_eq!(client.totals().retries_unprocessed, 1);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn on_http_2_what_a_417_answers_goes_out_again_on_the_same_connection() {
+    run(async {
+        let (url, peer) = frames::scripted(|mut peer| {
+            let refused = peer.hears_request();
+            peer.expects_nothing(refused);
+            assert_eq!(peer.hears_next(), Heard::Reset(refused, 8), "CANCEL");
+            let again = peer.hears_request();
+            assert_eq!(peer.hears_data(), b"hello", "without an invitation");
+            peer.expects_nothing(again);
+        });
+        let client = client(Protocols::H2Only, FOR_EVER);
+        let status = post(&client, &url).await.unwrap().status();
+        assert_eq!(status, 417, "a second one is the user's");
+        assert_eq!(client.totals().connections, 1);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn a_417_is_the_users_when_nothing_was_expected() {
+    run(async {
+        let (url, peer) = frames::scripted(|mut peer| {
+            let stream = peer.hears_request();
+            peer.expects_nothing(stream);
+            assert!(peer.is_quiet(), "nobody asks again");
+        });
+        let client = client(Protocols::H2Only, FOR_EVER);
+        let request = client.post(&url).body("hello");
+        assert_eq!(request.send().await.unwrap().status(), 417);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn a_417_is_the_users_when_a_part_of_the_body_is_gone() {
+    run(async {
+        let (url, peer) = frames::scripted(|mut peer| {
+            let stream = peer.hears_request();
+            assert_eq!(peer.hears_data(), b"a part");
+            peer.expects_nothing(stream);
+            assert!(peer.is_quiet(), "nobody asks again");
+        });
+        // Nobody waits for a 100.
+        let client = client(Protocols::H2Only, None);
+        let (mut sender, body) = Body::channel();
+        sender.send("a part").await.unwrap();
+        let request = client.post(&url).header("expect", "100-continue");
+        let response = request.body(body).send().await.unwrap();
+        assert_eq!(response.status(), 417);
         finished(peer).await;
     });
 }
@@ -171,10 +246,7 @@ fn on_http_1_1_a_declined_body_costs_the_connection_because_its_head_announced_i
 #[test]
 fn a_success_without_100_wants_the_body_still() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             peer.answers_in_part(stream);
             assert_eq!(peer.hears_data(), b"hello");

@@ -30,10 +30,7 @@ fn h2_client() -> Client {
 #[test]
 fn a_refused_stream_is_sent_again_and_answered() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let first = peer.hears_request();
             peer.refuses(first);
             let second = peer.hears_request();
@@ -131,10 +128,7 @@ fn a_request_that_may_have_been_processed_is_not_sent_again() {
 #[test]
 fn a_complete_response_before_a_reset_without_error_is_whole() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             peer.answers_in_part(stream);
             peer.ends(stream);
@@ -282,10 +276,7 @@ fn a_request_waits_no_longer_than_its_queue_timeout_and_says_for_what() {
 #[test]
 fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             assert_eq!(peer.hears_more(), Heard::Reset(stream, 8), "CANCEL");
         });
@@ -306,10 +297,7 @@ fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
 #[test]
 fn a_total_timeout_covers_the_body_too() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             peer.answers_in_part(stream);
             assert_eq!(peer.hears_more(), Heard::Reset(stream, 8), "CANCEL");
@@ -357,10 +345,7 @@ fn interim_responses_are_told_and_the_final_one_follows() {
 #[test]
 fn a_client_that_is_dropped_closes_its_connections() {
     run(async {
-        let (url, peers) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&peers);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let stream = peer.hears_request();
             peer.answers(stream);
             while peer.hears() != Heard::End {}

@@ -122,10 +122,7 @@ fn a_post_that_died_with_its_connection_is_never_sent_again() {
 #[test]
 fn a_refused_stream_is_not_sent_again_when_a_part_of_its_body_was_read() {
     run(async {
-        let (url, listener) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&listener);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let first = peer.hears_request();
             // Behind the answer to its own PING, the first piece of the body is on the wire.
             assert!(peer.is_quiet());
@@ -147,11 +144,8 @@ fn a_refused_stream_is_not_sent_again_when_a_part_of_its_body_was_read() {
 #[test]
 fn a_streaming_body_of_which_nothing_was_read_can_go_elsewhere() {
     run(async {
-        let (url, listener) = frames::listen();
         let (tell, told) = tokio::sync::oneshot::channel();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&listener);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let first = peer.hears_request();
             peer.refuses(first);
             let second = peer.hears_request();
@@ -263,10 +257,7 @@ fn a_peer_that_is_silent_after_a_quiet_time_is_replaced() {
 #[test]
 fn an_answer_clears_the_doubt_after_a_change_of_network() {
     run(async {
-        let (url, listener) = frames::listen();
-        let peer = std::thread::spawn(move || {
-            let mut peer = FramePeer::accept(&listener);
-            peer.settings(&[]);
+        let (url, peer) = frames::scripted(move |mut peer| {
             let mut pings = 0;
             loop {
                 match peer.hears_more() {

@@ -135,7 +135,12 @@ fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
         let status = access.status.map(|status| status.as_u16());
         let line = format!(
             "{} {} {:?} {status:?} {}",
-            access.method, access.target, access.version, access.body_bytes
+            access.method.map_or("-", |method| method.as_str()),
+            access
+                .target
+                .map_or("-".into(), |target| target.to_string()),
+            access.version,
+            access.body_bytes
         );
         log.lock().unwrap().push(line);
     });
@@ -150,16 +155,33 @@ fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
     peer.hears_until("hello");
     peer.says("POST /panics HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
     peer.hears_until("\r\n\r\n");
+    // The http crate has no such target; no handler sees it.
+    peer.says("GET /`d HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.hears_until("\r\n\r\n");
     peer.says("GET /never HTTP/1.1\r\nhost: a\r\n\r\n");
     drop(peer);
-    while lines.lock().unwrap().len() < 3 {
-        std::thread::yield_now();
-    }
+    let until = |count| {
+        while lines.lock().unwrap().len() < count {
+            std::thread::yield_now();
+        }
+    };
+    until(4);
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("POST /never HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nx");
+    assert!(peer.hears_to_the_end().starts_with("HTTP/1.1 400 "));
+    until(5);
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("no request\r\n\r\n");
+    assert!(peer.hears_to_the_end().starts_with("HTTP/1.1 400 "));
+    until(6);
     running.shutdown();
     let expected = [
         "GET /a?b HTTP/1.1 Some(200) 5",
         "POST /panics HTTP/1.1 Some(500) 0",
+        "GET - HTTP/1.1 Some(400) 0",
         "GET /never HTTP/1.1 None 0",
+        "POST /never HTTP/1.1 Some(400) 0",
+        "- - HTTP/1.1 Some(400) 0",
     ];
     assert_eq!(*lines.lock().unwrap(), expected);
 }
@@ -178,8 +200,15 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
             sni_is_binding: is_binding,
             ..ServerConfig::default()
         };
+        let turned_away = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&turned_away);
         let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
-        let server = server.config(config);
+        let server = server.config(config).access_log(move |access| {
+            if access.status == Some(StatusCode::MISDIRECTED_REQUEST) {
+                let host = access.target.unwrap().host().unwrap();
+                log.lock().unwrap().push(host.to_owned());
+            }
+        });
         let running = server.serve(service(async |_| Response::new(Body::full("here"))));
         let running = running.unwrap();
         support::runtime().block_on(async {
@@ -199,6 +228,9 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
         });
         let misdirected = running.metrics().misdirected;
         assert_eq!(misdirected > 0, is_binding, "{misdirected}");
+        let told = turned_away.lock().unwrap();
+        assert_eq!(told.len() as u64, misdirected);
+        assert!(told.iter().all(|host| host == "b.test"), "{told:?}");
     }
 }
 

@@ -4,6 +4,7 @@
 //! An input is `[n, n control bytes, wire bytes]`. The control bytes say how the wire bytes are
 //! cut and what happens between two cuts; without any, everything comes at once.
 
+mod application;
 mod conn;
 mod frames;
 mod h3_conn;

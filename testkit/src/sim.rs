@@ -15,6 +15,7 @@ pub mod download;
 pub mod ledger;
 mod link;
 pub mod machine;
+mod pair;
 pub mod path;
 pub mod plan;
 mod referee;

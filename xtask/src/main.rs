@@ -5,6 +5,7 @@ mod bench;
 mod conform;
 mod demo;
 mod fuzz;
+mod mutants;
 mod node;
 mod ready;
 mod tidy;
@@ -26,6 +27,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node-pack      the npm packages, installed and tried
   node-soak      ten minutes of mixed load with faults (--seconds N, --seed N)
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
+  mutants [WORD..]   break the code under each property of the simulator; a test must notice
   docs           the rustdoc of the workspace";
 
 /// One sentence: what went wrong and what to do.
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         "node-pack" => node::pack(),
         "node-soak" => node::script("release", "soak/soak.mjs", rest),
         "fuzz" => fuzz::fuzz(rest),
+        "mutants" => mutants::mutants(rest),
         "docs" => ready::docs(),
         "" | "help" | "--help" | "-h" => {
             println!("{USAGE}");

@@ -5,6 +5,7 @@
 mod dead;
 mod docs;
 mod layers;
+mod mutants;
 mod names;
 mod requirements;
 mod rust;
@@ -54,6 +55,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(dead::check_documents(tree));
     found.extend(docs::check(tree));
     found.extend(requirements::check(tree));
+    found.extend(mutants::check(tree));
     found.sort();
     found
 }

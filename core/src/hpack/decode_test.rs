@@ -21,11 +21,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 fn section(pairs: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in pairs {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
-    fields
+    pairs.iter().copied().collect()
 }
 
 /// A decoder, and what its last block held.

@@ -61,11 +61,7 @@ fn stated(status: u16, fields: &Fields) -> Section<'_> {
 }
 
 fn section(pairs: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in pairs {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
-    fields
+    pairs.iter().copied().collect()
 }
 
 #[test]

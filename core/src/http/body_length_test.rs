@@ -2,11 +2,7 @@ use super::*;
 use crate::http::{Fields, Version};
 
 fn fields(lines: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in lines {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
-    fields
+    lines.iter().copied().collect()
 }
 
 fn request(method: &str, lines: &[(&str, &str)]) -> RequestHead {

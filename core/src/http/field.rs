@@ -456,6 +456,17 @@ impl PartialEq for Fields {
 }
 impl Eq for Fields {}
 
+/// Names (lower-case) and values, in order.
+impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Fields {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
+        let mut fields = Self::new();
+        for (name, value) in pairs {
+            fields.push_named(name.as_ref(), value.as_ref());
+        }
+        fields
+    }
+}
+
 #[cfg(test)]
 #[path = "field_test.rs"]
 mod field_test;

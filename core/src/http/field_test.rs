@@ -105,11 +105,7 @@ fn sensitive_values_are_not_printed() {
 }
 
 fn section(pairs: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in pairs {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
-    fields
+    pairs.iter().copied().collect()
 }
 
 #[test]

@@ -4,11 +4,7 @@ use Violation::*;
 type Lines<'a> = &'a [(&'a str, &'a str)];
 
 fn section(lines: Lines<'_>) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in lines {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
-    fields
+    lines.iter().copied().collect()
 }
 
 fn request(version: Version, lines: Lines<'_>) -> Result<RequestHead, Violation> {

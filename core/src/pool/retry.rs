@@ -55,6 +55,9 @@ pub enum Cause {
     Misdirected,
     /// It was in early data, and the peer takes none, or not this one (425, RFC 8470 section 5.2).
     TooEarly,
+    /// 417: the peer knows nothing of what the request expected of it, and is to get it without
+    /// (RFC 9110 section 15.5.18).
+    ExpectationFailed,
     /// The connection died under it before any byte of the response.
     Lost {
         /// The connection had answered something before.
@@ -126,7 +129,8 @@ pub fn classify(loss: &Loss, lost_too: bool) -> RetryClass {
         | Cause::Refused { .. }
         | Cause::Http1Required
         | Cause::Misdirected
-        | Cause::TooEarly => RetryClass::Unprocessed,
+        | Cause::TooEarly
+        | Cause::ExpectationFailed => RetryClass::Unprocessed,
         Cause::Lost { reused: true } if lost_too && loss.idempotent => RetryClass::Harmless,
         Cause::Lost { .. } | Cause::Failed => RetryClass::Never,
     }
@@ -159,8 +163,9 @@ impl RetryBudget {
         if class == RetryClass::Never {
             return Retry::No(NoRetry::Class);
         }
-        // A request is early once: no peer can make a loop of it.
-        if matches!(loss.cause, Cause::NeverSent | Cause::TooEarly) {
+        // A request is early once and expects something once: no peer can make a loop of it.
+        let once = matches!(loss.cause, Cause::TooEarly | Cause::ExpectationFailed);
+        if once || loss.cause == Cause::NeverSent {
             return Retry::After(Duration::ZERO);
         }
         if loss.tries > RETRIES_MAX || loss.cause == Cause::Misdirected && loss.tries > 1 {

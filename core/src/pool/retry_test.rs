@@ -141,6 +141,22 @@ fn what_was_never_sent_costs_nothing_and_a_goaway_nothing_once() {
 }
 
 #[test]
+fn what_says_less_the_second_time_costs_nothing_and_waits_for_nothing() {
+    let mut budget = RetryBudget::default();
+    for cause in [Cause::TooEarly, Cause::ExpectationFailed] {
+        let loss = Loss { cause, ..REFUSED };
+        for _ in 0..10 * RETRY_BURST {
+            assert_eq!(budget.decide(&loss, false, 0), Retry::After(Duration::ZERO));
+        }
+        let gone = Loss {
+            replayable: false,
+            ..loss
+        };
+        assert_eq!(budget.decide(&gone, false, 0), Retry::No(NoRetry::Class));
+    }
+}
+
+#[test]
 fn a_misdirected_request_gets_one_more_connection() {
     let mut budget = RetryBudget::default();
     let misdirected = Loss {

@@ -76,8 +76,7 @@ impl<R> Pool<R> {
             rank: back.rank,
             since: now,
             deadline: back.deadline,
-            // The handshake is over where it was too early: it belongs there.
-            avoid: (back.loss.cause != Cause::TooEarly).then_some(back.from.0),
+            avoid: avoids(back.loss.cause).then_some(back.from.0),
             end: End::Front,
         };
         if pause.is_zero() || self.shut_down {
@@ -171,6 +170,12 @@ impl<R> Pool<R> {
             self.retire(now, key);
         }
     }
+}
+
+/// Whether a request had better go elsewhere. Where the handshake is over by now, or the request is
+/// another one, it belongs where it was.
+fn avoids(cause: Cause) -> bool {
+    !matches!(cause, Cause::TooEarly | Cause::ExpectationFailed)
 }
 
 /// Refusals below the peer's own limit that a connection survives, plus one: the first may have

@@ -69,11 +69,7 @@ fn pairs(fields: &Fields) -> Vec<(&[u8], &[u8])> {
 }
 
 fn section(pairs: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in pairs {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
-    fields
+    pairs.iter().copied().collect()
 }
 
 /// A field that policy always wants in the table.

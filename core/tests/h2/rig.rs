@@ -345,11 +345,7 @@ pub fn response(status: u16, more: &[(&str, &str)]) -> ResponseHead {
     ResponseHead::new(status, fields(more), Version::Http2).unwrap()
 }
 pub fn fields(list: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::new();
-    for (name, value) in list {
-        fields.push_named(name.as_bytes(), value.as_bytes());
-    }
-    fields
+    list.iter().copied().collect()
 }
 
 // Frames to say.

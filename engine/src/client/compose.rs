@@ -13,7 +13,7 @@ use http_body::Body as _;
 use std::io::Write;
 use std::sync::LazyLock;
 use trunkline_core::error::Misuse;
-use trunkline_core::http::{Field, Fields, RequestHead, ResponseHead, Token, Version};
+use trunkline_core::http::{Field, FieldName, Fields, RequestHead, ResponseHead, Token, Version};
 
 /// The head of a request.
 pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
@@ -61,6 +61,24 @@ pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Er
     }
     RequestHead::from_fields(fields, Version::Http2)
         .map_err(|violation| Error::misuse(Misuse::Invalid(violation)))
+}
+
+/// The same head without its expectation (RFC 9110 section 10.1.1); `None`: it has none.
+pub(super) fn without_expectation(head: &RequestHead) -> Option<RequestHead> {
+    head.get(Token::EXPECT)?;
+    let section = head.section();
+    let mut fields = Fields::with_capacity(section.len(), section.size());
+    for field in section.iter() {
+        if field.token != Some(Token::EXPECT) {
+            let name = field
+                .token
+                .map_or(FieldName::Bytes(field.name), FieldName::Token);
+            fields.push_with(name, field.sensitive, |bytes| {
+                bytes.extend_from_slice(field.value);
+            });
+        }
+    }
+    RequestHead::from_fields(fields, Version::Http2).ok()
 }
 
 /// A URL like `http://host?query` has no path: it is `/` (RFC 9112 section 3.2.1).

@@ -26,14 +26,14 @@ use trunkline_core::http::StreamId;
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Standing};
 use tunnel::Tunnel;
 
-#[path = "connection_early.rs"]
-mod early;
 #[path = "connection_entry.rs"]
 mod entry;
 #[path = "connection_health.rs"]
 mod health;
 #[path = "connection_recv.rs"]
 mod recv;
+#[path = "connection_repeat.rs"]
+mod repeat;
 #[path = "connection_send.rs"]
 mod send;
 #[path = "connection_start.rs"]

@@ -15,10 +15,6 @@ use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
 const WHOLE_BYTES_MAX: usize = 16 * 1024;
 /// RFC 9110 section 15.2.1.
 const CONTINUE: u16 = 100;
-/// RFC 9110 section 15.5.20.
-const MISDIRECTED: u16 = 421;
-/// RFC 8470 section 5.2.
-const TOO_EARLY: u16 = 425;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn take_events(&mut self, now: Instant) {
@@ -57,10 +53,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         self.answered = true;
         self.heed_patience(now, &head);
-        if head.status == MISDIRECTED && self.redirect(now, slot) {
-            return self.link.machine.recycle(head.into_fields());
-        }
-        if head.status == TOO_EARLY && self.repeat_later(now, slot) {
+        if self.repeat(now, slot, head.status) {
             return self.link.machine.recycle(head.into_fields());
         }
         self.judge_held(now, slot, head.status);
@@ -164,27 +157,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         let loss = self.loss(&entry, cause);
         self.give_back(now, entry, loss, Error::reset(reset));
-    }
-
-    /// 421: the connection is not one for this origin (RFC 9110 section 15.5.20). True: the
-    /// request goes to another one, and the response is not the user's.
-    fn redirect(&mut self, now: Instant, slot: u32) -> bool {
-        let Some(entry) = self.slots.get(slot) else {
-            return false;
-        };
-        let loss = self.loss(entry, Cause::Misdirected);
-        let origin = Arc::clone(&entry.request.origin);
-        let dispatch = self.dispatch.upgrade();
-        if !dispatch.is_some_and(|dispatch| dispatch.would_retry(&origin, &loss)) {
-            return false;
-        }
-        if let Some(entry) = self.slots.remove(slot) {
-            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
-            let error = Error::new(ErrorKind::Refused, Fault::Peer, Retry::Safe)
-                .with_text("the peer says that the connection is not one for this origin (421)");
-            self.give_back(now, entry, loss, error);
-        }
-        true
     }
 
     pub(super) fn loss(&self, entry: &Entry, cause: Cause) -> Loss {

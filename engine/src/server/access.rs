@@ -14,10 +14,11 @@ pub struct Access<'a> {
     pub connection: &'a ConnectionInfo,
     /// The version of HTTP.
     pub version: Version,
-    /// The method.
-    pub method: &'a Method,
-    /// The target, with the authority where the version carries one.
-    pub target: &'a Uri,
+    /// The method; `None`: what came is not a request.
+    pub method: Option<&'a Method>,
+    /// The target, with the authority where the version carries one; `None`: what came is not a
+    /// request, or has a target that [`Uri`] cannot carry.
+    pub target: Option<&'a Uri>,
     /// The final status; `None`: the exchange ended without an answer.
     pub status: Option<StatusCode>,
     /// Bytes of the response's body that were handed on to be sent.
@@ -46,8 +47,8 @@ impl fmt::Debug for AccessLog {
 #[derive(Debug)]
 pub(super) struct Record {
     version: Version,
-    method: Method,
-    target: Uri,
+    method: Option<Method>,
+    target: Option<Uri>,
     began: Instant,
     pub(super) status: Option<StatusCode>,
     pub(super) body_bytes: u64,
@@ -57,20 +58,37 @@ impl Record {
     pub(super) fn of<B>(request: &http::Request<B>, began: Instant) -> Box<Self> {
         Box::new(Self {
             version: request.version(),
-            method: request.method().clone(),
-            target: request.uri().clone(),
+            method: Some(request.method().clone()),
+            target: Some(request.uri().clone()),
             began,
             status: None,
             body_bytes: 0,
         })
+    }
+    /// A request that no handler saw, answered at once.
+    pub(super) fn turned_away(
+        version: Version,
+        line: (Option<Method>, Option<Uri>),
+        status: Option<StatusCode>,
+        began: Instant,
+    ) -> Self {
+        let (method, target) = line;
+        Self {
+            version,
+            method,
+            target,
+            began,
+            status,
+            body_bytes: 0,
+        }
     }
     /// The exchange is over.
     pub(super) fn tell(&self, log: &AccessLog, connection: &ConnectionInfo, now: Instant) {
         let access = Access {
             connection,
             version: self.version,
-            method: &self.method,
-            target: &self.target,
+            method: self.method.as_ref(),
+            target: self.target.as_ref(),
             status: self.status,
             body_bytes: self.body_bytes,
             time: now.saturating_duration_since(self.began),

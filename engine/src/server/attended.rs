@@ -22,7 +22,7 @@ use http::StatusCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::error::{Closed, H2Code, Misuse};
 use trunkline_core::http::{Fields, RequestHead, Reset, ResetBy, StreamId, Version};
 
 /// What an attended server's connections get their exchanges from.
@@ -221,14 +221,8 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.attendant.ponged(connection);
         }
     }
-    fn close(&mut self) {
-        for slot in 0..self.entries.len() {
-            self.cut(slot);
-        }
-        if let Some(connection) = self.connection.take() {
-            self.line.close();
-            self.attendant.disconnected(connection);
-        }
+    fn close(&mut self, _: Closed, _: Instant) {
+        self.cut_all();
     }
     fn leave(&mut self, left: Left) {
         let Some(slot) = self.of(left.stream) else {
@@ -252,6 +246,16 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
 }
 
 impl<A: Attendant> Exchanges<A> {
+    /// The connection is over for everybody.
+    fn cut_all(&mut self) {
+        for slot in 0..self.entries.len() {
+            self.cut(slot);
+        }
+        if let Some(connection) = self.connection.take() {
+            self.line.close();
+            self.attendant.disconnected(connection);
+        }
+    }
     fn of(&self, stream: StreamId) -> Option<usize> {
         self.streams.iter().position(|&at| at == stream)
     }
@@ -384,6 +388,6 @@ impl<A: Attendant> Exchanges<A> {
 
 impl<A: Attendant> Drop for Exchanges<A> {
     fn drop(&mut self) {
-        self.close();
+        self.cut_all();
     }
 }

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::sync::oneshot;
+use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token, Version};
 
 #[path = "exchange_slot.rs"]
@@ -134,16 +135,13 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         let slots = self.slots.get_or_insert_default();
         let last = &mut slots.prepared;
         let mut request = scratch.requests.build(&head, version, secure, body, last);
+        let Some(made) = &mut request else {
+            let status = StatusCode::BAD_REQUEST;
+            return self.turn_away(scratch, machine, now, stream, head, status);
+        };
         let offers = matches!(machine, Machine::H1(_))
             && (asked.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
         machine.recycle(head.into_fields());
-        let Some(made) = &mut request else {
-            let status = StatusCode::BAD_REQUEST;
-            let responses = &mut scratch.responses;
-            responses.status(machine, now, stream, &self.extra, status);
-            machine.handler_done(now, stream);
-            return;
-        };
         if offers {
             let (taker, offer) = Offer::new();
             made.extensions_mut().insert(offer);
@@ -175,14 +173,17 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
     fn show(
         &mut self,
         info: Option<ConnectionInfo>,
-        _: Version,
+        version: Version,
         shown: &Shown,
         counters: &Arc<Counters>,
     ) {
-        self.view = info.map(|info| Box::new(View::new(info, shown, counters)));
+        self.view = info.map(|info| Box::new(View::new(info, version, shown, counters)));
     }
     fn extra(&self) -> &Extra {
         &self.extra
+    }
+    fn view(&self) -> Option<&View> {
+        self.view.as_deref()
     }
     fn resume(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, slot: u32) {
         // A late wake of an exchange that ended finds the slot free or gone, or another exchange
@@ -239,8 +240,12 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         if let Some(slots) = &mut self.slots
             && let Some(slot) = slots.of(stream)
         {
-            if let Some(inlet) = &slots.all[slot as usize].inlet {
+            let ended = &mut slots.all[slot as usize];
+            if let Some(inlet) = &ended.inlet {
                 inlet.fail(Error::reset(reset));
+            }
+            if let (Some(view), Some(record)) = (&mut self.view, &mut ended.record) {
+                view.heed_reset(record, reset);
             }
             slots.give_back(machine, now, slot, self.view.as_deref());
             slots.forget(stream);
@@ -257,7 +262,11 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         self.slots.take_if(|slots| slots.waiting.is_empty());
     }
     fn pong(&mut self) {}
-    fn close(&mut self) {}
+    fn close(&mut self, closed: Closed, now: Instant) {
+        if let Some(view) = &self.view {
+            view.tell_closed(closed, now);
+        }
+    }
 }
 
 impl<S: HttpService> Exchanges<S> {

@@ -7,6 +7,7 @@ use super::metrics::add;
 use super::quic_connection::QuicConnection;
 use super::serve::Serve;
 use super::worker::OpenConnections;
+use crate::driver::quic::batch::Batch;
 use crate::driver::quic::cid::Steering;
 use crate::driver::quic::config::{self, QuicSettings};
 use crate::driver::quic::secret::Secret;
@@ -104,9 +105,8 @@ pub(super) struct QuicListener<S: Serve> {
     signals: Arc<Signals>,
     notes: Option<Box<Notes>>,
     arrivals: Vec<Arrival>,
-    /// What the socket did not take: the bytes are in `packet`.
-    unsent: Option<Transmit>,
-    packet: Vec<u8>,
+    /// What goes out together.
+    batch: Batch,
     /// What packets of nobody's are answered from.
     answers: Budget,
     /// No new connections.
@@ -148,8 +148,7 @@ impl<S: Serve> QuicListener<S> {
             signals,
             notes: None,
             arrivals: Vec::new(),
-            unsent: None,
-            packet: Vec::new(),
+            batch: Batch::default(),
             answers: Budget::new(QUIC_ANSWERS, Instant::now()),
             draining: false,
         })
@@ -318,32 +317,24 @@ impl<S: Serve> QuicListener<S> {
         let mut at = 0;
         let mut transmits = 0;
         loop {
-            if let Some(transmit) = &self.unsent {
-                if self
-                    .socket
-                    .poll_send(cx, transmit, &self.packet)
-                    .is_pending()
-                {
-                    self.sending.drain(..at);
-                    return Poll::Pending;
-                }
-                self.unsent = None;
+            if self.batch.is_full() && self.batch.poll_send(cx, &self.socket).is_pending() {
+                self.sending.drain(..at);
+                return Poll::Pending;
             }
             let Some(&key) = self.sending.get(at) else {
                 self.sending.clear();
-                return Poll::Ready(());
+                return self.batch.poll_send(cx, &self.socket);
             };
             let Some(Some(connection)) = self.connections.get_mut(key as usize) else {
                 at += 1;
                 continue;
             };
-            self.packet.clear();
-            self.unsent = connection
-                .session
-                .quic
-                .poll_transmit(now, segments, &mut self.packet);
+            let quic = &mut connection.session.quic;
+            let sends = self
+                .batch
+                .gather(|packet| quic.poll_transmit(now, segments, packet));
             transmits += 1;
-            if self.unsent.is_none() {
+            if !sends {
                 connection.is_sending = false;
                 (at, transmits) = (at + 1, 0);
                 self.settle(key);
@@ -432,11 +423,12 @@ impl<S: Serve> Unpin for QuicListener<S> {}
 impl<S: Serve> Drop for QuicListener<S> {
     fn drop(&mut self) {
         let now = Instant::now();
+        let mut packet = Vec::new();
         for connection in self.connections.iter_mut().flatten() {
             // One word of goodbye each; nobody is left to repeat it.
-            self.packet.clear();
-            if let Some(transmit) = connection.goodbye(now, &mut self.packet) {
-                let _ = self.socket.try_send(&transmit, &self.packet);
+            packet.clear();
+            if let Some(transmit) = connection.goodbye(now, &mut packet) {
+                let _ = self.socket.try_send(&transmit, &packet);
             }
         }
     }

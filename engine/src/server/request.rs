@@ -75,12 +75,7 @@ impl Requests {
         last: &mut Option<Prepared>,
     ) -> Option<Request<Body>> {
         let mut request = Request::new(body);
-        *request.version_mut() = match version {
-            Version::Http10 => http::Version::HTTP_10,
-            Version::Http11 => http::Version::HTTP_11,
-            Version::Http2 => http::Version::HTTP_2,
-            Version::Http3 => http::Version::HTTP_3,
-        };
+        *request.version_mut() = version_of(version);
         let known = last
             .as_mut()
             .filter(|last| head.fields_number() == Some(last.fields_number));
@@ -112,6 +107,16 @@ impl Requests {
             request.extensions_mut().insert(Protocol::new(name));
         }
         Some(request)
+    }
+    /// The method and the target, as far as the `http` crate can carry them.
+    pub(super) fn line(
+        &mut self,
+        head: &RequestHead,
+        version: Version,
+        secure: bool,
+    ) -> (Option<Method>, Option<Uri>) {
+        let method = Method::from_bytes(head.method()).ok();
+        (method, self.uri(head, version, secure).ok())
     }
     /// The method and the target.
     fn put_line(
@@ -229,6 +234,16 @@ impl Requests {
         }
         let authority = Authority::try_from(bytes).map_err(|_| Unsupported)?;
         Ok(self.authority.insert(authority).clone())
+    }
+}
+
+/// The `http` crate's name of a version.
+pub(super) fn version_of(version: Version) -> http::Version {
+    match version {
+        Version::Http10 => http::Version::HTTP_10,
+        Version::Http11 => http::Version::HTTP_11,
+        Version::Http2 => http::Version::HTTP_2,
+        Version::Http3 => http::Version::HTTP_3,
     }
 }
 

@@ -5,6 +5,7 @@ use super::accept::Shown;
 use super::metrics::Counters;
 use super::respond::Extra;
 use super::scratch::Scratch;
+use super::view::View;
 use super::worker::OpenEntry;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Version};
 
 /// What a worker's connections get their exchanges from.
@@ -67,6 +69,10 @@ pub(super) trait Exchanging: 'static {
     );
     /// What every response of this server carries.
     fn extra(&self) -> &Extra;
+    /// Who wants to know what of the connection. Attendants know by themselves.
+    fn view(&self) -> Option<&View> {
+        None
+    }
     /// Answers a request with `status`; no handler sees it.
     fn turn_away(
         &self,
@@ -77,6 +83,9 @@ pub(super) trait Exchanging: 'static {
         head: RequestHead,
         status: StatusCode,
     ) {
+        if let Some(view) = self.view() {
+            view.tell_turned_away(&mut scratch.requests, &head, status, now);
+        }
         machine.recycle(head.into_fields());
         let responses = &mut scratch.responses;
         responses.status(machine, now, stream, self.extra(), status);
@@ -114,7 +123,7 @@ pub(super) trait Exchanging: 'static {
     /// The peer answered a ping of ours.
     fn pong(&mut self);
     /// The machine is done; every exchange has ended before.
-    fn close(&mut self);
+    fn close(&mut self, closed: Closed, now: Instant);
     /// The connection left HTTP: what is left of it is for who answered that exchange.
     fn leave(&mut self, left: Left);
     /// Gives memory back while the connection idles.

@@ -128,7 +128,7 @@ impl<S: Serve> Serving<S> {
                 Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
                 Event::Closed(closed) => {
                     self.counters.closed(closed);
-                    exchanges.close();
+                    exchanges.close(closed, now);
                 }
                 Event::PongReceived => exchanges.pong(),
                 // A client's facts.

@@ -3,12 +3,14 @@
 use super::accept::Shown;
 use super::access::{AccessLog, Record};
 use super::metrics::{Counters, add};
+use super::request::{Requests, version_of};
 use crate::body::Body;
 use crate::connection_info::{ConnectionInfo, TlsInfo};
-use http::Request;
+use http::{Request, StatusCode};
 use std::sync::Arc;
 use std::time::Instant;
-use trunkline_core::http::RequestHead;
+use trunkline_core::error::{Closed, Violation};
+use trunkline_core::http::{RequestHead, Reset, ResetBy, Version};
 
 /// What handlers and the access log learn of the connection.
 pub(super) struct View {
@@ -17,6 +19,9 @@ pub(super) struct View {
     attach: bool,
     binding: Option<Binding>,
     log: Option<AccessLog>,
+    version: Version,
+    /// An exchange ended because the peer broke a rule, and told of it.
+    told_broken: bool,
 }
 
 /// The one host that a connection is for.
@@ -50,12 +55,19 @@ impl Binding {
 }
 
 impl View {
-    pub(super) fn new(info: ConnectionInfo, shown: &Shown, counters: &Arc<Counters>) -> Self {
+    pub(super) fn new(
+        info: ConnectionInfo,
+        version: Version,
+        shown: &Shown,
+        counters: &Arc<Counters>,
+    ) -> Self {
         Self {
             binding: Binding::of(&info, shown, counters),
             info,
             attach: shown.info,
             log: shown.log.clone(),
+            version,
+            told_broken: false,
         }
     }
     /// Whether the request is for another host than the connection.
@@ -73,6 +85,53 @@ impl View {
             request.extensions_mut().insert(self.info.clone());
         }
         self.log.as_ref().map(|_| Record::of(request, now))
+    }
+    /// A request was answered with `status`, and no handler saw it.
+    pub(super) fn tell_turned_away(
+        &self,
+        requests: &mut Requests,
+        head: &RequestHead,
+        status: StatusCode,
+        now: Instant,
+    ) {
+        if self.log.is_some() {
+            let secure = self.info.tls().is_some();
+            let line = requests.line(head, self.version, secure);
+            let version = version_of(self.version);
+            let record = Record::turned_away(version, line, Some(status), now);
+            self.tell(&record, now);
+        }
+    }
+    /// The exchange of `record` ended early.
+    pub(super) fn heed_reset(&mut self, record: &mut Record, reset: Reset) {
+        match reset.by {
+            ResetBy::Us(violation) => {
+                self.told_broken = true;
+                // The machine answers for the handler, if that has not.
+                record.status = record.status.or(self.refusal(violation));
+            }
+            ResetBy::Connection(Closed::ByUs(_)) => self.told_broken = true,
+            _ => {}
+        }
+    }
+    /// The connection is over. What the machine refused to take for a request has its line too.
+    pub(super) fn tell_closed(&self, closed: Closed, now: Instant) {
+        if let Closed::ByUs(violation) = closed
+            && !self.told_broken
+            && let Some(status) = self.refusal(violation)
+        {
+            let version = version_of(self.version);
+            let record = Record::turned_away(version, (None, None), Some(status), now);
+            self.tell(&record, now);
+        }
+    }
+    /// What an HTTP/1.1 machine answers by itself to a peer that breaks this rule.
+    fn refusal(&self, violation: Violation) -> Option<StatusCode> {
+        let status = match self.version {
+            Version::Http10 | Version::Http11 => violation.h1_status(),
+            Version::Http2 | Version::Http3 => 0,
+        };
+        StatusCode::from_u16(status).ok()
     }
     /// The exchange is over.
     pub(super) fn tell(&self, record: &Record, now: Instant) {

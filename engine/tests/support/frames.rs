@@ -4,6 +4,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A listener and its URL.
@@ -11,6 +12,19 @@ pub(crate) fn listen() -> (String, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     (url, listener)
+}
+
+/// A peer that does with its first connection what `script` says, behind its SETTINGS; and its URL.
+pub(crate) fn scripted<T: Send + 'static>(
+    script: impl FnOnce(FramePeer) -> T + Send + 'static,
+) -> (String, JoinHandle<T>) {
+    let (url, listener) = listen();
+    let peer = std::thread::spawn(move || {
+        let mut peer = FramePeer::accept(&listener);
+        peer.settings(&[]);
+        script(peer)
+    });
+    (url, peer)
 }
 
 /// What the client said, as far as a test asks.
@@ -72,8 +86,12 @@ impl FramePeer {
     pub(crate) fn invites(&mut self, stream: u32) {
         self.says(1, 0x4, stream, b"\x08\x03100");
     }
-    /// 417 without a body, likewise.
+    /// 413 without a body, likewise.
     pub(crate) fn declines(&mut self, stream: u32) {
+        self.says(1, 0x5, stream, b"\x08\x03413");
+    }
+    /// 417 without a body, likewise.
+    pub(crate) fn expects_nothing(&mut self, stream: u32) {
         self.says(1, 0x5, stream, b"\x08\x03417");
     }
     /// 421 without a body, as a literal (RFC 7541 section 6.2.2): ":status" is index 8.
@@ -206,7 +224,7 @@ impl FramePeer {
 }
 
 /// Waits for a scripted peer without stopping the client's tasks.
-pub(crate) async fn finished<T: Send + 'static>(peer: std::thread::JoinHandle<T>) -> T {
+pub(crate) async fn finished<T: Send + 'static>(peer: JoinHandle<T>) -> T {
     tokio::task::spawn_blocking(|| peer.join().unwrap())
         .await
         .unwrap()

@@ -2,9 +2,10 @@
 
 use super::client::PATIENCE;
 use super::link::{Exchange, Link};
+use super::machine::request_head;
 use super::world::{Happening, World};
 use trunkline_core::error::Misuse;
-use trunkline_core::http::{Fields, RequestHead, Side, StreamId, Token, Version};
+use trunkline_core::http::{Side, StreamId};
 use trunkline_core::pool::{Capacity, Standing};
 
 /// The largest piece of an upload.
@@ -95,8 +96,10 @@ impl World {
         let active = own.client.machine.active();
         let is_written = own.client.machine.poll_write(self.now).is_empty();
         let plan = &self.plan.requests[request as usize];
-        let head = request_head(request, plan.upload);
         let end = plan.upload == 0;
+        let method: &[u8] = if end { b"GET" } else { b"POST" };
+        let length = (!end).then_some(plan.upload);
+        let head = request_head(method, &format!("/{request}"), length);
         let stream = match own.client.machine.open(self.now, &head, end) {
             Ok(stream) => stream.0,
             Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => {
@@ -177,17 +180,4 @@ impl World {
             );
         }
     }
-}
-
-fn request_head(request: u32, upload: u64) -> RequestHead {
-    let mut fields = Fields::new();
-    let method: &[u8] = if upload == 0 { b"GET" } else { b"POST" };
-    fields.push(Token::METHOD, method);
-    fields.push(Token::SCHEME, b"https");
-    fields.push(Token::AUTHORITY, b"origin.example");
-    fields.push(Token::PATH, format!("/{request}").as_bytes());
-    if upload > 0 {
-        fields.push_named(b"content-length", upload.to_string().as_bytes());
-    }
-    RequestHead::from_fields(fields, Version::Http2).expect("the head is valid")
 }

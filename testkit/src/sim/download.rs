@@ -1,12 +1,9 @@
 //! One connection, one or more long downloads: the world in which windows are measured. The
 //! server has more to send than anybody reads; its machine and the client's are ours.
 
-use super::agenda::Agenda;
-use super::dice::Dice;
-use super::ledger::Ledger;
-use super::link::End;
-use super::machine::Machine;
-use super::path::{Line, PathPlan};
+use super::machine::request_head;
+use super::pair::{Conduct, Pair};
+use super::path::PathPlan;
 use super::seen::Seen;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -14,9 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::H2Code;
 use trunkline_core::h2;
-use trunkline_core::http::{
-    Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
-};
+use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Version};
 use trunkline_core::limits::{Config, Windows};
 
 /// How often a slow reader reads.
@@ -51,32 +46,19 @@ pub struct Download {
 }
 
 #[derive(Debug)]
-enum Happening {
-    Arrive(Side, Bytes),
-    Acknowledge(Side, u64),
-    Wake(Side),
-    Read,
-}
-
-#[derive(Debug)]
 struct Reader {
     speed: Option<u64>,
     unread: u64,
     read: u64,
 }
 
-struct Scene {
+struct Downloads {
     plan: Download,
-    agenda: Agenda<Happening>,
-    base: Instant,
-    now: Instant,
-    client: End,
-    server: End,
-    up: Line,
-    down: Line,
-    dice: Dice,
-    ledger: Ledger,
+    /// When the readers' time began.
+    began: Instant,
     readers: BTreeMap<u64, Reader>,
+    /// When slow readers read next.
+    read_at: Instant,
     sending: Vec<StreamId>,
     /// The stream that warms the connection up, and what it has brought.
     warming: Option<(StreamId, u64)>,
@@ -106,40 +88,64 @@ impl Download {
     }
     /// Does it.
     pub fn run(self) -> Seen {
-        Scene::new(self).run()
+        let began = Instant::now();
+        let mut pair = self.pair(began);
+        let mut downloads = Downloads::new(self, began);
+        pair.run(&mut downloads);
+        downloads.finish(&pair)
     }
-}
 
-impl Scene {
-    fn new(plan: Download) -> Self {
-        let base = Instant::now();
+    fn pair(&self, began: Instant) -> Pair {
         let mut config = Config {
-            windows: plan.windows.clone(),
+            windows: self.windows.clone(),
             ..Config::default()
         };
         config.limits.concurrent_streams_max = 1000;
-        let mut client = h2::Conn::new(Side::Client, Arc::new(config), base);
-        client.remember_path(base, plan.path_need);
+        let mut client = h2::Conn::new(Side::Client, Arc::new(config), began);
+        client.remember_path(began, self.path_need);
         let mut config = Config::default();
         config.limits.concurrent_streams_max = 1000;
         config.limits.running_handlers_max = 1000;
-        let server = h2::Conn::new(Side::Server, Arc::new(config), base);
-        let mut server = End::new(Machine::H2(server), base);
-        if plan.sender_is_open {
-            server.out.open_to(plan.path.bytes_under_way());
+        let server = h2::Conn::new(Side::Server, Arc::new(config), began);
+        let mut pair = Pair::new(began, client, server, self.path, self.seed);
+        if self.sender_is_open {
+            pair.server.out.open_to(self.path.bytes_under_way());
         }
+        pair
+    }
+}
+
+impl Conduct for Downloads {
+    fn is_over(&self, pair: &Pair) -> bool {
+        self.fast_read >= self.plan.bytes || pair.now - self.began >= self.plan.time
+    }
+    fn handle(&mut self, pair: &mut Pair, _: Side, event: Event) {
+        match event {
+            Event::BodyReceived { stream, data, .. } => self.receive(pair, stream, data.len()),
+            Event::RequestReceived { stream, .. } => self.respond(pair, stream),
+            Event::ResponseReceived { .. } | Event::SendReady { .. } | Event::CapacityChanged => {}
+            Event::StreamReset { stream, .. } => self.sending.retain(|&it| it != stream),
+            other => panic!("an event that nothing caused: {other:?}"),
+        }
+    }
+    fn act(&mut self, pair: &mut Pair, side: Side) {
+        match side {
+            Side::Client => {
+                self.read(pair);
+                self.open(pair);
+            }
+            Side::Server => self.fill(pair),
+        }
+    }
+}
+
+impl Downloads {
+    fn new(plan: Download, began: Instant) -> Self {
         let piece = if plan.one_byte { 1 } else { PIECE_BYTES };
         Self {
-            agenda: Agenda::default(),
-            base,
-            now: base,
-            client: End::new(Machine::H2(client), base),
-            server,
-            up: Line::new(plan.path, base),
-            down: Line::new(plan.path, base),
-            dice: Dice::new(plan.seed),
-            ledger: Ledger::default(),
+            began,
             readers: BTreeMap::new(),
+            read_at: began,
             sending: Vec::new(),
             warming: None,
             quiet_at: None,
@@ -150,155 +156,32 @@ impl Scene {
         }
     }
 
-    fn run(mut self) -> Seen {
-        for side in [Side::Server, Side::Client] {
-            self.agenda.enter(self.base, Happening::Wake(side));
-        }
-        if self.plan.readers.iter().any(Option::is_some) {
-            self.agenda.enter(self.base, Happening::Read);
-        }
-        while let Some((at, happening)) = self.agenda.take() {
-            self.now = at;
-            if self.fast_read >= self.plan.bytes || at - self.base >= self.plan.time {
-                break;
-            }
-            self.happen(happening);
-        }
-        self.finish()
-    }
-
-    fn finish(mut self) -> Seen {
-        self.seen.lasted = self.now - self.base;
+    fn finish(mut self, pair: &Pair) -> Seen {
+        let (client, server) = (&pair.ledger.client, &pair.ledger.server);
+        self.seen.lasted = pair.now - self.began;
         self.seen.read = self.readers.values().map(|reader| reader.read).collect();
-        self.seen.pings = self.ledger.client.pings;
-        self.seen.window_updates = self.ledger.client.window_updates;
-        self.seen.data_bytes = self.ledger.server.data_bytes();
-        self.seen.data_frames = self.ledger.server.data_frames;
-        if let Some(client) = self.client.machine.h2() {
+        self.seen.pings = client.pings;
+        self.seen.window_updates = client.window_updates;
+        self.seen.data_bytes = server.data_bytes();
+        self.seen.data_frames = server.data_frames;
+        if let Some(client) = pair.client.machine.h2() {
             let first = self.readers.keys().next().copied().unwrap_or(1);
             let window = client.stream_window(StreamId(first));
             self.seen.window = window.map_or(0, |window| window.window);
             self.seen.round_trip = client.round_trip();
-            self.seen.path_need = client.path_need(self.now);
+            self.seen.path_need = client.path_need(pair.now);
         }
         self.seen
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Arrive(to, bytes) => {
-                self.end(to).inbox.push_back(bytes);
-                self.turn(to);
-            }
-            Happening::Acknowledge(from, bytes) => {
-                let path = self.plan.path;
-                self.end(from).out.acknowledge(bytes, &path);
-                self.turn(from);
-            }
-            Happening::Wake(side) => {
-                self.end(side).wake_at = None;
-                self.turn(side);
-            }
-            Happening::Read => {
-                self.read();
-                self.agenda.enter(self.now + READ_EVERY, Happening::Read);
-                self.turn(Side::Client);
-            }
-        }
-    }
-
-    fn end(&mut self, side: Side) -> &mut End {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
-    }
-
-    fn turn(&mut self, side: Side) {
-        let now = self.now;
-        while let Some(bytes) = self.end(side).inbox.pop_front() {
-            self.end(side).machine.handle_bytes(now, &bytes);
-            self.take_events(side);
-        }
-        if self
-            .end(side)
-            .machine
-            .next_deadline()
-            .is_some_and(|at| at <= now)
-        {
-            self.end(side).machine.handle_timeout(now);
-            self.take_events(side);
-        }
-        loop {
-            match side {
-                Side::Client => self.open(),
-                Side::Server => self.fill(),
-            }
-            // What leaves the socket makes room in it.
-            if !self.write(side) {
-                break;
-            }
-            self.take_events(side);
-        }
-        self.take_events(side);
-        let end = self.end(side);
-        if let Some(at) = end.machine.next_deadline().map(|at| at.max(now))
-            && end.wake_at.is_none_or(|set| at < set)
-        {
-            end.wake_at = Some(at);
-            self.agenda.enter(at, Happening::Wake(side));
-        }
-    }
-
-    /// True when the socket took anything.
-    fn write(&mut self, side: Side) -> bool {
-        let mut wrote = false;
-        let now = self.now;
-        let (end, line) = match side {
-            Side::Client => (&mut self.client, &mut self.up),
-            Side::Server => (&mut self.server, &mut self.down),
-        };
-        while end.out.has_room() {
-            let written = end.machine.written(now);
-            if written.is_empty() {
-                break;
-            }
-            self.ledger.book(now, side, &written);
-            end.out.push(written);
-            wrote = true;
-        }
-        let to = super::world::other(side);
-        for burst in end.transmit(now, line, &mut self.dice) {
-            let bytes = burst.bytes.len() as u64;
-            self.agenda
-                .enter(burst.acknowledged_at, Happening::Acknowledge(side, bytes));
-            self.agenda
-                .enter(burst.arrives_at, Happening::Arrive(to, burst.bytes));
-        }
-        wrote
-    }
-
-    fn take_events(&mut self, side: Side) {
-        while let Some(event) = self.end(side).machine.poll_event() {
-            match event {
-                Event::BodyReceived { stream, data, .. } => self.receive(stream, data.len() as u64),
-                Event::RequestReceived { stream, .. } => self.respond(stream),
-                Event::ResponseReceived { .. }
-                | Event::SendReady { .. }
-                | Event::CapacityChanged => {}
-                Event::StreamReset { stream, .. } => self.sending.retain(|&it| it != stream),
-                other => panic!("an event that nothing caused: {other:?}"),
-            }
-        }
-    }
-
     /// Opens what the server allows.
-    fn open(&mut self) {
+    fn open(&mut self, pair: &mut Pair) {
         if self.plan.warm_up_bytes > 0 {
-            return self.warm_up();
+            return self.warm_up(pair);
         }
-        while self.readers.len() < self.plan.readers.len() && self.client.machine.capacity() > 0 {
-            let opened = self.client.machine.open(self.now, &request_head(), true);
+        while self.readers.len() < self.plan.readers.len() && pair.client.machine.capacity() > 0 {
+            let head = request_head(b"GET", "/", None);
+            let opened = pair.client.machine.open(pair.now, &head, true);
             let stream = opened.expect("there is capacity");
             let reader = Reader {
                 speed: self.plan.readers[self.readers.len()],
@@ -311,69 +194,71 @@ impl Scene {
 
     /// Reads the stream before the readers', and ends it when it has brought enough. The line is
     /// then full of it, the more the wider its window was: the readers' time begins behind that.
-    fn warm_up(&mut self) {
+    fn warm_up(&mut self, pair: &mut Pair) {
         match (self.warming, self.quiet_at) {
-            (_, Some(at)) if at <= self.now => {
+            (_, Some(at)) if at <= pair.now => {
                 self.plan.warm_up_bytes = 0;
-                self.base = self.now;
-                self.open();
+                self.began = pair.now;
+                self.open(pair);
             }
             (_, Some(_)) => {}
             (Some((stream, brought)), None) if brought >= self.plan.warm_up_bytes => {
-                self.client.machine.reset(self.now, stream, H2Code::CANCEL);
-                let at = self.now + 2 * self.plan.path.round_trip;
+                pair.client.machine.reset(pair.now, stream, H2Code::CANCEL);
+                let at = pair.now + 2 * self.plan.path.round_trip;
                 self.quiet_at = Some(at);
-                self.agenda.enter(at, Happening::Wake(Side::Client));
+                pair.wake(Side::Client, at);
             }
             (Some(_), None) => {}
-            (None, None) if self.client.machine.capacity() > 0 => {
-                let opened = self.client.machine.open(self.now, &request_head(), true);
+            (None, None) if pair.client.machine.capacity() > 0 => {
+                let head = request_head(b"GET", "/", None);
+                let opened = pair.client.machine.open(pair.now, &head, true);
                 self.warming = Some((opened.expect("there is capacity"), 0));
             }
             (None, None) => {}
         }
     }
 
-    fn receive(&mut self, stream: StreamId, bytes: u64) {
+    fn receive(&mut self, pair: &mut Pair, stream: StreamId, bytes: usize) {
+        let (client, brings) = (&mut pair.client.machine, bytes as u64);
         if let Some((warming, brought)) = &mut self.warming
             && *warming == stream
         {
-            *brought += bytes;
-            self.client
-                .machine
-                .consume(self.now, stream, bytes as usize);
-            return;
+            *brought += brings;
+            return client.consume(pair.now, stream, bytes);
         }
         let reader = self
             .readers
             .get_mut(&stream.0)
             .expect("a stream that was opened");
         if reader.speed.is_some() {
-            reader.unread += bytes;
+            reader.unread += brings;
         } else {
-            reader.read += bytes;
+            reader.read += brings;
             self.fast_read = self.fast_read.max(reader.read);
-            self.client
-                .machine
-                .consume(self.now, stream, bytes as usize);
-            self.mark(self.fast_read);
+            client.consume(pair.now, stream, bytes);
+            self.mark(pair.now - self.began);
         }
-        if let Some(client) = self.client.machine.h2() {
+        if let Some(client) = client.h2() {
             let unread = client.connection_window().unread;
             self.seen.unread_max = self.seen.unread_max.max(unread);
         }
     }
 
-    fn mark(&mut self, read: u64) {
-        let lasted = self.now - self.base;
+    fn mark(&mut self, lasted: Duration) {
         let mut mark = 1 << 20;
-        while mark <= read {
+        while mark <= self.fast_read {
             self.seen.marks.entry(mark).or_insert(lasted);
             mark *= 2;
         }
     }
 
-    fn read(&mut self) {
+    /// Slow readers read when it is time.
+    fn read(&mut self, pair: &mut Pair) {
+        if pair.now < self.read_at || self.plan.readers.iter().all(Option::is_none) {
+            return;
+        }
+        self.read_at = pair.now + READ_EVERY;
+        pair.wake(Side::Client, self.read_at);
         for (&stream, reader) in &mut self.readers {
             let Some(speed) = reader.speed else {
                 continue;
@@ -383,49 +268,36 @@ impl Scene {
             reader.unread -= bytes;
             reader.read += bytes;
             if bytes > 0 {
-                self.client
-                    .machine
-                    .consume(self.now, StreamId(stream), bytes as usize);
+                let client = &mut pair.client.machine;
+                client.consume(pair.now, StreamId(stream), bytes as usize);
             }
         }
     }
 
-    fn respond(&mut self, stream: StreamId) {
+    fn respond(&mut self, pair: &mut Pair, stream: StreamId) {
         let head =
             ResponseHead::new(200, Fields::new(), Version::Http2).expect("the head is valid");
-        let answered = self.server.machine.respond(self.now, stream, &head, false);
+        let answered = pair.server.machine.respond(pair.now, stream, &head, false);
         answered.expect("the stream is open");
         self.sending.push(stream);
     }
 
     /// The server always has more.
-    fn fill(&mut self) {
+    fn fill(&mut self, pair: &mut Pair) {
+        let (server, now) = (&mut pair.server, pair.now);
         for &stream in &self.sending {
             let many = if self.plan.one_byte { 200 } else { 4 };
             for _ in 0..many {
-                if !self.server.out.has_room()
-                    || self.server.machine.send_room(stream) < self.piece.len()
-                {
+                if !server.out.has_room() || server.machine.send_room(stream) < self.piece.len() {
                     break;
                 }
-                let sent =
-                    self.server
-                        .machine
-                        .send_body(self.now, stream, self.piece.clone(), false);
+                let piece = self.piece.clone();
+                let sent = server.machine.send_body(now, stream, piece, false);
                 sent.expect("the stream is open");
                 if self.plan.one_byte {
-                    self.server.machine.poll_write(self.now);
+                    server.machine.poll_write(now);
                 }
             }
         }
     }
-}
-
-fn request_head() -> RequestHead {
-    let mut fields = Fields::new();
-    fields.push(Token::METHOD, b"GET");
-    fields.push(Token::SCHEME, b"https");
-    fields.push(Token::AUTHORITY, b"origin.example");
-    fields.push(Token::PATH, b"/");
-    RequestHead::from_fields(fields, Version::Http2).expect("the head is valid")
 }

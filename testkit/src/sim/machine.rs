@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::http::{Event, RequestHead, ResponseHead, StreamId, Version};
+use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use trunkline_core::wire::Outbox;
 use trunkline_core::{h1, h2};
 
@@ -96,4 +96,17 @@ impl Machine {
         }
         written.freeze()
     }
+}
+
+/// A request to the one host of every world. `length`: of its body, if it says one.
+pub(super) fn request_head(method: &[u8], path: &str, length: Option<u64>) -> RequestHead {
+    let mut fields = Fields::new();
+    fields.push(Token::METHOD, method);
+    fields.push(Token::SCHEME, b"https");
+    fields.push(Token::AUTHORITY, b"origin.example");
+    fields.push(Token::PATH, path.as_bytes());
+    if let Some(length) = length {
+        fields.push(Token::CONTENT_LENGTH, length.to_string().as_bytes());
+    }
+    RequestHead::from_fields(fields, Version::Http2).expect("the head is valid")
 }

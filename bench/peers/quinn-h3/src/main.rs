@@ -85,6 +85,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    allocator::use_small_pages();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

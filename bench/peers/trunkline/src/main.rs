@@ -45,6 +45,7 @@ impl Service<Request<Body>> for Answer {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    allocator::use_small_pages();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let address = arguments
         .first()

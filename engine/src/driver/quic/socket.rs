@@ -130,6 +130,19 @@ impl Socket {
             }
         }
     }
+    /// Waits until the socket may take more.
+    pub(super) fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io.poll_send_ready(cx)
+    }
+    /// Sends by a call of one's own.
+    #[cfg(target_os = "linux")]
+    pub(super) fn try_io<R>(
+        &self,
+        send: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> io::Result<R>,
+    ) -> io::Result<R> {
+        use std::os::fd::AsFd;
+        self.io.try_io(Interest::WRITABLE, || send(self.io.as_fd()))
+    }
     /// Sends without waiting.
     pub(crate) fn try_send(&self, transmit: &Transmit, contents: &[u8]) -> io::Result<()> {
         let out = quinn_udp::Transmit {

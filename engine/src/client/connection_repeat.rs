@@ -1,0 +1,76 @@
+//! Answers that speak of the way of a request and not of what it asks for: it goes out once more, and
+//! they are not the user's.
+
+use super::super::compose;
+use super::entry::Entry;
+use super::*;
+use trunkline_core::http::RequestHead;
+use trunkline_core::pool::Cause;
+
+/// The request expected something that nobody on the way knows (RFC 9110 section 15.5.18).
+const EXPECTATION_FAILED: u16 = 417;
+/// The connection is not one for its origin (RFC 9110 section 15.5.20).
+const MISDIRECTED: u16 = 421;
+/// It went out with the handshake, which whoever records it can send again (RFC 8470 section 5.2).
+const TOO_EARLY: u16 = 425;
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// True: the request goes out once more, and the response with this status is not the user's.
+    pub(super) fn repeat(&mut self, now: Instant, slot: u32, status: u16) -> bool {
+        let entry = self.slots.get(slot);
+        let repeated = entry.and_then(|entry| Some((entry, Repetition::of(entry, status)?)));
+        let Some((entry, repetition)) = repeated else {
+            return false;
+        };
+        let loss = self.loss(entry, repetition.cause);
+        let origin = &entry.request.origin;
+        let dispatch = self.dispatch.upgrade();
+        if !dispatch.is_some_and(|dispatch| dispatch.would_retry(origin, &loss)) {
+            return false;
+        }
+        if let Some(mut entry) = self.slots.remove(slot) {
+            if let Some(head) = repetition.head {
+                entry.request.head = head;
+            }
+            // On HTTP/1.1, too, a body that its head announced does not come any more.
+            self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
+            let error = Error::new(ErrorKind::Refused, Fault::Peer, Retry::Safe);
+            self.give_back(now, entry, loss, error.with_text(repetition.text));
+        }
+        true
+    }
+}
+
+/// How a request goes out once more.
+struct Repetition {
+    cause: Cause,
+    /// The cause in words.
+    text: &'static str,
+    /// With this head in place of its own.
+    head: Option<RequestHead>,
+}
+
+impl Repetition {
+    /// What this answer makes of a request, if it does.
+    fn of(entry: &Entry, status: u16) -> Option<Self> {
+        let request = &entry.request;
+        match status {
+            EXPECTATION_FAILED => Some(Self {
+                cause: Cause::ExpectationFailed,
+                text: "the peer says that it cannot do what the request expects (417)",
+                head: Some(compose::without_expectation(&request.head)?),
+            }),
+            MISDIRECTED => Some(Self {
+                cause: Cause::Misdirected,
+                text: "the peer says that the connection is not one for this origin (421)",
+                head: None,
+            }),
+            TOO_EARLY if request.early == Early::Sent => Some(Self {
+                cause: Cause::TooEarly,
+                text: "the peer says that the request came too early (425)",
+                head: None,
+            }),
+            _ => None,
+        }
+    }
+}

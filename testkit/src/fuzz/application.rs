@@ -1,0 +1,290 @@
+//! What an application does with a connection, as the control bytes say: it opens requests,
+//! answers those of the peer, reads bodies, lets time pass. And what it holds every machine to:
+//! exchanges begin once and end once, and nothing is told behind the end.
+
+use bytes::Bytes;
+use std::collections::BTreeSet;
+use std::time::Instant;
+use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::http::{
+    Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
+};
+use trunkline_core::{h1, h2, h3};
+
+/// Exchanges that a client starts in one run.
+pub(super) const OPENED_MAX: u32 = 64;
+
+/// The verbs of exchanges, which all machines have.
+pub(super) trait Machine {
+    const VERSION: Version;
+    /// From one stream of a client to its next.
+    const STREAM_STEP: u64;
+    fn handle_timeout(&mut self, now: Instant);
+    fn poll_event(&mut self) -> Option<Event>;
+    fn next_deadline(&self) -> Option<Instant>;
+    fn capacity(&self) -> u32;
+    fn send_room(&self, stream: StreamId) -> usize;
+    fn open(&mut self, now: Instant, head: &RequestHead, end: bool) -> Result<StreamId, Misuse>;
+    fn respond(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+        end: bool,
+    ) -> Result<(), Misuse>;
+    fn send_body(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        data: Bytes,
+        end: bool,
+    ) -> Result<(), Misuse>;
+    fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize);
+    fn cancel(&mut self, now: Instant, stream: StreamId);
+    fn handler_done(&mut self, now: Instant, stream: StreamId);
+    fn recycle(&mut self, fields: Fields);
+}
+
+macro_rules! machine {
+    ($conn:ty, $version:ident, $step:literal, $done:expr) => {
+        impl Machine for $conn {
+            const VERSION: Version = Version::$version;
+            const STREAM_STEP: u64 = $step;
+            fn handle_timeout(&mut self, now: Instant) {
+                self.handle_timeout(now);
+            }
+            fn poll_event(&mut self) -> Option<Event> {
+                self.poll_event()
+            }
+            fn next_deadline(&self) -> Option<Instant> {
+                self.next_deadline()
+            }
+            fn capacity(&self) -> u32 {
+                self.capacity()
+            }
+            fn send_room(&self, stream: StreamId) -> usize {
+                self.send_room(stream)
+            }
+            fn open(
+                &mut self,
+                now: Instant,
+                head: &RequestHead,
+                end: bool,
+            ) -> Result<StreamId, Misuse> {
+                self.open(now, head, end)
+            }
+            fn respond(
+                &mut self,
+                now: Instant,
+                stream: StreamId,
+                head: &ResponseHead,
+                end: bool,
+            ) -> Result<(), Misuse> {
+                self.respond(now, stream, head, end)
+            }
+            fn send_body(
+                &mut self,
+                now: Instant,
+                stream: StreamId,
+                data: Bytes,
+                end: bool,
+            ) -> Result<(), Misuse> {
+                self.send_body(now, stream, data, end)
+            }
+            fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
+                self.consume(now, stream, bytes);
+            }
+            fn cancel(&mut self, now: Instant, stream: StreamId) {
+                self.reset(now, stream, H2Code::CANCEL);
+            }
+            fn handler_done(&mut self, now: Instant, stream: StreamId) {
+                let done: fn(&mut Self, Instant, StreamId) = $done;
+                done(self, now, stream);
+            }
+            fn recycle(&mut self, fields: Fields) {
+                self.recycle(fields);
+            }
+        }
+    };
+}
+
+machine!(h1::Conn, Http11, 2, |conn, _, stream| conn
+    .handler_done(stream));
+machine!(h2::Conn, Http2, 2, |conn, _, stream| conn
+    .handler_done(stream));
+machine!(h3::Conn, Http3, 4, |conn, now, stream| conn
+    .handler_done(now, stream));
+
+/// A machine and who uses it.
+pub(super) struct Application<M> {
+    pub(super) conn: M,
+    pub(super) side: Side,
+    pub(super) now: Instant,
+    /// Exchanges whose end has not been told.
+    pub(super) open: BTreeSet<StreamId>,
+    /// Server: handlers that have not been reported as done.
+    pub(super) handlers: BTreeSet<StreamId>,
+    /// Requests it opened.
+    pub(super) opened: u32,
+    /// The end of the connection was told.
+    pub(super) told_closed: bool,
+    /// It left HTTP.
+    pub(super) upgraded: bool,
+    seen: BTreeSet<StreamId>,
+    unread: Vec<(StreamId, usize)>,
+}
+
+impl<M: Machine> Application<M> {
+    pub(super) fn new(conn: M, side: Side, now: Instant) -> Self {
+        Self {
+            conn,
+            side,
+            now,
+            open: BTreeSet::new(),
+            handlers: BTreeSet::new(),
+            opened: 0,
+            told_closed: false,
+            upgraded: false,
+            seen: BTreeSet::new(),
+            unread: Vec::new(),
+        }
+    }
+    /// Goes to the next deadline.
+    pub(super) fn pass_time(&mut self) {
+        let Some(deadline) = self.conn.next_deadline() else {
+            return;
+        };
+        self.now = self.now.max(deadline);
+        self.conn.handle_timeout(self.now);
+        let next = self.conn.next_deadline();
+        assert!(
+            next.is_none_or(|next| next > self.now),
+            "a deadline that stays due would spin"
+        );
+    }
+    /// Opens what the machine takes.
+    pub(super) fn open_some(&mut self, choice: u8) {
+        while self.side == Side::Client && self.conn.capacity() > 0 && self.opened < OPENED_MAX {
+            let method: &[u8] = match (u32::from(choice) + self.opened) % 4 {
+                0 => b"POST",
+                1 => b"HEAD",
+                _ => b"GET",
+            };
+            let post = method == b"POST";
+            let head = request(method, M::VERSION);
+            let stream = self.conn.open(self.now, &head, !post);
+            let stream = stream.expect("there was capacity and the head is valid");
+            assert!(self.open.insert(stream), "{stream:?} was open already");
+            self.opened += 1;
+            if post {
+                let sent = self.conn.send_body(self.now, stream, "body".into(), true);
+                assert_eq!(sent, Ok(()), "the request is open and its body fits");
+            }
+        }
+    }
+    /// Answers what happened. False: nothing had.
+    pub(super) fn answer(&mut self, choice: u8) -> bool {
+        let mut any = false;
+        while !self.upgraded
+            && let Some(event) = self.conn.poll_event()
+        {
+            any = true;
+            self.handle(event, choice);
+        }
+        any
+    }
+    fn handle(&mut self, event: Event, choice: u8) {
+        assert!(!self.told_closed, "{event:?} after the end");
+        match event {
+            Event::RequestReceived { stream, head, .. } => {
+                assert!(self.seen.insert(stream), "{stream:?} came again");
+                // QUIC's streams overtake each other.
+                let is_last = self.seen.last() == Some(&stream);
+                assert!(is_last || M::VERSION == Version::Http3, "{stream:?} is old");
+                assert!(!head.method().is_empty());
+                self.conn.recycle(head.into_fields());
+                self.open.insert(stream);
+                self.handlers.insert(stream);
+                self.respond(stream, choice);
+            }
+            Event::BodyReceived { stream, data, .. } => {
+                assert!(self.open.contains(&stream), "a body of {stream:?}");
+                self.unread.push((stream, data.len()));
+            }
+            Event::StreamReset { stream, .. } => {
+                assert!(self.open.remove(&stream), "{stream:?} ended twice");
+                self.done(stream);
+            }
+            Event::SendReady { stream } => {
+                // Refused where the exchange has ended meanwhile.
+                let data = Bytes::from_static(&[7; 999]);
+                let _ = self.conn.send_body(self.now, stream, data, true);
+            }
+            Event::Upgraded { .. } => self.upgraded = true,
+            Event::Closed(_) => self.told_closed = true,
+            _ => {}
+        }
+    }
+    /// What it does with a request, by the control byte.
+    fn respond(&mut self, stream: StreamId, choice: u8) {
+        let head = response(M::VERSION);
+        let (conn, now) = (&mut self.conn, self.now);
+        // Misuse is not an error here: the peer may have ended the exchange meanwhile.
+        match (u64::from(choice) + stream.0 / M::STREAM_STEP) % 4 {
+            0 => {
+                let _ = conn.respond(now, stream, &head, true);
+            }
+            1 => {
+                let _ = conn.respond(now, stream, &head, false);
+                let end = conn.send_room(stream) > 0;
+                let data = Bytes::from_static(&[7; 20_000]);
+                let _ = conn.send_body(now, stream, data, end);
+            }
+            // What is told of it already still comes.
+            2 => conn.cancel(now, stream),
+            // A handler that never answers.
+            _ => return,
+        }
+        self.done(stream);
+    }
+    fn done(&mut self, stream: StreamId) {
+        if self.handlers.remove(&stream) {
+            self.conn.handler_done(self.now, stream);
+        }
+    }
+    /// Reads every body as far as it came.
+    pub(super) fn consume_all(&mut self) {
+        for (stream, bytes) in std::mem::take(&mut self.unread) {
+            self.conn.consume(self.now, stream, bytes);
+        }
+    }
+    /// The user of a client gives up all that is open.
+    pub(super) fn cancel_all(&mut self) {
+        for stream in std::mem::take(&mut self.open) {
+            self.conn.cancel(self.now, stream);
+        }
+    }
+}
+
+fn request(method: &[u8], version: Version) -> RequestHead {
+    let mut fields = Fields::new();
+    fields.push(Token::METHOD, method);
+    if version != Version::Http11 {
+        fields.push(Token::SCHEME, b"https");
+        fields.push(Token::AUTHORITY, b"a.example");
+        fields.push(Token::PATH, b"/");
+    } else {
+        fields.push(Token::PATH, b"/");
+        fields.push(Token::HOST, b"a.example");
+    }
+    if method == b"POST" {
+        fields.push(Token::CONTENT_LENGTH, b"4");
+    }
+    RequestHead::from_fields(fields, version).expect("a valid request")
+}
+
+fn response(version: Version) -> ResponseHead {
+    let mut fields = Fields::new();
+    fields.push(Token::CONTENT_TYPE, b"text/plain");
+    ResponseHead::new(200, fields, version).expect("a valid response")
+}

@@ -1,0 +1,171 @@
+//! One connection over one line, with nothing beside it: its two ends, what is under way between
+//! them, and time. What the ends do with it is a [`Conduct`].
+
+use super::agenda::Agenda;
+use super::dice::Dice;
+use super::ledger::Ledger;
+use super::link::End;
+use super::machine::Machine;
+use super::path::{Line, PathPlan};
+use super::world::other;
+use bytes::Bytes;
+use std::time::Instant;
+use trunkline_core::h2;
+use trunkline_core::http::{Event, Side};
+
+/// What a connection is used for.
+pub(super) trait Conduct {
+    /// It has seen enough. Asked before anything happens.
+    fn is_over(&self, pair: &Pair) -> bool;
+    /// The machine of `side` told of something.
+    fn handle(&mut self, pair: &mut Pair, side: Side, event: Event);
+    /// What `side` does in its turn, before it writes and each time that its socket took something.
+    fn act(&mut self, pair: &mut Pair, side: Side);
+}
+
+/// Two ends and the way between them.
+pub(super) struct Pair {
+    pub(super) began: Instant,
+    pub(super) now: Instant,
+    pub(super) client: End,
+    pub(super) server: End,
+    /// What both have written.
+    pub(super) ledger: Ledger,
+    path: PathPlan,
+    up: Line,
+    down: Line,
+    dice: Dice,
+    agenda: Agenda<Happening>,
+}
+
+#[derive(Debug)]
+enum Happening {
+    Arrive(Side, Bytes),
+    Acknowledge(Side, u64),
+    Wake(Side),
+}
+
+impl Pair {
+    pub(super) fn new(
+        began: Instant,
+        client: h2::Conn,
+        server: h2::Conn,
+        path: PathPlan,
+        seed: u64,
+    ) -> Self {
+        Self {
+            began,
+            now: began,
+            client: End::new(Machine::H2(client), began),
+            server: End::new(Machine::H2(server), began),
+            ledger: Ledger::default(),
+            path,
+            up: Line::new(path, began),
+            down: Line::new(path, began),
+            dice: Dice::new(seed),
+            agenda: Agenda::default(),
+        }
+    }
+    /// Lets happen what happens, until `conduct` has seen enough.
+    pub(super) fn run(&mut self, conduct: &mut impl Conduct) {
+        for side in [Side::Server, Side::Client] {
+            self.wake(side, self.began);
+        }
+        while let Some((at, happening)) = self.agenda.take() {
+            self.now = at;
+            if conduct.is_over(self) {
+                break;
+            }
+            let side = self.happen(happening);
+            self.turn(conduct, side);
+        }
+    }
+    /// Gives `side` a turn at that time.
+    pub(super) fn wake(&mut self, side: Side, at: Instant) {
+        self.agenda.enter(at, Happening::Wake(side));
+    }
+    /// Whose turn it is then.
+    fn happen(&mut self, happening: Happening) -> Side {
+        match happening {
+            Happening::Arrive(to, bytes) => {
+                self.end(to).inbox.push_back(bytes);
+                to
+            }
+            Happening::Acknowledge(from, bytes) => {
+                let path = self.path;
+                self.end(from).out.acknowledge(bytes, &path);
+                from
+            }
+            Happening::Wake(side) => {
+                let now = self.now;
+                self.end(side).wake_at.take_if(|at| *at <= now);
+                side
+            }
+        }
+    }
+    fn end(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+    fn turn(&mut self, conduct: &mut impl Conduct, side: Side) {
+        let now = self.now;
+        while let Some(bytes) = self.end(side).inbox.pop_front() {
+            self.end(side).machine.handle_bytes(now, &bytes);
+            self.tell(conduct, side);
+        }
+        let deadline = self.end(side).machine.next_deadline();
+        if deadline.is_some_and(|at| at <= now) {
+            self.end(side).machine.handle_timeout(now);
+            self.tell(conduct, side);
+        }
+        loop {
+            conduct.act(self, side);
+            // What leaves the socket makes room in it.
+            let wrote = self.write(side);
+            self.tell(conduct, side);
+            if !wrote {
+                break;
+            }
+        }
+        let end = self.end(side);
+        if let Some(at) = end.machine.next_deadline().map(|at| at.max(now))
+            && end.wake_at.is_none_or(|set| at < set)
+        {
+            end.wake_at = Some(at);
+            self.wake(side, at);
+        }
+    }
+    fn tell(&mut self, conduct: &mut impl Conduct, side: Side) {
+        while let Some(event) = self.end(side).machine.poll_event() {
+            conduct.handle(self, side, event);
+        }
+    }
+    /// True when the socket took anything.
+    fn write(&mut self, side: Side) -> bool {
+        let mut wrote = false;
+        let now = self.now;
+        let (end, line) = match side {
+            Side::Client => (&mut self.client, &mut self.up),
+            Side::Server => (&mut self.server, &mut self.down),
+        };
+        while end.out.has_room() {
+            let written = end.machine.written(now);
+            if written.is_empty() {
+                break;
+            }
+            self.ledger.book(now, side, &written);
+            end.out.push(written);
+            wrote = true;
+        }
+        for burst in end.transmit(now, line, &mut self.dice) {
+            let bytes = burst.bytes.len() as u64;
+            let acknowledged = Happening::Acknowledge(side, bytes);
+            self.agenda.enter(burst.acknowledged_at, acknowledged);
+            let arrival = Happening::Arrive(other(side), burst.bytes);
+            self.agenda.enter(burst.arrives_at, arrival);
+        }
+        wrote
+    }
+}
