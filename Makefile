@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-client bench-server windows-real bursts h3-paths node node-test node-pack node-soak fuzz mutants docs sim windows
+.PHONY: demo test ready tidy conform bench bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak fuzz mutants docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -9,7 +9,8 @@ tidy: ; @$(XTASK) tidy
 conform: ; @$(XTASK) conform
 bench: ; @$(XTASK) bench
 bench-client: ; @$(XTASK) bench client
-bench-server: ; @$(XTASK) bench server
+bench-server: ; @$(XTASK) bench server && $(XTASK) bench node-server
+bench-node-server: ; @$(XTASK) bench node-server
 windows-real: ; @$(XTASK) bench windows-real
 bursts: ; @$(XTASK) bench bursts
 h3-paths: ; @$(XTASK) bench h3-paths

@@ -3,8 +3,8 @@
 
 use crate::figures::{Figures, Metric};
 use crate::server::write_files;
-use crate::subject::build;
-use crate::windows_real::{go_program, install_node, node_folder};
+use crate::subject::{build, install};
+use crate::windows_real::{go_program, node_folder};
 use page::Report;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         server: go_program(place.path(), "burst-server")?,
         place,
     };
-    install_node()?;
+    install("node", "node")?;
     let mut figures = Figures::default();
     let mut reasons: BTreeMap<(usize, &'static str), String> = BTreeMap::new();
     for (number, &(scenario, server, _)) in SCENARIOS.iter().enumerate() {

@@ -29,6 +29,7 @@ impl Spread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metric {
     ServerCpu,
+    ScriptCpu,
     LoadCpu,
     Rate,
     Writes,
@@ -53,6 +54,7 @@ impl Metric {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ServerCpu => "server CPU per request",
+            Self::ScriptCpu => "JavaScript thread CPU per request",
             Self::LoadCpu => "load generator CPU per request",
             Self::Rate => "requests per second",
             Self::Writes => "write calls per response",
@@ -75,7 +77,7 @@ impl Metric {
     }
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::ServerCpu | Self::LoadCpu => "us",
+            Self::ServerCpu | Self::ScriptCpu | Self::LoadCpu => "us",
             Self::Rate => "1/s",
             Self::Throughput => "MB/s",
             Self::LastSettled => "s",
@@ -96,7 +98,11 @@ impl Metric {
     /// Digits behind the point.
     pub(crate) fn digits(self) -> usize {
         match self {
-            Self::ServerCpu | Self::LoadCpu | Self::ShareOfBound | Self::ShareOfH1 => 2,
+            Self::ServerCpu
+            | Self::ScriptCpu
+            | Self::LoadCpu
+            | Self::ShareOfBound
+            | Self::ShareOfH1 => 2,
             Self::Rate
             | Self::Sockets
             | Self::Handshakes
@@ -153,6 +159,18 @@ impl Figures {
                 figure.scenario == scenario && figure.subject == subject && figure.metric == metric
             })
             .map(|figure| figure.spread)
+    }
+    /// An array of objects with the names of [`Figures::csv`]'s columns.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let object = |figure: &Figure| {
+            let Spread { median, min, max } = figure.spread;
+            serde_json::json!({
+                "scenario": figure.scenario, "subject": figure.subject,
+                "metric": figure.metric.name(), "unit": figure.metric.unit(),
+                "median": median, "min": min, "max": max,
+            })
+        };
+        self.all.iter().map(object).collect()
     }
     /// With the columns `scenario,subject,metric,unit,median,min,max`.
     pub(crate) fn csv(&self) -> String {

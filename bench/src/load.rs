@@ -15,6 +15,8 @@ pub(crate) struct Target {
     /// Our own program, which makes the load over HTTP/3.
     pub(crate) generator: PathBuf,
     pub(crate) port: u16,
+    /// What is asked for.
+    pub(crate) path: &'static str,
     /// The server's processes.
     pub(crate) family: Vec<u32>,
     /// A server that ends connections after so many requests gets its load in parts: h2load
@@ -75,8 +77,8 @@ fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
         command.args([flag, &value.to_string()]);
     }
     let scheme = if scenario.is_tls() { "https" } else { "http" };
-    let path = scenario.path();
-    command.arg(format!("{scheme}://127.0.0.1:{}{path}", target.port));
+    let Target { port, path, .. } = target;
+    command.arg(format!("{scheme}://127.0.0.1:{port}{path}"));
     let said = output_of(&mut command)?;
     if scenario.is_h3() {
         return parse_ours(&said, requests);

@@ -11,6 +11,9 @@ mod idle;
 mod idle_h2;
 mod load;
 mod machine;
+mod node_page;
+mod node_server;
+mod node_subject;
 mod plot;
 mod readme;
 mod report;
@@ -37,6 +40,8 @@ struct Arguments {
 enum Command {
     /// Servers: CPU and write calls per request, memory per idle connection.
     Server(server::Options),
+    /// Servers in JavaScript: ours beside Node's own, Fastify, Express and Bun.
+    NodeServer(node_server::Options),
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
     WindowsReal(windows_real::Options),
@@ -51,6 +56,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Server(options) => server::run(&options),
+        Command::NodeServer(options) => node_server::run(&options),
         #[cfg(target_os = "linux")]
         Command::WindowsReal(options) => windows_real::run(&options),
         #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
 use crate::scenario::{Placement, Scenario};
-use crate::subject::{Ground, Running, Subject, build, install_bun, root};
+use crate::subject::{Ground, Running, Subject, build, install, root};
 use crate::usage::resident_kib;
 use crate::{idle, machine, plot, readme, report, writes};
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         absent: BTreeSet::new(),
     };
     if subjects.contains(&Subject::Bun)
-        && let Err(why) = install_bun()
+        && let Err(why) = install("bun", "bun")
     {
         run.say(&format!("Bun is not measured: {why}"));
         subjects.retain(|subject| *subject != Subject::Bun);
@@ -302,7 +302,7 @@ fn write_out(run: &Run) -> Result<(), String> {
     ])
 }
 
-/// Writes files to `bench/out/` and says where they are.
+/// Writes files to `bench/out/` and says on stderr where they are.
 pub(crate) fn write_files(files: &[(&str, String)]) -> Result<(), String> {
     let folder = root().join("bench/out");
     fs::create_dir_all(&folder)
@@ -311,7 +311,7 @@ pub(crate) fn write_files(files: &[(&str, String)]) -> Result<(), String> {
         let path = folder.join(name);
         fs::write(&path, text)
             .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-        println!("bench/out/{name}");
+        eprintln!("bench/out/{name}");
     }
     Ok(())
 }

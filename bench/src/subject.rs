@@ -114,12 +114,13 @@ impl Subject {
             }
             Self::TrunklineServe => serve(ground, scenario)?,
             Self::Bun => {
-                let mut command = cores.command(&folder().join("bun/node_modules/.bin/bun"));
+                let bun = folder().join("bun/node_modules/.bin/bun");
+                let mut command = cores.command(&bun);
                 command.arg(folder().join("bun/server.js"));
                 one_port(
                     ground,
                     scenario,
-                    &format!("Bun {}", bun_version()?),
+                    &format!("Bun {}", version_of(&bun)?),
                     command,
                 )?
             }
@@ -156,6 +157,7 @@ impl Subject {
                 scenario,
                 generator: ground.programs.join("trunkline"),
                 port,
+                path: scenario.path(),
                 family: serving.map(Process::family).unwrap_or_default(),
                 // The default of our limits is 10,000, and the command has no flag for it.
                 requests_per_connection_max: (self == Self::TrunklineServe && !scenario.is_h3())
@@ -264,25 +266,29 @@ pub(crate) fn build() -> Result<PathBuf, String> {
     Ok(target.join("release"))
 }
 
-/// Installs Bun into its folder here, if it is not there.
+/// Installs what `bench/peers/<package>` asks for, if `program` is not there.
 ///
 /// # Errors
 /// When npm is absent or fails.
-pub(crate) fn install_bun() -> Result<(), String> {
-    let folder = folder().join("bun");
-    if folder.join("node_modules/.bin/bun").exists() {
-        return Ok(());
+pub(crate) fn install(package: &str, program: &str) -> Result<PathBuf, String> {
+    let folder = folder().join(package);
+    let program = folder.join("node_modules/.bin").join(program);
+    if program.exists() {
+        return Ok(program);
     }
     let mut command = Command::new(find_program("npm", "npm")?);
     command
         .args(["install", "--no-audit", "--no-fund", "--no-package-lock"])
         .current_dir(folder);
-    output_of(&mut command).map(|_| ())
+    output_of(&mut command).map(|_| program)
 }
 
-fn bun_version() -> Result<String, String> {
-    let bun = folder().join("bun/node_modules/.bin/bun");
-    output_of(Command::new(bun).arg("--version")).map(|said| said.trim().to_owned())
+/// What a program answers to `--version`.
+///
+/// # Errors
+/// When it cannot be started or fails.
+pub(crate) fn version_of(program: &Path) -> Result<String, String> {
+    output_of(Command::new(program).arg("--version")).map(|said| said.trim().to_owned())
 }
 
 /// A crate's version in the workspace's lock file.

@@ -18,6 +18,14 @@ pub(crate) fn cpu_ns(ids: &[u32]) -> u64 {
         .sum()
 }
 
+/// Nanoseconds on a processor of the thread that a process began with: in Node.js and Bun the one of
+/// JavaScript.
+pub(crate) fn first_thread_ns(id: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{id}/task/{id}/schedstat")).unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
+
 /// Resident memory of `ids` in KiB.
 pub(crate) fn resident_kib(ids: &[u32]) -> u64 {
     ids.iter()

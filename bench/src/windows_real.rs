@@ -6,7 +6,7 @@
 
 use crate::figures::{Figures, Metric};
 use crate::server::write_files;
-use crate::subject::{build, root};
+use crate::subject::{build, install, root};
 use crate::{docs, machine, plot, report};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -118,7 +118,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         built: build()?,
         go: go_client(place.path())?,
     };
-    install_node()?;
+    install("node", "node")?;
     let mut figures = Figures::default();
     let mut absent = BTreeSet::new();
     let mut places = Vec::new();
@@ -414,18 +414,6 @@ pub(crate) fn go_program(folder: &Path, name: &str) -> Result<PathBuf, String> {
 /// Where Node's clients live.
 pub(crate) fn node_folder() -> PathBuf {
     root().join("bench/peers/node")
-}
-
-/// Installs Node 24 and undici 8 into their folder here, if they are not there.
-pub(crate) fn install_node() -> Result<(), String> {
-    if node_folder().join("node_modules/.bin/node").exists() {
-        return Ok(());
-    }
-    let mut command = Command::new(find_program("npm", "npm")?);
-    command
-        .args(["install", "--no-audit", "--no-fund", "--no-package-lock"])
-        .current_dir(node_folder());
-    output_of(&mut command).map(|_| ())
 }
 
 #[cfg(test)]

@@ -4,7 +4,14 @@ use crate::tools::{cargo, run};
 use crate::{Outcome, node};
 
 /// What can be measured; `make bench` measures all of it.
-const NAMES: &[&str] = &["server", "windows-real", "bursts", "client", "h3-paths"];
+const NAMES: &[&str] = &[
+    "server",
+    "node-server",
+    "windows-real",
+    "bursts",
+    "client",
+    "h3-paths",
+];
 
 /// Runs the measurement called `names[0]` with the flags behind it, or all.
 pub(crate) fn bench(names: &[String]) -> Outcome {
@@ -23,7 +30,8 @@ pub(crate) fn bench(names: &[String]) -> Outcome {
             node::script("release", "bench/client.mjs", flags)?;
             continue;
         }
-        if name == "windows-real" && node::is_there() {
+        let needs_addon = name == "node-server" || name == "windows-real" && node::is_there();
+        if needs_addon {
             node::build("release")?;
         }
         let program = ["run", "--release", "--quiet", "-p", "trunkline-bench", "--"];

@@ -21,7 +21,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   ready          everything that CI runs
   tidy           the rules of structure
   conform        h2spec, httpwg and the cases of conformance/h3 against our server
-  bench [NAME]   measure (server; bursts, client, h3-paths, windows-real)
+  bench [NAME]   measure (server, node-server, client, windows-real, bursts, h3-paths)
   node           build the npm package and its addon
   node-test      the tests of the npm package
   node-pack      the npm packages, installed and tried

@@ -1,0 +1,294 @@
+//! The measurement of servers in JavaScript, on the same Node.js. As with the others, rounds go
+//! round all subjects in turn; every round takes about the same time, so that dear subjects are
+//! asked less often.
+
+use crate::figures::{Figures, Metric};
+use crate::load::{Round, round};
+use crate::node_page;
+use crate::node_subject::{Ground, Running, Subject};
+use crate::scenario::Scenario;
+use crate::server::write_files;
+use crate::subject::{build, install};
+use crate::usage::{first_thread_ns, resident_kib};
+use crate::{docs, machine};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+use trunkline_interop::{Certificate, Cores, Workplace, output_of};
+
+/// Requests after which it is known how fast a subject is.
+const FIRST_REQUESTS: u64 = 2_000;
+/// Requests of a round, at least and at most.
+const REQUESTS: std::ops::RangeInclusive<u64> = 2_000..=500_000;
+/// Seconds of warm-up and of each round: the compilers of JavaScript take a while.
+const SECONDS: [f64; 2] = [3.0, 1.0];
+const QUICK_SECONDS: [f64; 2] = [1.0, 0.4];
+
+/// Where server and load run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Placement {
+    /// Both on the first processor: no wakes across processors, the steadier figure.
+    SameCore,
+    /// Both wherever the kernel puts them.
+    AnyCore,
+}
+
+impl Placement {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::SameCore => "same core",
+            Self::AnyCore => "any core",
+        }
+    }
+}
+
+/// Flags of `node-server`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Few and short rounds: what the figures are about, not what they are.
+    #[arg(long)]
+    quick: bool,
+    /// Rounds of each subject; default 7, or 3 with --quick.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// Subjects whose name in the tables contains one of these words, by a comma; default: all.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Scenarios to measure, by a comma.
+    #[arg(long, value_delimiter = ',', default_values_t = SCENARIOS.map(word))]
+    scenarios: Vec<String>,
+    /// Where server and load run, by a comma.
+    #[arg(long, value_delimiter = ',', default_values_t = [Placement::SameCore, Placement::AnyCore], value_enum)]
+    placements: Vec<Placement>,
+    /// The Node.js of all servers but Bun's; default: the one that `bench/peers/node-server` has.
+    #[arg(long)]
+    node: Option<PathBuf>,
+    /// Write the page into `docs/measured` too.
+    #[arg(long)]
+    docs: bool,
+    /// Write the figures as JSON to stdout, and nothing else there.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Every scenario here, in the order of measuring.
+pub(crate) const SCENARIOS: [Scenario; 5] = [
+    Scenario::H2Tls,
+    Scenario::H2c,
+    Scenario::H1,
+    Scenario::H1Tls,
+    Scenario::H3,
+];
+
+fn word(scenario: Scenario) -> String {
+    scenario.name().replace(' ', "-")
+}
+
+/// Figures, and sentences about what is not in them.
+pub(crate) struct Run {
+    pub(crate) figures: Figures,
+    pub(crate) absent: BTreeSet<String>,
+}
+
+/// Measures, prints the tables and writes them to `bench/out/`.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let scenarios = chosen(&options.scenarios)?;
+    let installed = install("node-server", "node")?;
+    let place = Workplace::new()?;
+    let ground = Ground {
+        certificate: Certificate::write(place.path())?,
+        place,
+        node: options.node.clone().unwrap_or(installed),
+        bun: install("bun", "bun"),
+        generator: match scenarios.iter().any(|scenario| scenario.is_h3()) {
+            true => build()?.join("trunkline"),
+            // Nobody asks for it.
+            false => PathBuf::new(),
+        },
+    };
+    let mut run = Run {
+        figures: Figures::default(),
+        absent: BTreeSet::new(),
+    };
+    let load_before = machine::load_average();
+    for scenario in scenarios {
+        run.measure(options, &ground, scenario)?;
+    }
+    let tables = node_page::tables(&run.figures);
+    let page = node_page::page(&run, &ground, &load_before, &tables);
+    let files = [
+        ("bench-node-server.csv", run.figures.csv()),
+        ("bench-node-server.md", page),
+    ];
+    if options.docs {
+        for (name, text) in &files {
+            docs::write(&format!("measured/{name}"), text)?;
+        }
+    }
+    if options.json {
+        println!("{:#}", run.figures.json());
+    } else {
+        println!("{tables}");
+    }
+    write_files(&files)
+}
+
+impl Run {
+    /// One sentence, shown at once and kept for the page.
+    fn say(&mut self, sentence: String) {
+        eprintln!("{sentence}");
+        self.absent.insert(sentence);
+    }
+
+    fn measure(
+        &mut self,
+        options: &Options,
+        ground: &Ground,
+        scenario: Scenario,
+    ) -> Result<(), String> {
+        let seconds = if options.quick {
+            QUICK_SECONDS
+        } else {
+            SECONDS
+        };
+        let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 7 });
+        let running = self.start(options, ground, scenario, seconds);
+        for &placement in &options.placements {
+            let cores = match placement {
+                Placement::SameCore => first_core(),
+                Placement::AnyCore => Cores::Any,
+            };
+            eprintln!("{}, {}: {rounds} rounds", scenario.name(), placement.name());
+            for (subject, _) in &running {
+                put_on(&cores, subject)?;
+            }
+            let mut heard: Vec<Vec<(Round, f64)>> = running.iter().map(|_| Vec::new()).collect();
+            for _ in 0..rounds {
+                for ((subject, requests), heard) in running.iter().zip(&mut heard) {
+                    match measured(subject, *requests, &cores) {
+                        Ok(figures) => heard.push(figures),
+                        Err(why) => {
+                            let (name, scenario) = (&subject.name, scenario.name());
+                            self.say(format!("{name} lost a round of {scenario}: {why}"));
+                        }
+                    }
+                }
+            }
+            let place = format!("{} {}", scenario.name(), placement.name());
+            for ((subject, _), heard) in running.iter().zip(&heard) {
+                self.add(&place, subject, heard);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts all that speak it, warmed up, each with the requests of a round.
+    fn start(
+        &mut self,
+        options: &Options,
+        ground: &Ground,
+        scenario: Scenario,
+        [warm_up, each]: [f64; 2],
+    ) -> Vec<(Running, u64)> {
+        let mut running = Vec::new();
+        for subject in Subject::ALL {
+            let name = subject.name(scenario);
+            let is_asked = |word: &String| name.contains(word.as_str());
+            let is_left_out = !options.only.is_empty() && !options.only.iter().any(is_asked);
+            if !subject.speaks(scenario) || is_left_out {
+                continue;
+            }
+            eprintln!("{}: {name}", scenario.name());
+            let warmed = subject.start(ground, scenario).and_then(|started| {
+                let count = |rate: f64, seconds: f64| {
+                    let count = (rate * seconds) as u64;
+                    count.clamp(*REQUESTS.start(), *REQUESTS.end())
+                };
+                let first = round(&started.target, FIRST_REQUESTS, &Cores::Any)?;
+                let requests = count(first.requests_per_second, warm_up);
+                let warm = round(&started.target, requests, &Cores::Any)?;
+                Ok((started, count(warm.requests_per_second, each)))
+            });
+            match warmed {
+                Ok(warmed) => running.push(warmed),
+                Err(why) => {
+                    let scenario = scenario.name();
+                    self.say(format!("{name} is not measured on {scenario}: {why}"));
+                }
+            }
+        }
+        running
+    }
+
+    fn add(&mut self, place: &str, subject: &Running, rounds: &[(Round, f64)]) {
+        let (name, figures) = (&subject.name, &mut self.figures);
+        let values = |value: fn(&(Round, f64)) -> f64| rounds.iter().map(value);
+        let server = values(|(round, _)| round.server_us);
+        figures.add(place, name, Metric::ServerCpu, server);
+        figures.add(
+            place,
+            name,
+            Metric::ScriptCpu,
+            values(|(_, script)| *script),
+        );
+        figures.add(
+            place,
+            name,
+            Metric::LoadCpu,
+            values(|(round, _)| round.load_us),
+        );
+        let rate = values(|(round, _)| round.requests_per_second);
+        figures.add(place, name, Metric::Rate, rate);
+        let kib = resident_kib(&subject.target.family) as f64;
+        figures.add(place, name, Metric::Resident, [kib / 1024.0]);
+    }
+}
+
+/// One round, and the microseconds of JavaScript's thread per request.
+fn measured(subject: &Running, requests: u64, cores: &Cores) -> Result<(Round, f64), String> {
+    let script = || {
+        subject
+            .target
+            .family
+            .first()
+            .map_or(0, |&id| first_thread_ns(id))
+    };
+    let before = script();
+    let figures = round(&subject.target, requests, cores)?;
+    let script_us = (script() - before) as f64 / 1000.0 / requests as f64;
+    Ok((figures, script_us))
+}
+
+fn first_core() -> Cores {
+    machine::cores()
+        .first()
+        .map_or(Cores::Any, |&core| Cores::One(core))
+}
+
+/// Moves all threads of a subject that runs.
+fn put_on(cores: &Cores, subject: &Running) -> Result<(), String> {
+    let list = match cores {
+        Cores::One(core) => core.to_string(),
+        Cores::Any => {
+            let all: Vec<String> = machine::cores().iter().map(usize::to_string).collect();
+            all.join(",")
+        }
+    };
+    for id in &subject.target.family {
+        let mut command = Command::new("taskset");
+        command.args(["--all-tasks", "--cpu-list", "--pid", &list, &id.to_string()]);
+        output_of(&mut command)?;
+    }
+    Ok(())
+}
+
+fn chosen(words: &[String]) -> Result<Vec<Scenario>, String> {
+    let find = |name: &String| {
+        let found = SCENARIOS
+            .into_iter()
+            .find(|&scenario| word(scenario) == *name);
+        let words = SCENARIOS.map(word).join(", ");
+        found.ok_or_else(|| format!("no scenario '{name}'; there are: {words}"))
+    };
+    words.iter().map(find).collect()
+}

@@ -1,0 +1,193 @@
+//! The servers in JavaScript that are measured, and how each is started.
+
+use crate::load::Target;
+use crate::scenario::Scenario;
+use crate::subject::root;
+use std::path::{Path, PathBuf};
+use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
+
+/// Whose server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Trunkline,
+    Node,
+    Bun,
+}
+
+/// What a handler is written against, and how it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `stream.respond` and `stream.end`.
+    Core,
+    /// `response.end` with the whole body.
+    End,
+    /// `writeHead`, then `end`.
+    Head,
+    /// `writeHead`, two times `write`, `end`.
+    Pieces,
+    /// A file's stream piped into the response.
+    File,
+    /// A web handler that makes a `Response`.
+    Fetch,
+    /// One that gives the same `Response` again.
+    Static,
+    Fastify,
+    Express,
+}
+
+/// A server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub(crate) whose: Whose,
+    pub(crate) form: Form,
+}
+
+const fn subject(whose: Whose, form: Form) -> Subject {
+    Subject { whose, form }
+}
+
+impl Form {
+    /// The word that `server.mjs` takes, and its name in tables.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Core => ("core", "core"),
+            Self::End => ("end", "compat end"),
+            Self::Head => ("head", "compat writeHead + end"),
+            Self::Pieces => ("pieces", "compat three writes"),
+            Self::File => ("file", "compat file"),
+            Self::Fetch => ("serve", "serve"),
+            Self::Static => ("static", "serve static"),
+            Self::Fastify => ("fastify", "Fastify"),
+            Self::Express => ("express", "Express"),
+        }
+    }
+}
+
+impl Subject {
+    pub(crate) const ALL: [Self; 17] = [
+        subject(Whose::Trunkline, Form::Core),
+        subject(Whose::Trunkline, Form::End),
+        subject(Whose::Trunkline, Form::Head),
+        subject(Whose::Trunkline, Form::Pieces),
+        subject(Whose::Trunkline, Form::File),
+        subject(Whose::Trunkline, Form::Fetch),
+        subject(Whose::Trunkline, Form::Static),
+        subject(Whose::Trunkline, Form::Fastify),
+        subject(Whose::Trunkline, Form::Express),
+        subject(Whose::Node, Form::Core),
+        subject(Whose::Node, Form::End),
+        subject(Whose::Node, Form::Head),
+        subject(Whose::Node, Form::Pieces),
+        subject(Whose::Node, Form::File),
+        subject(Whose::Node, Form::Fastify),
+        subject(Whose::Node, Form::Express),
+        subject(Whose::Bun, Form::Fetch),
+    ];
+
+    /// Its name in tables; Node's own two modules are one server here, by the scenario.
+    pub(crate) fn name(self, scenario: Scenario) -> String {
+        let (_, form) = self.form.words();
+        let whose = match self.whose {
+            Whose::Trunkline => "trunkline",
+            Whose::Node if scenario.is_h1() => "node:http",
+            Whose::Node => "node:http2",
+            Whose::Bun => "Bun",
+        };
+        format!("{whose} {form}")
+    }
+
+    /// Whether there is such a server: the core API has no HTTP/1.1, Express 5 hangs on node:http2,
+    /// and neither has HTTP/3.
+    pub(crate) fn speaks(self, scenario: Scenario) -> bool {
+        match (self.whose, self.form) {
+            (Whose::Node, _) if scenario.is_h3() => false,
+            (_, Form::Core) => !scenario.is_h1(),
+            (Whose::Node, Form::Express) => scenario.is_h1(),
+            // HTTP/2 in the clear is nothing that it has.
+            (Whose::Bun, _) => scenario != Scenario::H2c,
+            _ => true,
+        }
+    }
+
+    /// Starts it for `scenario`.
+    ///
+    /// # Errors
+    /// When it does not start, in one sentence.
+    pub(crate) fn start(self, ground: &Ground, scenario: Scenario) -> Result<Running, String> {
+        let program = match self.whose {
+            Whose::Bun => ground.bun.as_ref().map_err(Clone::clone)?,
+            Whose::Trunkline | Whose::Node => &ground.node,
+        };
+        let (name, port) = (self.name(scenario), free_port()?);
+        let (form, _) = self.form.words();
+        let whose = match self.whose {
+            Whose::Trunkline => "trunkline",
+            Whose::Node => "node",
+            Whose::Bun => "bun",
+        };
+        let protocol = match scenario {
+            Scenario::H1 | Scenario::H1Tls => "h1",
+            Scenario::H2c | Scenario::H2Tls => "h2",
+            Scenario::H3 | Scenario::H3Alone => "h3",
+        };
+        let mut command = Cores::Any.command(program);
+        command.arg(folder().join("server.mjs"));
+        command.args([whose, form, protocol, &port.to_string()]);
+        if scenario.is_tls() {
+            command.arg(&ground.certificate.chain);
+            command.arg(&ground.certificate.key);
+        }
+        // What frameworks leave out in production is not what is measured.
+        command.env("NODE_ENV", "production");
+        let log = format!("{}.log", name.replace([' ', ':'], "-"));
+        let process = Process::start(&mut command, &[port], ground.place.path().join(log))?;
+        let target = Target {
+            scenario,
+            generator: ground.generator.clone(),
+            port,
+            path: "/bytes/1024",
+            family: vec![process.id()],
+            requests_per_connection_max: None,
+        };
+        Ok(Running {
+            name,
+            target,
+            _process: process,
+        })
+    }
+}
+
+/// A subject that runs.
+pub(crate) struct Running {
+    pub(crate) name: String,
+    pub(crate) target: Target,
+    _process: Process,
+}
+
+/// What every start needs.
+pub(crate) struct Ground {
+    pub(crate) place: Workplace,
+    pub(crate) certificate: Certificate,
+    pub(crate) node: PathBuf,
+    /// Or why it is absent.
+    pub(crate) bun: Result<PathBuf, String>,
+    /// Our own program, which makes the load over HTTP/3; empty where that is not measured.
+    pub(crate) generator: PathBuf,
+}
+
+/// Where the servers' program and packages lie.
+pub(crate) fn folder() -> PathBuf {
+    root().join("bench/peers/node-server")
+}
+
+/// A package's version there.
+pub(crate) fn version(package: &str) -> String {
+    let file = folder().join("node_modules").join(package);
+    installed_version(&file).unwrap_or_else(|| "of unknown version".to_owned())
+}
+
+fn installed_version(package: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(package.join("package.json")).ok()?;
+    let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+    json["version"].as_str().map(str::to_owned)
+}
