@@ -7,7 +7,7 @@
 
 use crate::error::Violation;
 use crate::limits::Timeouts;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The books of one body on its way in.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,13 @@ impl Pace {
             held_at: self.held_at.map(|_| now),
             ..Self::new(now, carried)
         };
+    }
+    /// Nobody listened for so long: that was not the peer's time.
+    pub fn postpone(&mut self, by: Duration) {
+        if self.held_at.is_none() {
+            self.heard_at += by;
+            self.since += by;
+        }
     }
     /// When to look again, for a peer that is the one to act.
     ///

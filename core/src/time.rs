@@ -73,6 +73,14 @@ impl<const KINDS: usize> TimerTable<KINDS> {
         Some(kind)
     }
 
+    /// Moves every deadline away by `by`.
+    pub fn postpone(&mut self, by: Duration) {
+        let by = u64::try_from(by.as_nanos()).unwrap_or(NONE);
+        for deadline in self.deadlines.iter_mut().filter(|at| **at != NONE) {
+            *deadline = deadline.saturating_add(by).min(NONE - 1);
+        }
+    }
+
     fn number(&self, at: Instant) -> u64 {
         let since = at.saturating_duration_since(self.made_at);
         // Never `NONE`: a deadline that far away is due a moment earlier.

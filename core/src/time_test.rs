@@ -102,3 +102,17 @@ fn all_that_is_due_expires_one_by_one() {
     assert_eq!(due, [0, 1]);
     assert_eq!(timers.next(), Some(t + Duration::from_secs(2)));
 }
+
+#[test]
+fn postponed_deadlines_are_all_as_much_later_and_none_is_made() {
+    let t = start();
+    let mut timers = TimerTable::<3>::new(t);
+    timers.set(0, t + Duration::from_secs(3));
+    timers.set(2, t + Duration::from_secs(1));
+    timers.postpone(Duration::from_secs(10));
+    assert_eq!(timers.get(0), Some(t + Duration::from_secs(13)));
+    assert_eq!(timers.get(1), None);
+    assert_eq!(timers.next(), Some(t + Duration::from_secs(11)));
+    timers.postpone(Duration::MAX);
+    assert!(timers.is_set(0) && !timers.is_set(1));
+}

@@ -47,6 +47,35 @@ fn a_server_drains_in_two_steps() {
 }
 
 #[test]
+fn the_time_in_which_nobody_reads_is_not_the_peers() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, GET, true));
+    rig.request(1);
+    // More than its window takes: it waits for WINDOW_UPDATEs that nobody reads.
+    rig.respond(1, &[], false);
+    rig.send(1, vec![0; 100_000], false);
+    rig.frames();
+    rig.says(&headers(3, POST, false));
+    rig.request(3);
+    rig.waits(Duration::from_secs(9));
+    let pause = Duration::from_secs(3000);
+    rig.now += pause;
+    rig.conn.postpone(pause);
+    rig.conn.handle_timeout(rig.now);
+    rig.no_event("neither is late");
+    rig.is_quiet("and nothing is reset");
+    rig.waits(Duration::from_secs(60));
+    let resets = rig.frames();
+    let mut late: Vec<u32> = resets
+        .iter()
+        .filter(|frame| frame.kind == kind::RST_STREAM)
+        .map(|frame| frame.stream)
+        .collect();
+    late.sort_unstable();
+    assert_eq!(late, [1, 3], "their own time passes as ever");
+}
+
+#[test]
 fn the_second_goaway_does_not_wait_for_ever() {
     let mut rig = Rig::server(Cut::Whole);
     rig.conn.shut_down(rig.now);

@@ -114,6 +114,27 @@ fn a_stream_on_which_nothing_comes_is_given_up() {
 }
 
 #[test]
+fn the_time_in_which_nobody_reads_is_not_the_peers() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says_all(0, &headers(GET));
+    rig.events();
+    rig.room.insert(0, 0);
+    rig.answer(0, vec![7; 10_000]);
+    rig.says(4, &headers(POST));
+    rig.request(4);
+    rig.waits(9 * SECOND);
+    let pause = 3000 * SECOND;
+    rig.now += pause;
+    rig.conn.postpone(pause);
+    rig.conn.handle_timeout(rig.now);
+    rig.run();
+    rig.no_event("neither is late");
+    assert!(rig.conn.active() == 2 && rig.lanes[&0].reset.is_none());
+    rig.waits(60 * SECOND);
+    assert_eq!(rig.conn.active(), 0, "their own time passes as ever");
+}
+
+#[test]
 fn a_body_that_stops_is_ended_and_one_that_goes_on_is_not() {
     let mut config = Config::default();
     config.timeouts.rate_min = 0;

@@ -28,7 +28,7 @@ mod view;
 mod worker;
 
 pub use access::Access;
-pub use attendant::{Answer, Attendant, Ended, Given, Line, Place};
+pub use attendant::{Answer, Attendant, Ended, Given, Line, Pause, Place};
 pub use early::EarlyData;
 pub use interim::InterimSender;
 pub use listening::{Attending, Listening};

@@ -13,17 +13,17 @@ use rustls::pki_types::CertificateDer;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use support::Peer;
-use tokio::sync::mpsc as tasks;
+use tokio::sync::{Notify, mpsc as tasks};
 use tokio::task::LocalSet;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::core::error::H2Code;
 use trunkline::core::http::{Fields, RequestHead, Version};
 use trunkline::core::limits::UNREAD_BODY_BYTES_MAX;
-use trunkline::server::{Answer, Attendant, Attending, Ended, Given, Line, Place};
+use trunkline::server::{Answer, Attendant, Attending, Ended, Given, Line, Pause, Place};
 use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
 
 /// What an attendant heard.
@@ -48,18 +48,27 @@ struct Teller {
     heard: mpsc::Sender<Heard>,
     does: Rc<Does>,
     lines: Rc<RefCell<Vec<(Line, Place)>>>,
+    /// It does not keep up until this ends.
+    behind: Rc<RefCell<Option<Arc<Notify>>>>,
 }
 
 impl Attendant for Teller {
     type Connection = Line;
     type Exchange = ();
 
+    fn pause(&self) -> Option<Pause> {
+        let over = self.behind.borrow().clone()?;
+        Some(Box::pin(async move { over.notified().await }))
+    }
     fn connected(&self, line: Line, version: Version, _: Option<&ConnectionInfo>) -> Line {
         self.heard.send(Heard::Connected(version)).unwrap();
         line
     }
     fn requested(&self, line: &Line, place: Place, head: &RequestHead, end: bool) {
         let path = String::from_utf8(head.path().unwrap_or_default().to_vec()).unwrap();
+        if path == "/too-much" {
+            *self.behind.borrow_mut() = Some(Arc::default());
+        }
         (self.does)(line, place, &path);
         let path = if place.is_early() {
             path + " early"
@@ -88,7 +97,14 @@ impl Attendant for Teller {
     }
 }
 
-type Task = Box<dyn FnOnce(&Attending, &[(Line, Place)]) + Send>;
+impl Teller {
+    fn keeps_up(&self) {
+        let over = self.behind.borrow_mut().take();
+        over.expect("it is behind").notify_waiters();
+    }
+}
+
+type Task = Box<dyn FnOnce(&Attending, &[(Line, Place)], &Teller) + Send>;
 
 /// A server on a thread of its own.
 struct Attended {
@@ -119,15 +135,16 @@ impl Attended {
                     heard,
                     does: Rc::new(does),
                     lines: Rc::clone(&lines),
+                    behind: Rc::default(),
                 };
-                let (attending, serving) = listening.attend(teller).unwrap();
+                let (attending, serving) = listening.attend(teller.clone()).unwrap();
                 let serving = tokio::task::spawn_local(async move {
                     serving.await.unwrap();
                     // The test may be over.
                     let _ = over.send(Heard::Over);
                 });
                 while let Some(task) = to_do.recv().await {
-                    task(&attending, &lines.borrow());
+                    task(&attending, &lines.borrow(), &teller);
                 }
                 drop(attending);
                 serving.await.unwrap();
@@ -149,8 +166,18 @@ impl Attended {
         assert_eq!(self.hears(), Heard::Requested(path.into(), true));
     }
     fn does(&self, task: impl FnOnce(&Attending, &[(Line, Place)]) + Send + 'static) {
+        self.tells(move |attending, lines, _| task(attending, lines));
+    }
+    fn keeps_up(&self) {
+        self.tells(|_, _, teller| teller.keeps_up());
+    }
+    fn tells(&self, task: impl FnOnce(&Attending, &[(Line, Place)], &Teller) + Send + 'static) {
         let tasks = self.tasks.as_ref().unwrap();
         assert!(tasks.send(Box::new(task)).is_ok());
+    }
+    /// Nothing was heard that was not taken.
+    fn heard_nothing(&self) {
+        assert_eq!(self.heard.try_recv(), Err(mpsc::TryRecvError::Empty));
     }
 }
 
@@ -784,4 +811,61 @@ fn a_body_of_another_length_than_was_said_is_reset_and_does_not_look_whole() {
         let (code, by_peer) = (H2Code::INTERNAL_ERROR, false);
         assert_eq!(server.hears(), Heard::Ended(Ended::Reset { code, by_peer }));
     }
+}
+
+#[test]
+fn who_does_not_keep_up_is_told_nothing_more_and_what_it_answers_goes_out() {
+    let server = Attended::new(|_, _, _| {});
+    let mut other = FramePeer::connect(server.address);
+    other.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    assert_eq!(server.hears(), Heard::Connected(Version::Http2));
+    assert_eq!(server.hears(), Heard::Requested("/".into(), true));
+    let mut peer = Peer::connect(server.address);
+    peer.says("GET /too-much HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert_eq!(server.hears(), Heard::Connected(Version::Http11));
+    assert_eq!(server.hears(), Heard::Requested("/too-much".into(), true));
+    // On an open connection of either version, and on one that is not accepted yet.
+    other.says(&Frame::new(kind::HEADERS, 0x5, 3, GET));
+    peer.says("GET /more HTTP/1.1\r\nhost: a\r\n\r\n");
+    let mut late = Peer::connect(server.address);
+    late.says("GET /late HTTP/1.1\r\nhost: a\r\n\r\n");
+    server.does(|_, lines| {
+        for (line, place) in lines {
+            line.answer(Instant::now(), *place, says(whole("hi")));
+        }
+    });
+    assert_eq!(other.hears(kind::DATA).payload, b"hi");
+    peer.hears_until("hi");
+    assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+    assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+    server.heard_nothing();
+    server.keeps_up();
+    let mut heard: Vec<String> = (0..4).map(|_| format!("{:?}", server.hears())).collect();
+    heard.sort();
+    assert_eq!(
+        heard,
+        [
+            "Connected(Http11)",
+            "Requested(\"/\", true)",
+            "Requested(\"/late\", true)",
+            "Requested(\"/more\", true)"
+        ]
+    );
+}
+
+#[test]
+fn the_time_in_which_nobody_reads_is_not_held_against_the_peers() {
+    let mut config = ServerConfig::default();
+    let limit = Duration::from_millis(200);
+    config.timeouts.body_idle = Some(limit);
+    let server = Attended::serving(Server::bind("127.0.0.1:0").config(config), |_, _, _| {});
+    let mut peer = Peer::connect(server.address);
+    peer.says("POST /too-much HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n");
+    assert_eq!(server.hears(), Heard::Connected(Version::Http11));
+    assert_eq!(server.hears(), Heard::Requested("/too-much".into(), false));
+    peer.says("body");
+    let silence = server.heard.recv_timeout(3 * limit);
+    assert_eq!(silence, Err(mpsc::RecvTimeoutError::Timeout));
+    server.keeps_up();
+    assert_eq!(server.hears(), Heard::Body(b"body".to_vec(), true));
 }

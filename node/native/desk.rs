@@ -19,7 +19,7 @@ use std::time::Instant;
 use trunkline::ConnectionInfo;
 use trunkline::core::error::H2Code;
 use trunkline::core::http::{Fields, RequestHead, Version};
-use trunkline::server::{Answer, Attendant, Ended, Given, Line, Place};
+use trunkline::server::{Answer, Attendant, Ended, Given, Line, Pause, Place};
 
 /// What happened: the first word of a completion. `node/src/server/border.ts` has the same
 /// numbers; the client's are below them.
@@ -256,6 +256,9 @@ impl Attendant for Server {
     type Connection = Connection;
     type Exchange = u32;
 
+    fn pause(&self) -> Option<Pause> {
+        Shared::pause(&self.desk.shared)
+    }
     fn connected(&self, line: Line, version: Version, info: Option<&ConnectionInfo>) -> Connection {
         let desk = &self.desk;
         let number = desk.connections.get().wrapping_add(1);

@@ -24,6 +24,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tokio::task::LocalSet;
+use trunkline::server::Pause;
 
 /// What both threads of an environment share.
 pub(crate) struct Shared {
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     /// Bodies that cross by reference, in either direction, by the number in an entry.
     put: Mutex<Put>,
     intake: Notify,
+    /// Nothing waits outside of the ring any more.
+    caught_up: Notify,
     closing: AtomicBool,
 }
 
@@ -56,7 +59,18 @@ impl Shared {
     }
     /// Moves completions that found no room into the ring, as far as it has some now.
     pub(crate) fn spill(&self) {
-        lock(&self.outbound).spill();
+        if lock(&self.outbound).spill() {
+            self.caught_up.notify_waiters();
+        }
+    }
+    /// `Some` while completions wait outside of the ring, because JavaScript does not keep up: its
+    /// servers read nothing until it is over. On the engine's thread.
+    pub(crate) fn pause(this: &Arc<Self>) -> Option<Pause> {
+        this.memory.overflows().then(|| -> Pause {
+            let shared = Arc::clone(this);
+            // On this thread nobody spills between the question and the first poll.
+            Box::pin(async move { shared.caught_up.notified().await })
+        })
     }
     /// Keeps bytes for the other side; the number is where.
     pub(crate) fn put(&self, bytes: Bytes) -> u32 {
@@ -95,7 +109,10 @@ impl Shared {
     /// The engine has nothing to do: JavaScript hears of what happened, and the engine sleeps
     /// unless something was submitted meanwhile.
     fn rest(&self) {
-        if lock(&self.outbound).rest() {
+        // JavaScript may have emptied the ring and gone to sleep after the ring was found full and
+        // before it was said that something waits: then nobody but this would move it.
+        self.spill();
+        if lock(&self.outbound).announce() {
             self.bell.ring();
         }
         self.memory.set_engine_sleeps(true);
@@ -164,6 +181,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         lookups: Mutex::default(),
         put: Mutex::default(),
         intake: Notify::new(),
+        caught_up: Notify::new(),
         closing: AtomicBool::new(false),
     });
     // SAFETY: the memory is ours and has room for one; nobody refers to it yet.

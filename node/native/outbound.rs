@@ -30,24 +30,27 @@ impl Outbound {
         }
         self.completions.is_pressing() && self.completions.announce()
     }
-    /// Moves what waits into the ring, as far as it has room.
-    pub(crate) fn spill(&mut self) {
+    /// Moves what waits into the ring, as far as it has room. True: something waited, and nothing
+    /// does any more.
+    pub(crate) fn spill(&mut self) -> bool {
         while let Some((entry, first, second)) = self.overflow.front() {
             if !self.completions.push(*entry, first, second) {
-                return;
+                return false;
             }
             self.overflow.pop_front();
             if self.overflow.is_empty() {
+                // What one burst took is not kept for the next.
+                self.overflow = VecDeque::new();
                 self.completions.set_overflows(false);
+                return true;
             }
         }
+        false
     }
     /// The engine is about to sleep. True: JavaScript sleeps and something is new; the caller
-    /// rings. JavaScript may have emptied the ring and gone to sleep after the ring was found full
-    /// and before it was said that something waits: then nobody but this would move it.
+    /// rings.
     #[must_use]
-    pub(crate) fn rest(&mut self) -> bool {
-        self.spill();
+    pub(crate) fn announce(&mut self) -> bool {
         self.completions.announce()
     }
 }

@@ -20,16 +20,16 @@ fn what_finds_no_room_comes_later_and_in_order() {
     }
     for number in 0..count {
         if number % 1000 == 0 {
-            outbound.spill();
+            let _ = outbound.spill();
         }
         let next = reader.next().or_else(|| {
-            outbound.spill();
+            let _ = outbound.spill();
             reader.next()
         });
         let (entry, text) = next.unwrap();
         assert_eq!((entry[1], text.as_slice()), (number, &b"head"[..]));
     }
-    outbound.spill();
+    assert!(!outbound.spill(), "nothing waited");
     assert!(reader.next().is_none());
 }
 
@@ -44,16 +44,37 @@ fn javascript_hears_of_what_waits_though_it_slept_before_it_was_said_that_someth
     }
     assert!(reader.next().is_none(), "the last one waits at the engine");
     reader.sleep();
-    assert!(outbound.rest(), "it is rung for");
+    assert!(outbound.spill(), "it waits no more");
+    assert!(outbound.announce(), "and is rung for");
     assert_eq!(reader.next().unwrap().0[1], ENTRIES);
 }
 
 #[test]
 fn an_engine_that_rests_with_nothing_new_rings_for_nobody() {
     let (mut outbound, mut reader) = pair();
-    assert!(!outbound.rest());
+    assert!(!outbound.announce());
     assert!(!outbound.complete(entry(0), b"", b""));
-    assert!(outbound.rest());
-    assert!(!outbound.rest());
+    assert!(outbound.announce());
+    assert!(!outbound.announce());
     assert!(reader.next().is_some());
+}
+
+#[test]
+fn the_ring_says_that_something_waits_until_all_of_it_has_found_room() {
+    let memory = Memory::new();
+    let (mut outbound, mut reader) = (
+        Outbound::new(Arc::clone(&memory)),
+        Reader::new(Arc::clone(&memory)),
+    );
+    for number in 0..ENTRIES + 2 {
+        assert!(!memory.overflows() || number > ENTRIES);
+        let _ = outbound.complete(entry(number), b"", b"");
+    }
+    assert!(memory.overflows());
+    reader.next().unwrap();
+    assert!(!outbound.spill(), "one of two found room");
+    assert!(memory.overflows());
+    reader.next().unwrap();
+    assert!(outbound.spill());
+    assert!(!memory.overflows());
 }

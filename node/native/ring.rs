@@ -119,6 +119,10 @@ impl Memory {
     pub(crate) fn set_engine_sleeps(&self, sleeps: bool) {
         self.control[ENGINE_SLEEPS].store(u32::from(sleeps), Ordering::SeqCst);
     }
+    /// Whether completions wait outside of the ring.
+    pub(crate) fn overflows(&self) -> bool {
+        self.control[OVERFLOWS].load(Ordering::Relaxed) == 1
+    }
     /// The engine says that it is no more.
     pub(crate) fn set_ended(&self) {
         self.control[ENDED].store(1, Ordering::SeqCst);

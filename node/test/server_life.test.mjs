@@ -33,13 +33,19 @@ for (const [line, program] of Object.entries(programs)) {
     const ended = await run(program, 'life/leased.mjs')
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'asked for\nthe worker has ended'], ended.stderr)
   })
-  test(`${line}: workers share a port, and those that are terminated leave the others alone`, async () => {
-    const ended = await run(program, 'life/serve-workers.mjs')
-    assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '4 serve\nmain still serves'], ended.stderr)
-  })
-  test(`${line}: processes of a cluster share a port`, async () => {
-    const ended = await run(program, 'life/serve-cluster.mjs')
-    assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '2 processes serve'], ended.stderr)
+  for (const form of ['serve', 'createServer', 'createSecureServer']) {
+    test(`${line}: ${form}: workers share a port, and those that are terminated leave the others alone`, async () => {
+      const ended = await run(program, 'life/serve-workers.mjs', { args: [form] })
+      assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '4 serve\nmain still serves'], ended.stderr)
+    })
+    test(`${line}: ${form}: processes of a cluster share a port, and one that goes leaves it to the others`, async () => {
+      const ended = await run(program, 'life/serve-cluster.mjs', { args: [form] })
+      assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '2 processes serve'], ended.stderr)
+    })
+  }
+  test(`${line}: while JavaScript stands still nothing more is read, and all is answered after`, async () => {
+    const ended = await run(program, 'life/serve-behind.mjs')
+    assert.deepEqual([ended.code, ended.stdout], [0, 'little is held\n[["1048576",40]]\nclosed'], ended.stderr)
   })
   test(`${line}: a panic of the engine ends its servers and what is open on them, and the process lives`, async () => {
     const ended = await run(program, 'life/serve-panic.mjs')

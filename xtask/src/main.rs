@@ -25,7 +25,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node           build the npm package and its addon
   node-test      the tests of the npm package
   node-pack      the npm packages, installed and tried
-  node-soak      ten minutes of mixed load with faults (--seconds N, --seed N)
+  node-soak [client|server]   mixed load with faults: ten minutes on the client, thirty on servers
+                 (--seconds N, --seed N)
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   mutants [WORD..]   break the code under each property of the simulator; a test must notice
   docs           the rustdoc of the workspace";
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
         "node" => node::build("release"),
         "node-test" => node::test(),
         "node-pack" => node::pack(),
-        "node-soak" => node::script("release", "soak/soak.mjs", rest),
+        "node-soak" => node::soak(rest),
         "fuzz" => fuzz::fuzz(rest),
         "mutants" => mutants::mutants(rest),
         "docs" => ready::docs(),

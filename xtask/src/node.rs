@@ -105,6 +105,16 @@ pub(crate) fn endurance() -> Outcome {
     run(&mut long)
 }
 
+/// A load with faults on the client, then one on servers; or the one that is named first.
+pub(crate) fn soak(flags: &[String]) -> Outcome {
+    match flags.split_first() {
+        Some((name, flags)) if name == "client" => script("release", "soak/soak.mjs", flags),
+        Some((name, flags)) if name == "server" => script("release", "soak/server.mjs", flags),
+        _ => script("release", "soak/soak.mjs", flags)
+            .and_then(|()| script("release", "soak/server.mjs", flags)),
+    }
+}
+
 /// Runs a script of `node/test` with an addon and an origin built in `profile`.
 pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
     is_there_or_say()?;

@@ -40,6 +40,12 @@ impl Conn {
         self.settle(now);
     }
 
+    /// Nobody read for so long, because whoever answers did not keep up: every deadline is as much
+    /// later.
+    pub fn postpone(&mut self, by: Duration) {
+        self.timers.postpone(by);
+    }
+
     /// Draws all conclusions.
     pub(super) fn settle(&mut self, now: Instant) {
         self.enter();

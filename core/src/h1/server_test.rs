@@ -780,6 +780,20 @@ fn a_body_that_stops_coming_times_out_only_while_it_is_wanted() {
 }
 
 #[test]
+fn the_time_in_which_nobody_reads_is_not_the_peers() {
+    let mut script = Script::server();
+    script.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\n");
+    script.waits(Duration::from_secs(9));
+    let pause = Duration::from_secs(3000);
+    script.now += pause;
+    script.conn.postpone(pause);
+    script.conn.handle_timeout(script.now);
+    assert_eq!(script.heard(), ["1 POST /"], "it has a second left");
+    script.says("all of");
+    assert_eq!(script.heard(), ["1 body all of end"]);
+}
+
+#[test]
 fn a_dribbled_body_is_too_slow() {
     let mut script = Script::server().reacting(take_body);
     script.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n");

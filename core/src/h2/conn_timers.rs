@@ -25,6 +25,22 @@ impl Conn {
         }
     }
 
+    /// Nobody read for so long, because whoever answers did not keep up: every deadline is as much
+    /// later.
+    pub fn postpone(&mut self, by: Duration) {
+        self.timers.postpone(by);
+        for (_, stream) in self.streams.iter_mut() {
+            if let Some(incoming) = &mut stream.incoming {
+                incoming.pace.postpone(by);
+            }
+            if let Some(queue) = &mut stream.queue
+                && let Some(since) = &mut queue.waiting_since
+            {
+                *since += by;
+            }
+        }
+    }
+
     pub(super) fn expire(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Preface => self.fail(now, Violation::PrefaceTimeout),

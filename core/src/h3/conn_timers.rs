@@ -29,6 +29,20 @@ impl Conn {
         self.note_capacity();
     }
 
+    /// Nobody read for so long, because whoever answers did not keep up: every deadline is as much
+    /// later.
+    pub fn postpone(&mut self, by: Duration) {
+        self.timers.postpone(by);
+        for (_, stream) in self.streams.iter_mut() {
+            stream.pace.postpone(by);
+            if let Some(queue) = &mut stream.queue
+                && let Some(since) = &mut queue.waiting_since
+            {
+                *since += by;
+            }
+        }
+    }
+
     /// A stream begins to wait: it is looked at after `timeout` at the latest.
     pub(super) fn watch_streams(&mut self, now: Instant, timeout: Option<Duration>) {
         let Some(timeout) = timeout else {

@@ -205,6 +205,7 @@ impl Machine {
 
     delegate! {
         handle_timeout(&mut self, now: Instant);
+        postpone(&mut self, by: Duration);
         poll_event(&mut self) -> Option<Event>;
         open(&mut self, now: Instant, head: &RequestHead, end: bool) -> Result<StreamId, Misuse>;
         send_interim(&mut self, now: Instant, stream: StreamId, head: &ResponseHead) -> Result<(), Misuse>;

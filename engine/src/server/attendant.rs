@@ -9,11 +9,15 @@ use crate::driver::signals::Signals;
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Violation};
 use trunkline_core::http::{Fields, RequestHead, ResponseHead, StreamId, Version};
+
+/// Ends when whoever answers takes more.
+pub type Pause = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Hears of the connections of one server and of what is asked on them. It must not block.
 ///
@@ -26,6 +30,13 @@ pub trait Attendant: Clone + 'static {
     /// What it keeps of an exchange.
     type Exchange: 'static;
 
+    /// Asked before anything more is read, and before a connection is accepted: `Some` while it
+    /// does not keep up with what it was told. Nothing is read until the pause is over, the peers'
+    /// windows and the kernel's buffers fill, and no deadline of theirs passes meanwhile; what
+    /// was answered still goes out. Default: it always keeps up.
+    fn pause(&self) -> Option<Pause> {
+        None
+    }
     /// A connection's handshake is done: without TLS, its first bytes said its version. One that
     /// brings early data ([`Server::early_data`](crate::Server::early_data)) is told before that.
     /// `line` is for orders to it. `info` is there if

@@ -5,7 +5,7 @@
 //! the machine ended before: closed, or its connection left HTTP.
 
 use super::accept::Shown;
-use super::attendant::{Attendant, Ended, Line, Order, Place};
+use super::attendant::{Attendant, Ended, Line, Order, Pause, Place};
 use super::attended_entry::Entry;
 use super::attended_tunnel::Tunnel;
 use super::heads::Heads;
@@ -57,6 +57,9 @@ impl<A: Attendant> Serve for Attended<A> {
             free: Vec::new(),
         }
     }
+    fn pause(&self) -> Option<Pause> {
+        self.attendant.pause()
+    }
 }
 
 /// The exchanges of one connection.
@@ -88,6 +91,9 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
     }
     fn set_early(&mut self, early: bool) {
         self.early = early;
+    }
+    fn pause(&self) -> Option<Pause> {
+        self.attendant.pause()
     }
     fn show(
         &mut self,

@@ -71,6 +71,9 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         }
         for _ in 0..ROUNDS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.link.machine, now);
+            if self.serving.is_paused(&mut self.link.machine, cx, now) {
+                return self.speak(cx, now);
+            }
             let mut read = self.link.poll_read(cx, now);
             self.serving.handle_events(&mut self.link.machine, now);
             if matches!(read, Poll::Ready(true)) {
@@ -101,6 +104,25 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         // More is to be done, but others on this thread wait.
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+    /// A turn that hears nothing: what was answered goes out, and no deadline passes.
+    fn speak(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        loop {
+            self.serving.handle_events(&mut self.link.machine, now);
+            let written = self.link.poll_write(cx, now);
+            let answered = self.serving.handle_events(&mut self.link.machine, now);
+            if self.link.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
+                return Poll::Ready(());
+            }
+            if answered && written.is_ready() {
+                continue;
+            }
+            self.serving.rest(false);
+            if self.serving.end_turn(cx.waker()) {
+                return Poll::Pending;
+            }
+            self.serving.take_notes(&mut self.link.machine, now);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use quinn_proto::{Connection, ConnectionHandle, Transmit};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Waker};
 use std::time::Instant;
 use trunkline_core::error::H3Code;
 use trunkline_core::h3;
@@ -34,6 +34,8 @@ pub(super) struct QuicConnection<S: Serve> {
     machine: Machine,
     serving: Serving<S>,
     waker: Waker,
+    /// Nothing is read: whoever answers does not keep up. QUIC itself goes on.
+    is_paused: bool,
     /// Its place among the open connections, until the machine is done.
     entry: Option<OpenEntry>,
     counters: Arc<Counters>,
@@ -78,6 +80,7 @@ impl<S: Serve> QuicConnection<S> {
             is_sending: false,
             machine: Machine::http3(conn),
             serving,
+            is_paused: false,
             waker: SlotWaker::waker(endpoint, handle.0 as u32),
             entry: Some(entry),
             counters,
@@ -92,9 +95,11 @@ impl<S: Serve> QuicConnection<S> {
     pub(super) fn turn(&mut self, now: Instant) -> bool {
         for _ in 0..ROUNDS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.machine, now);
+            let mut cx = Context::from_waker(&self.waker);
+            self.is_paused = self.serving.is_paused(&mut self.machine, &mut cx, now);
             let told = match self.machine.h3() {
-                Some(h3) => self.session.tell(h3, now),
-                None => false,
+                Some(h3) if !self.is_paused => self.session.tell(h3, now),
+                _ => false,
             };
             let is_early = self.session.is_early();
             if (self.session.is_connected() || is_early)
@@ -140,13 +145,19 @@ impl<S: Serve> QuicConnection<S> {
         if due(self.session.quic.poll_timeout()) {
             self.session.quic.handle_timeout(now);
         }
-        if due(self.machine.next_deadline()) {
+        if !self.is_paused && due(self.machine.next_deadline()) {
             self.machine.handle_timeout(now);
         }
         if self.release_at.take_if(|at| *at <= now).is_some() {
             self.release(now);
         }
-        if due(self.handshake_until.take_if(|until| *until <= now)) {
+        // It may be done, and untold for a pause.
+        if self
+            .handshake_until
+            .take_if(|until| *until <= now)
+            .is_some()
+            && self.session.quic.is_handshaking()
+        {
             self.session
                 .close(now, H3Code::NO_ERROR, "the handshake took too long");
             self.machine.handle_close(now);
@@ -163,9 +174,10 @@ impl<S: Serve> QuicConnection<S> {
     }
     /// When [`expire`](Self::expire) is due.
     pub(super) fn next_deadline(&mut self) -> Option<Instant> {
+        let of_machine = self.machine.next_deadline();
         [
             self.session.quic.poll_timeout(),
-            self.machine.next_deadline(),
+            of_machine.filter(|_| !self.is_paused),
             self.handshake_until,
             self.release_at,
         ]

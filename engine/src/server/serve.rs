@@ -2,6 +2,7 @@
 //! ([`exchange`](super::exchange)) or an attendant ([`attended`](super::attended)).
 
 use super::accept::Shown;
+use super::attendant::Pause;
 use super::metrics::Counters;
 use super::respond::Extra;
 use super::scratch::Scratch;
@@ -29,6 +30,10 @@ pub(super) trait Serve: Clone + 'static {
         secure: bool,
         extra: &Arc<Extra>,
     ) -> Self::Exchanges;
+    /// `Some`: nobody is to be accepted until it is over.
+    fn pause(&self) -> Option<Pause> {
+        None
+    }
 }
 
 /// A connection that left HTTP.
@@ -46,6 +51,10 @@ pub(super) struct Left {
 pub(super) trait Exchanging: 'static {
     /// How many are open.
     fn len(&self) -> usize;
+    /// `Some`: nothing is to be read until it is over.
+    fn pause(&self) -> Option<Pause> {
+        None
+    }
     /// Whether requests that come from now on are early data.
     fn set_early(&mut self, early: bool);
     /// The connection is there, once, before its first request: it is `info` if anybody wants to

@@ -1,6 +1,7 @@
 //! What a connection serves, whatever carries it: the notes of others, the machine's events, the
 //! handlers that answer them. TCP and QUIC connections have one each.
 
+use super::attendant::Pause;
 use super::metrics::{Counters, add};
 use super::scratch::{Scratch, with_scratch};
 use super::serve::{Exchanging, Serve};
@@ -11,7 +12,7 @@ use http::StatusCode;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Waker};
 use std::time::Instant;
 use trunkline_core::error::H2Code;
 use trunkline_core::http::idempotence::may_be_early;
@@ -30,6 +31,8 @@ pub(super) struct Serving<S: Serve> {
     pub(super) draining: bool,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
+    /// Nothing is read until it is over, and since when.
+    paused: Option<Box<(Pause, Instant)>>,
 }
 
 impl<S: Serve> Serving<S> {
@@ -49,6 +52,32 @@ impl<S: Serve> Serving<S> {
             left: None,
             draining: false,
             early: false,
+            paused: None,
+        }
+    }
+    /// Whether nothing may be read now, because whoever answers does not keep up; the owner is
+    /// woken when it does again. What the peer did not do meanwhile is not held against it.
+    pub(super) fn is_paused(
+        &mut self,
+        machine: &mut Machine,
+        cx: &mut Context<'_>,
+        now: Instant,
+    ) -> bool {
+        loop {
+            match &mut self.paused {
+                None => match self.exchanges.pause() {
+                    None => return false,
+                    Some(pause) => self.paused = Some(Box::new((pause, now))),
+                },
+                Some(paused) => {
+                    let (pause, since) = &mut **paused;
+                    if pause.as_mut().poll(cx).is_pending() {
+                        return true;
+                    }
+                    machine.postpone(now.saturating_duration_since(*since));
+                    self.paused = None;
+                }
+            }
         }
     }
     /// Carries out what others noted.

@@ -2,6 +2,7 @@
 //! on the way of a request is shared with another worker.
 
 use super::accept::{Ground, Served, start};
+use super::attendant::Pause;
 use super::metrics::{Counters, add};
 use super::quic::{QuicListener, Seat};
 use super::serve::Serve;
@@ -149,8 +150,11 @@ impl<S: Serve> Worker<S> {
     async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let command = loop {
             let full = self.open.len() >= self.connections_max;
+            let pause = self.ground.service.pause();
+            let paused = pause.is_some();
             tokio::select! {
-                accepted = self.listener.accept(), if !full => match accepted {
+                () = until_over(pause), if paused => {}
+                accepted = self.listener.accept(), if !full && !paused => match accepted {
                     Ok((socket, peer)) => self.serve(socket, peer),
                     Err(error) => pause_after(&error).await,
                 },
@@ -189,6 +193,12 @@ impl<S: Serve> Worker<S> {
         };
         let start = start(socket, addresses, ground, signals, exchanges);
         tokio::task::spawn_local(Served::new(start, &self.ground.counters, entry));
+    }
+}
+
+async fn until_over(pause: Option<Pause>) {
+    if let Some(pause) = pause {
+        pause.await;
     }
 }
 

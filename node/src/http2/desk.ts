@@ -6,7 +6,7 @@ import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse,
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import { Listener, type Identity, type ListenOptions } from '../server/listener'
-import { tellAsHttp1, type Classes } from './http1'
+import { hearErrors, tellAsHttp1, tellUpgrade, type Classes } from './http1'
 import { isOfHttp1 } from './express'
 import { later } from './later'
 import { Http2ServerRequest } from './request'
@@ -139,6 +139,7 @@ export class Desk {
     socket.server = server
     this.sockets.set(connection, socket)
     if (connection.version >= 20) this.tellSession(connection, socket)
+    else hearErrors(server, socket)
     server.emit(connection.encrypted ? 'secureConnection' : 'connection', socket)
   }
 
@@ -178,6 +179,7 @@ export class Desk {
       return
     }
     const session = exchange.connection.owner as ServerHttp2Session
+    if (exchange.protocol !== '' && !this.wantsTunnels(session) && tellUpgrade(server, exchange, this.options.classes)) return
     const stream = new ServerHttp2Stream(session, exchange)
     session.add(stream)
     const flags = exchange.hasBody ? 4 : 5
@@ -192,6 +194,11 @@ export class Desk {
     }
     if (server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)) this.tellCompatible(stream)
     else if (!isTold) stream.become()
+  }
+
+  /** Whether somebody hears of an extended CONNECT as node:http2 tells it. */
+  private wantsTunnels (session: ServerHttp2Session): boolean {
+    return this.server.listenerCount('stream') + this.server.listenerCount('connect') + session.listenerCount('stream') > 0
   }
 
   private tellCompatible (stream: ServerHttp2Stream): void {

@@ -2,6 +2,7 @@
 // whatever version the exchange has. The response makes its head as ever, and what it would write to
 // a socket becomes the exchange's answer.
 
+import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { apart } from '../ring'
 import { checkLength, Flags } from '../server/border'
@@ -10,7 +11,7 @@ import { aborted } from './codes'
 import { Intake } from './intake'
 import { later } from './later'
 import { Socket } from './socket'
-import { asksToLeave, UpgradeSocket } from './upgrade'
+import { UpgradeSocket, wantedUpgrade } from './upgrade'
 
 /** What node:http keeps to itself, as far as it is needed here. */
 interface Request extends IncomingMessage {
@@ -50,6 +51,8 @@ const carried = Symbol('carrier')
 const CANCEL = 8
 /** Bytes that may wait behind the connection before a writer waits too. */
 const AHEAD_BYTES_MAX = 64 * 1024
+/** Bytes of a `sec-websocket-key` (RFC 6455 section 4.1). */
+const KEY_BYTES = 16
 /** Fields of a connection, which is the engine's. */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 const originals = http.ServerResponse.prototype as unknown as Response
@@ -258,13 +261,16 @@ function finish (this: Response): void {
   originals._finish.call(this)
 }
 
-/** Names and values by turns: with a host, and a word on the body where its length is not said, as
- * programs of node:http look for them. */
+/** Names and values by turns: with a host, a word on the body where its length is not said, and what
+ * an extended CONNECT asks for, as programs of node:http look for them. */
 function rawOf (exchange: Exchange): string[] {
   const raw = exchange.rawFields()
   const has = (name: string): boolean => exchange.field(name) !== undefined
   if (exchange.authority !== '' && !has('host')) raw.unshift('host', exchange.authority)
-  if (exchange.hasBody && !has('content-length') && !has('transfer-encoding')) raw.push('transfer-encoding', 'chunked')
+  const isBody = exchange.hasBody && exchange.protocol === ''
+  if (exchange.protocol !== '') raw.push('connection', 'Upgrade', 'upgrade', exchange.protocol)
+  if (exchange.protocol === 'websocket') raw.push('sec-websocket-key', randomBytes(KEY_BYTES).toString('base64'))
+  if (isBody && !has('content-length') && !has('transfer-encoding')) raw.push('transfer-encoding', 'chunked')
   return raw
 }
 
@@ -282,23 +288,40 @@ function requestOf (exchange: Exchange, socket: Socket, classes: Classes): Reque
   return request
 }
 
-/** Tells `server` of a request that asks to leave HTTP. */
-function tellUpgrade (server: Teller, exchange: Exchange, classes: Classes): void {
+/** What listeners of `upgrade` get of a request that asks for something else than HTTP. An extended
+ * CONNECT looks as if it had come over HTTP/1.1, where such programs look for it. */
+export function upgradeOf (exchange: Exchange, classes: Classes): [request: IncomingMessage, socket: UpgradeSocket, head: Buffer] {
   const socket = new UpgradeSocket(exchange)
   const request = requestOf(exchange, socket, classes)
+  if (exchange.version >= 20) request.method = 'GET'
   ;(request as unknown as { upgrade: boolean }).upgrade = true
   request.complete = true
   request.push(null)
-  server.emit('upgrade', request, socket, Buffer.alloc(0))
+  return [request, socket, Buffer.alloc(0)]
+}
+
+/** Tells `server` of an exchange that asks to leave HTTP; false: it does not, or nobody listens. */
+export function tellUpgrade (server: Teller, exchange: Exchange, classes: Classes): boolean {
+  if (server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
+  return server.emit('upgrade', ...upgradeOf(exchange, classes))
+}
+
+/** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
+ * the connection's affair, as on servers of node:http, and not uncaught. */
+export function hearErrors (server: Teller, socket: Socket): void {
+  socket.on('error', error => { server.emit('clientError', error, socket) })
 }
 
 /** Tells `server` of an exchange. `shared`: the socket of its connection. */
 export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, classes: Classes): void {
-  if (server.listenerCount('upgrade') > 0 && asksToLeave(exchange)) return tellUpgrade(server, exchange, classes)
+  if (tellUpgrade(server, exchange, classes)) return
   const ownsSocket = exchange.version >= 20 || Boolean(shared._httpMessage)
   const socket: Stage = ownsSocket ? new Socket(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+  if (ownsSocket) hearErrors(server, socket)
   const request = requestOf(exchange, socket, classes)
   const response = new (classes.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX }) as Response
+  // Node's own goes by the minor number of the version, and refuses trailers where it is zero.
+  response.useChunkedEncodingByDefault = true
   response.shouldKeepAlive = exchange.field('connection')?.toLowerCase() !== 'close'
   response.assignSocket(socket as never)
   const carrier = new Carrier(exchange, request, response, socket, ownsSocket)

@@ -1,5 +1,6 @@
-// A connection of HTTP/1.1 that leaves HTTP: the socket that listeners of `upgrade` get. What they write
-// begins with the head of an answer, as on a socket of node's; from a 101 on its bytes are theirs.
+// What leaves HTTP: a connection of HTTP/1.1, or a stream of HTTP/2 or HTTP/3 by extended CONNECT. The
+// socket that listeners of `upgrade` get: what they write begins with the head of an answer of
+// HTTP/1.1, as on a socket of node's; from a 101 on its bytes are theirs. On a stream the 101 is a 200.
 
 import { apart } from '../ring'
 import { Flags } from '../server/border'
@@ -13,6 +14,9 @@ const AHEAD_BYTES_MAX = 64 * 1024
 /** Characters of a head that is written in pieces. */
 const HEAD_LENGTH_MAX = 64 * 1024
 const CANCEL = 8
+const SWITCHING = 101
+/** What HTTP/1.1 says of an upgrade, and extended CONNECT does not (RFC 8441 section 5). */
+const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
 const END_OF_HEAD = '\r\n\r\n'
 
 export class UpgradeSocket extends Socket implements ExchangeEars {
@@ -20,6 +24,8 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   /** What was written of the head; `null`: it has gone. */
   private head: string | null = ''
   private waiting: ((error?: Error) => void)[] = []
+  /** The answer of a stream that goes on with HTTP: it is sent whole. */
+  private refusal: { status: number; fields: string; body: Buffer[] } | null = null
 
   constructor (private readonly exchange: Exchange) {
     super(exchange.connection, () => { exchange.reset(CANCEL) })
@@ -32,7 +38,8 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   override _write (chunk: Buffer, _encoding: unknown, done: (error?: Error) => void): void {
     const body = this.head === null ? chunk : this.writeHead(chunk)
     if (body === undefined) return done(new TypeError('a head of HTTP/1.1 must be written before anything else'))
-    if (body.length > 0) this.exchange.write(body)
+    if (this.refusal !== null) this.refusal.body.push(Buffer.from(body))
+    else if (body.length > 0) this.exchange.write(body)
     if (this.exchange.pending <= AHEAD_BYTES_MAX) done()
     else this.waiting.push(done)
   }
@@ -49,16 +56,29 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1]
     if (status === undefined) return undefined
     this.head = null
-    const fields = lines.map(line => {
-      const colon = line.indexOf(':')
-      return `${line.slice(0, colon).trim().toLowerCase()}\0${line.slice(colon + 1).trim()}`
-    })
-    this.exchange.respond(Number(status), fields.join('\0'), Flags.NoDate)
+    this.respond(Number(status), lines)
     return Buffer.from(text.slice(end + END_OF_HEAD.length), 'latin1')
   }
 
+  private respond (status: number, lines: string[]): void {
+    const { exchange } = this
+    const isStream = exchange.version >= 20
+    const fields: string[] = []
+    for (const line of lines) {
+      const colon = line.indexOf(':')
+      const name = line.slice(0, colon).trim().toLowerCase()
+      if (!isStream || !OF_UPGRADES.has(name)) fields.push(`${name}\0${line.slice(colon + 1).trim()}`)
+    }
+    const text = fields.join('\0')
+    if (isStream && status !== SWITCHING) this.refusal = { status, fields: text, body: [] }
+    else exchange.respond(isStream ? 200 : status, text, Flags.NoDate)
+  }
+
   override _final (done: () => void): void {
-    this.exchange.end()
+    const { exchange, refusal } = this
+    // Whoever refuses destroys the socket next, which must not reset what is on its way.
+    if (refusal === null) exchange.end()
+    else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), Flags.NoDate | Flags.Quiet)
     done()
   }
 
@@ -77,8 +97,11 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   }
 }
 
-/** Whether a request of HTTP/1.1 asks for something else than HTTP (RFC 9110 section 7.8). */
-export function asksToLeave (exchange: Exchange): boolean {
+/** What the client wants in place of HTTP: by the fields of HTTP/1.1 (RFC 9110 section 7.8), by extended
+ * CONNECT elsewhere. */
+export function wantedUpgrade (exchange: Exchange): string | null {
+  if (exchange.version >= 20) return exchange.protocol.toLowerCase() || null
   const wanted = exchange.field('connection')
-  return exchange.version < 20 && exchange.field('upgrade') !== undefined && wanted !== undefined && /\bupgrade\b/i.test(wanted)
+  if (wanted === undefined || !/\bupgrade\b/i.test(wanted)) return null
+  return exchange.field('upgrade')?.toLowerCase() ?? null
 }

@@ -100,3 +100,11 @@ function withType (text: string, type: string | null): string {
   if (type === null || `\0${text}`.includes('\0content-type\0')) return text
   return add(text, 'content-type', type)
 }
+
+/** Names and values of a text that crossed the border. */
+export function pairsOf (text: string): [string, string][] {
+  const pieces = text === '' ? [] : text.split('\0')
+  const found: [string, string][] = []
+  for (let at = 0; at < pieces.length; at += 2) found.push([pieces[at]!, pieces[at + 1]!])
+  return found
+}

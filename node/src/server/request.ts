@@ -1,9 +1,20 @@
 // A web `Request` that costs nothing which nobody reads.
 
 import type { Exchange, ExchangeEars } from './exchange'
+import { pairsOf } from './fields'
 import { RequestHeaders } from './headers'
+import type { TrailersInit } from './info'
 
 const BuiltIn = globalThis.Request
+
+/** A request's body is longer than the server's `maxRequestBodySize`. */
+export class BodyTooLargeError extends RangeError {
+  readonly code = 'ERR_BODY_TOO_LARGE'
+  constructor (max: number) { super(`the body of the request is longer than the ${max} bytes that maxRequestBodySize allows`) }
+}
+
+/** Who waits for the trailers of a request. */
+interface Awaited { promise: Promise<Headers>; resolve: (trailers: Headers) => void; reject: (error: Error) => void }
 
 /** A request of a server as `fetch` handlers get it: an instance of the built-in class for
  * `instanceof`; `clone()` gives one that is. */
@@ -26,7 +37,16 @@ export class Request implements ExchangeEars {
   /** Who waits for the exchange's end. */
   onClosedFor: (() => void) | null = null
 
-  constructor (private readonly exchange: Exchange) {
+  /** What is sent behind the answer's body. */
+  trailersToSend: TrailersInit | null = null
+  /** The exchange is another's: the answer of the handler is not sent. */
+  isLeft = false
+  private taken = 0
+  private behind: string | null = null
+  private awaited: Awaited | null = null
+
+  /** `bodyMax`: bytes of the body, beyond which it fails. */
+  constructor (private readonly exchange: Exchange, private readonly bodyMax = Infinity) {
     this.isWhole = !exchange.hasBody
     exchange.ears = this
   }
@@ -66,7 +86,7 @@ export class Request implements ExchangeEars {
   get [Symbol.toStringTag] (): string { return 'Request' }
 
   /** Whether somebody reads the body, or will. */
-  get isReading (): boolean { return this.stream !== null || (this.used && !this.isWhole) }
+  get isReading (): boolean { return this.failure === null && (this.stream !== null || (this.used && !this.isWhole)) }
 
   get body (): ReadableStream<Uint8Array> | null {
     if (!this.exchange.hasBody) return null
@@ -120,6 +140,38 @@ export class Request implements ExchangeEars {
     for (const chunk of this.chunks?.splice(0) ?? []) this.exchange.take(chunk.length)
   }
 
+  /** The trailers, when all of the request has come. */
+  get trailers (): Promise<Headers> {
+    if (this.awaited !== null) return this.awaited.promise
+    const awaited = {} as Awaited
+    awaited.promise = new Promise((resolve, reject) => { Object.assign(awaited, { resolve, reject }) })
+    // Whoever waits no more need not catch it.
+    awaited.promise.catch(() => {})
+    this.awaited = awaited
+    this.tellTrailers()
+    return awaited.promise
+  }
+
+  private tellTrailers (): void {
+    const { awaited, behind } = this
+    if (awaited === null) return
+    if (behind !== null || !this.exchange.hasBody) awaited.resolve(new Headers(pairsOf(behind ?? '')))
+    else if (this.failure !== null) awaited.reject(this.failure)
+  }
+
+  /** The answer is given. Whether nobody reads the rest of the request. */
+  giveUp (): boolean {
+    if (this.isReading) return false
+    if (this.behind === null) this.awaited?.reject(new Error('the request was answered, and nobody has read its body'))
+    return true
+  }
+
+  /** Hands what came to whoever goes on with the exchange. */
+  leave (): Buffer[] {
+    this.isLeft = true
+    return this.chunks?.splice(0) ?? []
+  }
+
   private async all (): Promise<Buffer> {
     if (this.used || this.stream !== null) throw new TypeError('the body was used already')
     this.used = true
@@ -164,13 +216,21 @@ export class Request implements ExchangeEars {
   // What the exchange tells.
 
   onData (chunk: Buffer): void {
-    if (this.isWhole) return this.exchange.take(chunk.length)
+    this.taken += chunk.length
+    if (this.taken > this.bodyMax) this.failure ??= new BodyTooLargeError(this.bodyMax)
+    if (this.isWhole || this.failure !== null) {
+      this.exchange.take(chunk.length)
+      return this.stir()
+    }
     ;(this.chunks ??= []).push(chunk)
     this.stir()
   }
 
-  onEnd (): void {
-    this.isWhole = true
+  onEnd (trailers: string): void {
+    // One that is too long has failed, and stays so.
+    this.isWhole = this.taken <= this.bodyMax
+    this.behind = trailers
+    this.tellTrailers()
     this.stir()
   }
 
@@ -182,6 +242,7 @@ export class Request implements ExchangeEars {
       const text = byPeer ? 'the client ended the exchange' : 'the exchange ended early'
       this.failure = new DOMException(`${text} (HTTP/2 code ${code})`, 'AbortError')
       this.controller?.abort(this.failure)
+      this.tellTrailers()
     }
     this.stir()
     this.onRoomFor?.()

@@ -4,7 +4,7 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { textOf, type FieldsInit } from './fields'
+import { pairsOf, textOf, type FieldsInit } from './fields'
 
 /** A body that lies in a file; made by [`file`]. */
 export class FileBody {
@@ -90,7 +90,7 @@ export class Response {
 
   private builtInInit (): globalThis.ResponseInit {
     const { status, statusText, init } = this
-    const headers = init === undefined ? undefined : new Headers(pairs(textOf(init, null)))
+    const headers = init === undefined ? undefined : new Headers(pairsOf(textOf(init, null)))
     return { status, statusText, headers }
   }
 
@@ -161,17 +161,10 @@ function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-function streamOfFile (file: FileBody): AsyncIterable<Uint8Array> {
+export function streamOfFile (file: FileBody): AsyncIterable<Uint8Array> {
   const { path, offset, length } = file
   if (length === 0) return (async function * () {})()
   return createReadStream(path, { start: offset, end: length === null ? Infinity : offset + length - 1 })
-}
-
-function pairs (text: string): [string, string][] {
-  const pieces = text === '' ? [] : text.split('\0')
-  const found: [string, string][] = []
-  for (let at = 0; at < pieces.length; at += 2) found.push([pieces[at]!, pieces[at + 1]!])
-  return found
 }
 
 function streamOf (iterable: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {

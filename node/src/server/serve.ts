@@ -1,43 +1,24 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
 import { errorOf } from '../errors'
-import { textOf, type FieldsInit } from './fields'
 import { Flags, INTERNAL_ERROR } from './border'
-import type { Connection } from './connection'
 import type { Exchange } from './exchange'
+import { textOf } from './fields'
+import { RequestInfo, type TrailersInit } from './info'
 import { Listener, type Address, type Failure, type Identity, type ListenOptions } from './listener'
-import { Request } from './request'
-import { encode, Response, type Encoded } from './response'
+import { BodyTooLargeError, Request } from './request'
+import { encode, Response, streamOfFile, type Encoded } from './response'
 
 /** Bytes of an answer's body that may wait for the connection before its source does. */
 const PENDING_BYTES_MAX = 256 * 1024
-/** RFC 8297. */
-const EARLY_HINTS = 103
-
-const PROTOCOLS: Record<number, string> = { 10: 'http/1.0', 11: 'http/1.1', 20: 'h2', 30: 'h3' }
-
-/** What a handler may want to know beside its request. */
-export class RequestInfo {
-  constructor (private readonly exchange: Exchange) {}
-  private get connection (): Connection { return this.exchange.connection }
-  get remoteAddress (): string { return this.connection.remoteAddress }
-  get remotePort (): number { return this.connection.remotePort }
-  get localAddress (): string { return this.connection.localAddress }
-  get localPort (): number { return this.connection.localPort }
-  /** `http/1.1`, `h2` or `h3`. */
-  get protocol (): string { return PROTOCOLS[this.exchange.version]! }
-  get encrypted (): boolean { return this.connection.encrypted }
-  /** The host that the client asked for by SNI. */
-  get servername (): string | null { return this.connection.servername }
-  /** Tells the client what it will need, before the answer (103, RFC 8297). */
-  earlyHints (headers: FieldsInit): void { this.exchange.inform(EARLY_HINTS, textOf(headers, null)) }
-}
+const PAYLOAD_TOO_LARGE = 413
 
 /** Where the pieces of a body come from. */
 type Source = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 export type Answered = Response | globalThis.Response
-export type Fetch = (request: globalThis.Request, info: RequestInfo) => Answered | Promise<Answered>
+/** Nothing is returned by a handler that has called `info.upgrade()`. */
+export type Fetch = (request: globalThis.Request, info: RequestInfo) => Answered | undefined | Promise<Answered | undefined>
 
 export interface ServeOptions extends Omit<ListenOptions, 'host'> {
   hostname?: string
@@ -45,6 +26,10 @@ export interface ServeOptions extends Omit<ListenOptions, 'host'> {
   /** What is answered when `fetch` fails. Default: the error is written to stderr, and 500. It is also
    * called for an answer that fails behind its head, which is cut; what it gives is ignored then. */
   error?: (error: unknown, request: globalThis.Request) => Answered | Promise<Answered>
+  /** Bytes of a request's body. A longer one that says its length is answered with 413, and the
+   * handler is not called; one that does not say it fails when it is read too far, and with it the
+   * handler, which is a 413 where `error` says nothing else. Default: no limit. */
+  maxRequestBodySize?: number
   /** Ends the server when it aborts: what is open finishes. */
   signal?: AbortSignal
 }
@@ -55,11 +40,16 @@ export class Server {
   readonly closed: Promise<void>
   private readonly listener: Listener
   private readonly where: Address
+  private readonly bodyMax: number
 
   constructor (private readonly options: ServeOptions) {
-    const { fetch, error, signal, hostname, ...rest } = options
+    const { fetch, error, signal, hostname, maxRequestBodySize, ...rest } = options
     if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
     if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')
+    this.bodyMax = maxRequestBodySize ?? Infinity
+    if (typeof this.bodyMax !== 'number' || !(this.bodyMax >= 0)) {
+      throw new RangeError(`maxRequestBodySize is ${String(maxRequestBodySize)}; it must be a number of bytes, at least 0`)
+    }
     let told = (): void => {}
     this.closed = new Promise(resolve => { told = resolve })
     this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { told() } })
@@ -114,19 +104,22 @@ export class Server {
   unref (): this { this.listener.unref(); return this }
 
   private handle (exchange: Exchange): void {
-    const request = new Request(exchange)
-    let answer: Answered | Promise<Answered>
+    if (exchange.hasBody && Number(exchange.field('content-length')) > this.bodyMax) {
+      return exchange.answer(PAYLOAD_TOO_LARGE, '', null, Flags.Quiet)
+    }
+    const request = new Request(exchange, this.bodyMax)
+    let answer: ReturnType<Fetch>
     try {
-      answer = this.options.fetch(request as unknown as globalThis.Request, new RequestInfo(exchange))
+      answer = this.options.fetch(request as unknown as globalThis.Request, new RequestInfo(exchange, request))
       // The common case costs no promise.
-      if (answer instanceof Response || !isThenable(answer)) return this.answer(exchange, request, encode(answer))
+      if (answer instanceof Response || !isThenable(answer)) return this.answer(exchange, request, answer)
     } catch (error) {
       return this.fail(exchange, request, error)
     }
     const fail = (error: unknown): void => { this.fail(exchange, request, error) }
     answer.then(answer => {
       try {
-        this.answer(exchange, request, encode(answer))
+        this.answer(exchange, request, answer)
       } catch (error) {
         fail(error)
       }
@@ -134,30 +127,37 @@ export class Server {
   }
 
   /** `isHooks`: it is the hook's answer, and nobody is asked for another. */
-  private answer (exchange: Exchange, request: Request, encoded: Encoded, isHooks = false): void {
+  private answer (exchange: Exchange, request: Request, answer: Answered | undefined, isHooks = false): void {
+    if (request.isLeft) return
+    const encoded = encode(answer)
     const { status, fields, body, source, file } = encoded
+    if (request.trailersToSend !== null) {
+      return void this.stream(exchange, request, encoded, source ?? (file === null ? piecesOfWhole(body) : streamOfFile(file)), isHooks)
+    }
     if (file !== null) {
       request.onFileFailedFor = error => { this.fail(exchange, request, error, isHooks) }
       return exchange.answerFile(status, fields, file.path, file.offset, file.length)
     }
     if (source !== null) return void this.stream(exchange, request, encoded, source, isHooks)
-    exchange.answer(status, fields, body, request.isReading ? 0 : Flags.Quiet)
+    exchange.answer(status, fields, body, request.giveUp() ? Flags.Quiet : 0)
   }
 
   /** The handler failed, or (`isHooks`) the hook's answer. */
   private fail (exchange: Exchange, request: Request, error: unknown, isHooks = false): void {
     if (exchange.closed) return
+    if (!exchange.headSent) request.trailersToSend = null
     const { error: hook } = this.options
     const isCut = exchange.headSent
     if (isCut) exchange.reset(INTERNAL_ERROR)
     const last = (error: unknown): void => {
+      if (error instanceof BodyTooLargeError) return exchange.answer(PAYLOAD_TOO_LARGE, '', null, Flags.Quiet)
       console.error(error)
       if (!isCut) exchange.answer(500, '', null)
     }
     if (hook === undefined || isHooks) return last(error)
     const hooked = async (): Promise<void> => {
       const answer = await hook(error, request as unknown as globalThis.Request)
-      if (!isCut) this.answer(exchange, request, encode(answer), true)
+      if (!isCut) this.answer(exchange, request, answer, true)
     }
     hooked().catch(last)
   }
@@ -187,17 +187,18 @@ async function pump (exchange: Exchange, request: Request, { status, fields }: E
   if (exchange.closed) return false
   let next = pieces.next()
   let piece = await soon(next)
-  const flags = request.isReading ? 0 : Flags.Quiet
   let first: Buffer | null = null
-  if (piece !== null && piece.done !== true) {
-    first = bytesOf(piece.value)
-    next = pieces.next()
-    piece = await soon(next)
-  }
-  if (piece?.done === true) {
+  if (request.trailersToSend === null) {
     // A body that is one piece is one message, as if it had not been a stream.
-    exchange.answer(status, fields, first, flags)
-    return true
+    if (piece !== null && piece.done !== true) {
+      first = bytesOf(piece.value)
+      next = pieces.next()
+      piece = await soon(next)
+    }
+    if (piece?.done === true) {
+      exchange.answer(status, fields, first, request.giveUp() ? Flags.Quiet : 0)
+      return true
+    }
   }
   // What fails while nobody waits for it fails where somebody does, if ever.
   if (piece === null) Promise.resolve(next).catch(() => {})
@@ -210,8 +211,18 @@ async function pump (exchange: Exchange, request: Request, { status, fields }: E
     }
     if (exchange.closed) return false
   }
-  exchange.end()
+  exchange.end(await trailersOf(request.trailersToSend))
   return true
+}
+
+/** Trailers as they cross the border. */
+async function trailersOf (trailers: TrailersInit | null): Promise<string> {
+  if (trailers === null) return ''
+  return textOf(await (typeof trailers === 'function' ? trailers() : trailers), null)
+}
+
+async function * piecesOfWhole (body: Buffer | string | null): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body !== null && body.length > 0) yield body as Buffer
 }
 
 /** Tells a source that the rest of it is not wanted; what it says to that concerns nobody. */
@@ -245,7 +256,7 @@ function bytesOf (piece: unknown): Buffer {
   throw new TypeError(`a piece of the body is a value of the type ${typeof piece}; it must be a Uint8Array or a string`)
 }
 
-function isThenable (value: unknown): value is Promise<Answered> {
+function isThenable (value: unknown): value is Promise<Answered | undefined> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 

@@ -1,32 +1,31 @@
-// Processes of a cluster that share a port.
+// Processes of a cluster that share a port. serve-cluster.mjs FORM
 import cluster from 'node:cluster'
 import { once } from 'node:events'
-import http from 'node:http'
-import { Response, serve } from 'trunkline'
+import { ask, named } from './shared.mjs'
 
-const ask = port => new Promise((resolve, reject) => {
-  http.get({ port, host: '127.0.0.1', agent: false }, response => {
-    let text = ''
-    response.on('data', chunk => { text += chunk }).on('end', () => resolve(text))
-  }).on('error', reject)
-})
-
+const form = process.argv[2]
 if (cluster.isPrimary) {
-  const probe = serve({ hostname: '127.0.0.1', sharesPort: true, fetch: () => new Response('') })
+  const probe = await named(form, 'probe')
   const { port } = probe
   const workers = [cluster.fork({ PORT: port }), cluster.fork({ PORT: port })]
   await Promise.all(workers.map(worker => once(worker, 'message')))
-  await probe.destroy()
+  await probe.end()
   const who = new Set()
-  while (who.size < 2) who.add(await ask(port))
+  // The kernel spreads connections; some hundreds of them reach everybody.
+  while (who.size < 2) who.add(await ask(form, port))
   console.log(`${who.size} processes serve`)
-  for (const worker of workers) worker.send('end')
-  await Promise.all(workers.map(worker => once(worker, 'exit')))
+  // One goes; the other takes all that comes from then on.
+  const [first, second] = workers
+  first.send('end')
+  await once(first, 'exit')
+  for (let round = 0; round < 20; round++) if (await ask(form, port) !== `${second.process.pid}`) console.log('somebody else answered')
+  second.send('end')
+  await once(second, 'exit')
 } else {
-  const server = serve({ hostname: '127.0.0.1', port: Number(process.env.PORT), sharesPort: true, fetch: () => new Response(`${process.pid}`) })
+  const server = await named(form, `${process.pid}`, Number(process.env.PORT))
   process.send('serving')
   process.once('message', async () => {
-    await server.close()
+    await server.end()
     process.disconnect()
   })
 }

@@ -1,0 +1,32 @@
+// A server of the form that this process was started with (`serve`, `createServer`, `createSecureServer`)
+// on a port that others have too, which says its name to whoever asks.
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import { createSecureServer, createServer, Response, serve } from 'trunkline'
+import { cert, key } from '../support/certificate.mjs'
+
+/** `{ port, end(deadlineMs) }` */
+export async function named (form, name, port = 0) {
+  if (form === 'serve') {
+    const server = serve({ hostname: '127.0.0.1', port, sharesPort: true, fetch: () => new Response(name) })
+    return { port: server.port, end: async deadlineMs => { await server.close({ deadlineMs }) } }
+  }
+  const answer = (request, response) => { response.end(name) }
+  const options = { sharesPort: true, drainTimeout: 1000 }
+  const server = form === 'createServer' ? createServer(options, answer) : createSecureServer({ ...options, cert, key, allowHTTP1: true, http3: true }, answer)
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: server.address().port, end: async () => { await new Promise(resolve => { server.close(resolve) }) } }
+}
+
+/** Asks it over HTTP/1.1: a new connection each time, unless there is an agent. */
+export const ask = (form, port, agent = false) => new Promise((resolve, reject) => {
+  const module = form === 'createSecureServer' ? https : http
+  module.get({ port, host: 'localhost', family: 4, agent, ca: cert }, response => {
+    let text = ''
+    response.on('data', chunk => { text += chunk }).on('end', () => resolve(text)).on('error', reject)
+  }).on('error', reject)
+})
+
+export const agentOf = (form, options) => new (form === 'createSecureServer' ? https : http).Agent(options)

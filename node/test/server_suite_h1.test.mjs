@@ -1,0 +1,3 @@
+import { suite } from './behaviour/suite.mjs'
+
+suite('h1')

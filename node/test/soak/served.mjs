@@ -1,0 +1,68 @@
+// Servers of both forms on every version, in a process of its own that its parent asks how it is.
+// Messages: `ports`, then to `look` what it holds, to `close` its end, to `exit` none.
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { setTimeout as rest } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { theBorder } from '../../dist/ring.js'
+import { faces } from '../behaviour/faces.mjs'
+import { versions } from '../support/clients.mjs'
+
+/** How long an answer waits that a gate holds back elsewhere. */
+const GATE_MS = 20
+/** Connections of clients that are gone end meanwhile. */
+const REST_MS_MAX = 20_000
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc')
+
+/** Nobody listens, so nothing is kept. */
+const notes = {
+  tell () {},
+  count () {},
+  counted: () => 0,
+  until: () => new Promise(() => {}),
+  gate: () => ({ promise: rest(GATE_MS), open () {} })
+}
+
+const fds = () => readdirSync('/proc/self/fd').length
+const servers = {}
+for (const face of ['compat', 'serve', 'core']) {
+  for (const version of versions.filter(({ protocol }) => face !== 'core' || protocol !== 'http/1.1')) {
+    servers[`${face} ${version.name}`] = await faces[face].make(version, notes)
+  }
+}
+const border = theBorder()
+const before = fds()
+process.send({ ports: Object.fromEntries(Object.entries(servers).map(([name, { port }]) => [name, port])) })
+
+/** What is held once everybody is gone. */
+async function look () {
+  const { exchanges, connections } = border.servers
+  for (const end = performance.now() + REST_MS_MAX; performance.now() < end && connections.size > 0;) await rest(50)
+  for (let round = 0; round < 4; round++) {
+    collect()
+    await rest(50)
+  }
+  return {
+    connections: connections.size,
+    exchanges: exchanges.filter(Boolean).length,
+    backlog: border.backlog.length,
+    files: fds() - before,
+    MiB: process.memoryUsage.rss() / 2 ** 20,
+    heapMiB: process.memoryUsage().heapUsed / 2 ** 20
+  }
+}
+
+process.on('message', async word => {
+  if (word === 'look') process.send(await look())
+  else if (word === 'exit') process.exit(7)
+  else {
+    await Promise.all(Object.values(servers).map(server => server.end()))
+    process.send('closed')
+    // Nothing else may hold the process.
+    process.disconnect()
+  }
+})
+await once(process, 'disconnect')
