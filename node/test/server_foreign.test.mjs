@@ -49,8 +49,8 @@ for (const version of versions) {
       assert.equal(await ask('--data-binary', `@${big}`, `${url}/digest`), digest(BIG))
       const down = await said('curl', ['--silent', '--fail', '-4', ...way.curl, `${url}/big`])
       assert.ok(down.equals(BIG))
-      // Two of one connection.
-      assert.equal(await ask(`${url}/five`, `${url}/five`), 'hellohello')
+      // Two of one connection. curl 7.88 says its preface again where HTTP/2 is by prior knowledge.
+      if (version.name !== 'h2c') assert.equal(await ask(`${url}/five`, `${url}/five`), 'hellohello')
     }))
 
     test(`${version.name}, ${face}: undici gets and uploads`, { skip: way?.undici === undefined && 'undici does not speak it' }, () => withServer(face, version, async url => {
