@@ -701,6 +701,7 @@ fn an_access_log_is_refused_because_nobody_would_write_it() {
         heard,
         does: Rc::new(|_, _, _| {}),
         lines: Rc::default(),
+        behind: Rc::default(),
     };
     let refused = server.listen().unwrap().attend(teller).err().unwrap();
     assert!(refused.to_string().contains("access_log"), "{refused}");

@@ -130,9 +130,9 @@ export function coreRoutes (notes, versionOf) {
     },
     async '/rejects' () { throw new Error('rejected on purpose') },
     async '/slow' (stream, headers) {
-      const word = wordOf(headers[':path'])
+      const word = watch(stream, headers)
       stream.respond()
-      for (let piece = 0; piece < SLOW_PIECES; piece++) {
+      for (let piece = 0; piece < SLOW_PIECES && !stream.destroyed && !stream.writableEnded; piece++) {
         notes.count(word)
         if (!stream.write(Buffer.alloc(SLOW_PIECE_BYTES))) await new Promise(resolve => { stream.once('drain', resolve) })
       }

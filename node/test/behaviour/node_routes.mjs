@@ -123,8 +123,8 @@ export function nodeRoutes (notes) {
     '/throws' () { throw new Error('thrown on purpose') },
     async '/rejects' () { throw new Error('rejected on purpose') },
     async '/slow' (request, response) {
-      const word = wordOf(request.url)
-      for (let piece = 0; piece < SLOW_PIECES; piece++) {
+      const word = watch(request, response)
+      for (let piece = 0; piece < SLOW_PIECES && !notes.has(word, 'gone'); piece++) {
         notes.count(word)
         if (!response.write(Buffer.alloc(SLOW_PIECE_BYTES))) await new Promise(resolve => { response.once('drain', resolve) })
       }

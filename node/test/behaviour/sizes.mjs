@@ -10,6 +10,6 @@ export const BIG = (() => {
 })()
 export const LARGE_VALUE = 'v'.repeat(12 * 1024)
 /** Pieces of a body that nobody reads at first. */
-export const SLOW_PIECES = 256
+export const SLOW_PIECES = 128
 export const SLOW_PIECE_BYTES = 256 * 1024
 export const digest = bytes => createHash('sha1').update(bytes).digest('hex')
