@@ -185,7 +185,8 @@ export class Http2SecureServer extends tls.Server {
 function onRejection (this: net.Server, error: Error, event: string, ...given: any[]): void {
   if (event === 'stream') {
     const [stream] = given as [ServerHttp2Stream]
-    if (stream.headersSent) return void stream.destroy(error)
+    // One that is over cannot be answered any more: its listener fails alone.
+    if (stream.headersSent || stream.destroyed) return void stream.destroy(error)
     stream.respond({ ':status': 500 })
     stream.end()
   } else if (event === 'request') {
