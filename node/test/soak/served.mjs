@@ -1,6 +1,5 @@
 // Servers of both forms on every version, in a process of its own that its parent asks how it is.
 // Messages: `ports`, then to `look` what it holds, to `close` its end, to `exit` none.
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { setTimeout as rest } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -55,14 +54,17 @@ async function look () {
   }
 }
 
+let isClosed = false
 process.on('message', async word => {
   if (word === 'look') process.send(await look())
   else if (word === 'exit') process.exit(7)
   else {
     await Promise.all(Object.values(servers).map(server => server.end()))
+    isClosed = true
     process.send('closed')
     // Nothing else may hold the process.
     process.disconnect()
   }
 })
-await once(process, 'disconnect')
+// A parent that is gone has no more use for it.
+process.once('disconnect', () => { if (!isClosed) process.exit(1) })
