@@ -39,6 +39,10 @@ pub(crate) struct Options {
     /// Serve HTTP/3 too, over UDP on the same port.
     #[arg(long)]
     http3: bool,
+    /// Let GET, HEAD and OPTIONS come with the handshake of a resumed HTTP/3 session (0-RTT). Whoever
+    /// records them can send them again; the files do not mind.
+    #[arg(long, requires = "http3")]
+    early_data: bool,
     /// Write what becomes of HTTP/3's packets to this file (qlog).
     #[arg(long, value_name = "FILE", requires = "http3")]
     qlog: Option<PathBuf>,
@@ -106,6 +110,7 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
 
 /// What the flags say about QUIC alone.
 fn with_quic_options(mut server: Server, options: &Options) -> Result<Server, Failure> {
+    server = server.early_data(options.early_data);
     if let Some(path) = &options.qlog {
         server = server
             .qlog(path)

@@ -174,3 +174,19 @@ impl Drop for Folder {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+#[test]
+fn early_data_is_served_where_http3_is_and_refused_elsewhere() {
+    let served = Served::start(
+        "127.0.0.1:0",
+        &["--tls-self-signed", "--http3", "--early-data"],
+    );
+    assert_eq!(got(&["-k", "--http3-only", &served.url()]), "01234");
+    let output = Command::new(BINARY)
+        .args(["serve", "--tls-self-signed", "--early-data"])
+        .output()
+        .expect("the binary starts");
+    assert!(!output.status.success());
+    let said = text(&output.stderr);
+    assert!(said.contains("--http3"), "{said}");
+}

@@ -231,6 +231,7 @@ violations! {
     SettingsMissing => Connection, PROTOCOL_ERROR, MISSING_SETTINGS, 0, "a control stream that does not begin with SETTINGS";
     PushIdInvalid => Connection, PROTOCOL_ERROR, ID_ERROR, 0, "a push id that was never offered, or a limit of them that falls";
     DatagramInvalid => Connection, PROTOCOL_ERROR, DATAGRAM_ERROR, 0, "a datagram without a valid quarter stream id";
+    DatagramUnexpected => Stream, PROTOCOL_ERROR, DATAGRAM_ERROR, 0, "a datagram about a request that has none: only an extended CONNECT has";
     RequestIncomplete => Stream, PROTOCOL_ERROR, REQUEST_INCOMPLETE, 0, "a stream that ended before its request head";
     ResponseIncomplete => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "a stream that ended before its final response head";
     StreamCreditExceeded => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more request streams than the stream credit";

@@ -11,6 +11,7 @@ mod conn_goaway;
 mod conn_head;
 mod conn_recv;
 mod conn_send;
+mod conn_slow;
 mod conn_timers;
 mod conn_transport;
 mod conn_uni;

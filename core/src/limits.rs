@@ -152,8 +152,12 @@ pub const REQUEST_HANDLERS_MAX: u32 = 512;
 pub const CONTROL_FRAME_BYTES_MAX: usize = 4096;
 /// Bytes that may wait on one of our control and QPACK streams for a peer that takes none.
 pub const CRITICAL_STREAM_BYTES_MAX: usize = 64 * 1024;
-/// HTTP/3 datagrams kept for the reader; further ones are dropped (RFC 9297 section 2.1).
+/// HTTP datagrams of one exchange kept for their reader, and as many for the wire; beyond them the
+/// oldest is dropped and counted, as any may be lost on the way (RFC 9297 section 2.1). One has at
+/// most what a packet holds, so an exchange that nobody reads holds less than 100 KiB.
 pub const DATAGRAMS_MAX: usize = 64;
+/// HTTP datagrams of a connection between two turns of its owner, who hands them to their exchanges.
+pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 
 /// What a user may set. Defaults are the constants above.
 #[derive(Clone, Debug)]

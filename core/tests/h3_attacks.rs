@@ -14,8 +14,8 @@ use trunkline_core::error::{H3Code, Violation};
 use trunkline_core::h3::frame::kind;
 use trunkline_core::h3::settings::id;
 use trunkline_core::h3::{Action, Conn, UniKind};
-use trunkline_core::http::{Event, Side, StreamId};
-use trunkline_core::limits::Config;
+use trunkline_core::http::{Event, Fields, RequestHead, Side, StreamId, Version};
+use trunkline_core::limits::{Config, DATAGRAMS_PER_TURN_MAX};
 
 /// A config that serves as many requests as a test wants.
 fn endless() -> Config {
@@ -348,13 +348,9 @@ fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member()
 
 #[test]
 fn datagrams_go_with_their_request() {
-    let config = Config {
-        datagrams: true,
-        ..Config::default()
-    };
-    let mut rig = Rig::server_with(config, Cut::Whole);
+    let mut rig = Rig::server_with(with_datagrams(), Cut::Whole);
     rig.says(2, b"");
-    rig.says(4, &headers(POST));
+    rig.says(4, &headers(TUNNEL));
     rig.events();
     rig.conn
         .handle_datagram(rig.now, Bytes::from_static(b"\x01ping"));
@@ -371,15 +367,73 @@ fn datagrams_go_with_their_request() {
     rig.run();
     rig.breaks(Violation::DatagramInvalid);
 
-    let config = Config {
-        datagrams: true,
-        ..Config::default()
-    };
-    let mut rig = Rig::client_with(config, &[(id::H3_DATAGRAM, 1)], 10, Cut::Whole);
-    let stream = rig.conn.open(rig.now, &request("POST"), false).unwrap();
+    let offers = [(id::H3_DATAGRAM, 1), (id::ENABLE_CONNECT_PROTOCOL, 1)];
+    let mut rig = Rig::client_with(with_datagrams(), &offers, 10, Cut::Whole);
+    let stream = rig.conn.open(rig.now, &tunnel(), false).unwrap();
     rig.conn.send_datagram(stream, b"ping").unwrap();
     rig.run();
     assert_eq!(rig.datagrams, [Bytes::from_static(b"\0ping")]);
+}
+
+const TUNNEL: &[(&str, &str)] = &[
+    (":method", "CONNECT"),
+    (":protocol", "connect-udp"),
+    (":scheme", "https"),
+    (":authority", "example.org"),
+    (":path", "/"),
+];
+
+fn with_datagrams() -> Config {
+    Config {
+        datagrams: true,
+        extended_connect: true,
+        ..Config::default()
+    }
+}
+
+fn tunnel() -> RequestHead {
+    let mut fields = Fields::new();
+    for (name, value) in TUNNEL {
+        fields.push_named(name.as_bytes(), value.as_bytes());
+    }
+    RequestHead::from_fields(fields, Version::Http3).unwrap()
+}
+
+#[test]
+fn a_datagram_about_a_request_that_has_none_ends_that_request() {
+    let mut rig = Rig::server_with(with_datagrams(), Cut::Whole);
+    rig.says(0, &headers(POST));
+    rig.says(4, &headers(TUNNEL));
+    rig.events();
+    rig.conn
+        .handle_datagram(rig.now, Bytes::from_static(b"\0ping"));
+    rig.run();
+    // RFC 9297 section 2.
+    assert_eq!(rig.lanes[&0].reset, Some(H3Code::DATAGRAM_ERROR));
+    rig.is_quiet(4, "the tunnel goes on");
+    assert_eq!(rig.conn.poll_datagram(), None);
+
+    let offers = [(id::H3_DATAGRAM, 1)];
+    let mut rig = Rig::client_with(with_datagrams(), &offers, 10, Cut::Whole);
+    let stream = rig.conn.open(rig.now, &request("POST"), false).unwrap();
+    assert!(rig.conn.send_datagram(stream, b"ping").is_err());
+}
+
+#[test]
+fn of_datagrams_that_nobody_reads_the_latest_are_kept_and_the_others_counted() {
+    let mut rig = Rig::server_with(with_datagrams(), Cut::Whole);
+    rig.says(0, &headers(TUNNEL));
+    rig.events();
+    for number in 0..DATAGRAMS_PER_TURN_MAX as u16 + 3 {
+        let [high, low] = number.to_be_bytes();
+        let bytes = Bytes::copy_from_slice(&[0, high, low]);
+        rig.conn.handle_datagram(rig.now, bytes);
+    }
+    assert_eq!(rig.conn.counts().datagrams_dropped, 3);
+    let (_, oldest) = rig.conn.poll_datagram().unwrap();
+    assert_eq!(oldest[..], [0, 3]);
+    let left = std::iter::from_fn(|| rig.conn.poll_datagram()).count();
+    assert_eq!(left, DATAGRAMS_PER_TURN_MAX - 1);
 }
 
 #[test]
@@ -406,13 +460,11 @@ fn a_quarter_stream_id_is_no_larger_than_a_stream_id_can_be() {
 
 #[test]
 fn no_datagram_is_sent_once_our_side_is_closed() {
-    let config = Config {
-        datagrams: true,
-        ..Config::default()
-    };
-    let mut rig = Rig::client_with(config, &[(id::H3_DATAGRAM, 1)], 10, Cut::Whole);
-    let id = rig.get();
-    assert!(rig.conn.send_datagram(StreamId(id), b"late").is_err());
+    let offers = [(id::H3_DATAGRAM, 1), (id::ENABLE_CONNECT_PROTOCOL, 1)];
+    let mut rig = Rig::client_with(with_datagrams(), &offers, 10, Cut::Whole);
+    let stream = rig.conn.open(rig.now, &tunnel(), true).unwrap();
+    rig.run();
+    assert!(rig.conn.send_datagram(stream, b"late").is_err());
     rig.run();
     assert!(rig.datagrams.is_empty(), "RFC 9297 section 2.1");
 }
@@ -563,7 +615,7 @@ trait Number {
     fn get_number(&self) -> String;
 }
 
-impl Number for trunkline_core::http::RequestHead {
+impl Number for RequestHead {
     fn get_number(&self) -> String {
         let mut fields = self.fields();
         let field = fields.find(|field| field.name == b"x-number").unwrap();

@@ -69,6 +69,20 @@ fn a_server_that_says_less_after_early_data_breaks_a_rule() {
 }
 
 #[test]
+fn a_server_that_took_early_data_goes_on_taking_datagrams() {
+    let before = Settings {
+        datagrams: true,
+        ..REMEMBERED
+    };
+    // RFC 9297 section 2.1.1.
+    assert_eq!(
+        REMEMBERED.check_against(&before),
+        Err(Violation::SettingInvalid)
+    );
+    assert_eq!(before.check_against(&REMEMBERED), Ok(()));
+}
+
+#[test]
 fn early_data_that_is_not_taken_comes_back_unprocessed_and_goes_out_again() {
     let mut rig = early();
     assert_eq!((rig.get(), rig.get()), (0, 4));

@@ -264,3 +264,29 @@ fn fixed_windows_leave_what_waits_for_an_acknowledgement_as_it_is() {
     rig.run();
     assert!(rig.send_windows.is_empty(), "{:?}", rig.send_windows);
 }
+
+/// A client with a body on its way.
+fn downloading() -> Rig {
+    let mut rig = Rig::client(Cut::Whole);
+    let id = rig.get();
+    rig.says(id, &headers(&[(":status", "200")]));
+    rig.events();
+    rig
+}
+
+#[test]
+fn where_the_window_can_be_widened_no_more_further_requests_go_elsewhere_until_somebody_reads() {
+    let mut rig = downloading();
+    let free = rig.conn.capacity();
+    assert!(free > 0);
+    rig.says(0, &data(&[0; 64 * KIB]));
+    rig.events();
+    rig.conn.handle_blocked(rig.now);
+    assert_eq!(rig.conn.capacity(), free, "it was widened");
+    for _ in 0..100 {
+        rig.conn.handle_blocked(rig.now);
+    }
+    assert_eq!(rig.conn.capacity(), 0);
+    rig.conn.consume(rig.now, StreamId(0), 64 * KIB);
+    assert_eq!(rig.conn.capacity(), free);
+}

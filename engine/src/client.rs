@@ -24,6 +24,7 @@ mod connection_use;
 mod deadlines;
 mod direct;
 mod dispatch;
+mod early_counts;
 mod exchange;
 mod listener;
 mod proxy;
@@ -40,6 +41,7 @@ pub use builder::{ClientBuilder, ClientTimeouts};
 pub use connection_listener::ConnectionListener;
 pub use connection_use::ConnectionUse;
 pub use direct::{Direct, Next, Turn};
+pub use early_counts::EarlyDataCounts;
 pub use exchange::ResponseFuture;
 pub use listener::{Arrival, Listener, Listening, Submission};
 pub use request::RequestBuilder;
@@ -168,6 +170,14 @@ impl Client {
     /// Totals over the client's life.
     pub fn totals(&self) -> Totals {
         self.dispatch.totals()
+    }
+    /// What became of the requests that went out with a handshake
+    /// ([`ClientBuilder::early_data`]).
+    pub fn early_data(&self) -> EarlyDataCounts {
+        let memory = self.dispatch.settings.early_data.as_ref();
+        memory.map_or_else(EarlyDataCounts::default, |memory| {
+            EarlyDataCounts::of(memory.counts())
+        })
     }
     /// Takes no more requests, fails those that wait, lets those on connections finish.
     pub fn shut_down(&self) {

@@ -30,6 +30,12 @@ pub struct ServerConfig {
     pub windows: Windows,
     /// RFC 8441 extended CONNECT (WebSocket over HTTP/2) is announced. Default: false.
     pub extended_connect: bool,
+    /// HTTP datagrams (RFC 9297) are announced over QUIC, and an extended CONNECT that comes over
+    /// HTTP/3 carries [`Datagrams`](crate::Datagrams) among its extensions. It needs
+    /// [`extended_connect`](Self::extended_connect): no other request gives datagrams a meaning, and
+    /// one that a datagram comes for all the same must be aborted (RFC 9297 section 2), which is why
+    /// only servers whose handlers know of them announce them. Default: false.
+    pub datagrams: bool,
     /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
     /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
     pub connection_info: bool,
@@ -59,6 +65,7 @@ impl Default for ServerConfig {
             timeouts: Timeouts::default(),
             windows: Windows::default(),
             extended_connect: false,
+            datagrams: false,
             connection_info: false,
             interim_responses: false,
             sni_is_binding: false,
@@ -76,12 +83,17 @@ impl ServerConfig {
         if self.connections_max == 0 {
             return Err(Error::config("connections_max is 0; it must be at least 1"));
         }
+        if self.datagrams && !self.extended_connect {
+            return Err(Error::config(
+                "datagrams is set and extended_connect is not; only an extended CONNECT has datagrams",
+            ));
+        }
         Ok(Arc::new(Config {
             limits: self.limits.clone(),
             timeouts: self.timeouts.clone(),
             windows: self.windows.clone(),
             extended_connect: self.extended_connect,
-            datagrams: false,
+            datagrams: self.datagrams,
         }))
     }
 }
@@ -95,6 +107,8 @@ pub struct ClientConfig {
     pub timeouts: Timeouts,
     /// Receive windows.
     pub windows: Windows,
+    /// HTTP datagrams (RFC 9297) are announced over QUIC. Default: false.
+    pub datagrams: bool,
 }
 
 impl ClientConfig {
@@ -111,7 +125,7 @@ impl ClientConfig {
             timeouts: self.timeouts.clone(),
             windows: self.windows.clone(),
             extended_connect: false,
-            datagrams: false,
+            datagrams: self.datagrams,
         })
     }
 }

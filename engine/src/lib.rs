@@ -7,6 +7,7 @@
 mod body;
 mod config;
 mod connection_info;
+mod datagrams;
 mod driver;
 mod error;
 mod net;
@@ -20,6 +21,7 @@ pub mod upgrade;
 pub use body::{Body, BodySender};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};
+pub use datagrams::Datagrams;
 pub use error::{Attempted, Error, ErrorKind, Origin, Retry};
 pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, Server,

@@ -277,6 +277,7 @@ impl Server {
             extra: Arc::new(Extra {
                 date: self.config.date,
                 interim: self.config.interim_responses,
+                datagrams: self.config.datagrams,
                 alt_svc: self.http3.then(|| Arc::from(alt_svc)),
             }),
             lender: Arc::new(Lender::new(config.windows.memory_budget)),

@@ -193,11 +193,17 @@ const PIECE_BYTES_MAX: usize = 64 * 1024;
 
 /// What an extended CONNECT is for (`:protocol`, RFC 8441 section 4 and RFC 9220): an extension of
 /// its request. The bodies of request and answer are the tunnel.
+///
+/// A client that gives a request of the method CONNECT this extension sends an extended CONNECT for
+/// the request's URL, over HTTP/2 or HTTP/3, once the server has said that it takes them. A request
+/// body that streams ([`Body::channel`](crate::Body::channel)) keeps our side of the tunnel open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol(Box<str>);
 
 impl Protocol {
-    pub(crate) fn new(name: &str) -> Self {
+    /// The protocol of this name, `connect-udp` for example. A name that cannot be sent is an error
+    /// of the request that carries it.
+    pub fn new(name: &str) -> Self {
         Self(name.into())
     }
     /// Its name, for example `websocket`.

@@ -9,7 +9,7 @@ mod support;
 #[path = "support/udp_relay.rs"]
 mod udp_relay;
 
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use origin::run;
 use rustls::pki_types::CertificateDer;
@@ -61,11 +61,14 @@ impl Identity {
         self.client_of(early_data, 1)
     }
     fn client_of(&self, early_data: bool, requests_per_connection: u64) -> Client {
+        self.client_with(Protocols::H3Only, early_data, requests_per_connection)
+    }
+    fn client_with(&self, protocols: Protocols, early_data: bool, each: u64) -> Client {
         Client::builder()
-            .protocols(Protocols::H3Only)
+            .protocols(protocols)
             .resolve("localhost", [([127, 0, 0, 1], 0).into()])
             .tls(ClientTls::new().root(self.root.clone()).only_given_roots())
-            .requests_per_connection(Some(requests_per_connection))
+            .requests_per_connection(Some(each))
             .early_data(early_data)
             .build()
             .unwrap()
@@ -111,6 +114,72 @@ fn a_safe_request_goes_out_with_the_handshake_of_a_resumed_session_and_no_other_
             assert_eq!(asks(&client, method, &at).await, ok("late"));
         }
         assert_eq!(asks(&client, Method::OPTIONS, &at).await, ok("early"));
+        let counts = client.early_data();
+        assert_eq!((counts.sent, counts.rejected, counts.too_early), (2, 0, 0));
+        let metrics = running.metrics();
+        assert_eq!((metrics.requests_early, metrics.too_early), (2, 0));
+    });
+}
+
+#[test]
+fn in_a_race_with_tcp_a_safe_request_goes_out_with_the_handshake_too() {
+    run(async {
+        let identity = identity("raced");
+        let running = identity.serve(true, says_when);
+        let client = identity.client_with(Protocols::All, true, 1);
+        let at = url(&running);
+        // Over TCP it learns of HTTP/3, over QUIC it gets its first session.
+        for _ in 0..2 {
+            assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
+        }
+        for method in [Method::GET, Method::OPTIONS] {
+            assert_eq!(asks(&client, method, &at).await, ok("early"));
+        }
+        assert_eq!(asks(&client, Method::POST, &at).await, ok("late"));
+        assert_eq!(client.early_data().sent, 2);
+        let metrics = running.metrics();
+        assert_eq!((metrics.requests_h2, metrics.requests_h3), (1, 4));
+    });
+}
+
+#[test]
+fn where_udp_gets_through_no_more_early_requests_go_out_again_over_tcp() {
+    run(async {
+        let identity = identity("raced_in_vain");
+        let port = Arc::new(AtomicU32::new(0));
+        let said = Arc::clone(&port);
+        let running = identity.serve(true, move |request| {
+            let said = said.load(Ordering::Relaxed);
+            async move {
+                let mut response = says_when(request).await;
+                let said = HeaderValue::from_str(&format!("h3=\":{said}\"")).unwrap();
+                response.headers_mut().insert("alt-svc", said);
+                response
+            }
+        });
+        let relay = UdpRelay::to(running.local_addr()).await;
+        port.store(u32::from(relay.port()), Ordering::Relaxed);
+        let client = identity.client_with(Protocols::All, true, 1);
+        let at = url(&running);
+        for said in ["late", "late", "early"] {
+            assert_eq!(asks(&client, Method::GET, &at).await, ok(said));
+        }
+        // It takes everything and answers nothing.
+        let hole = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        relay.turn_to(hole.local_addr().unwrap());
+        let before = running.metrics();
+        for _ in 0..3 {
+            assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
+        }
+        let counts = client.early_data();
+        assert_eq!(
+            (counts.sent, counts.unanswered),
+            (2, 1),
+            "then QUIC is left alone"
+        );
+        let metrics = running.metrics();
+        assert_eq!(metrics.requests_h2 - before.requests_h2, 3);
+        assert_eq!(metrics.requests_h3, before.requests_h3);
     });
 }
 
@@ -153,6 +222,7 @@ fn what_a_handler_finds_too_early_comes_again_after_the_handshake_once() {
             3,
             "early, and after the handshake"
         );
+        assert_eq!(client.early_data().too_early, 1);
     });
 }
 
@@ -188,6 +258,8 @@ fn early_data_that_a_server_does_not_take_goes_out_again_after_the_handshake() {
         assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
         assert_eq!(asks(&client, Method::GET, &at).await, ok("early"));
         assert_eq!(after.metrics().quic_connections, 2, "one for both times");
+        let counts = client.early_data();
+        assert_eq!((counts.sent, counts.rejected), (2, 1));
     });
 }
 

@@ -11,6 +11,7 @@
 //! actions come.
 
 use super::conn_goaway::Draining;
+use super::conn_slow::SlowReaders;
 use super::conn_uni::{OurUni, PeerUni, Seen};
 use super::send_window::SendWindow;
 use super::settings::Settings;
@@ -142,8 +143,7 @@ pub struct Conn {
     pub(super) lender: Lender,
     /// The connection windows that the path has shown to need.
     pub(super) path: Path,
-    /// Streams of which the user holds a window full.
-    pub(super) full_streams: u32,
+    pub(super) slow: SlowReaders,
     pub(super) abuse: Abuse,
     pub(super) draining: Draining,
     /// The id and, of a client, the code of the peer's GOAWAY.
@@ -206,7 +206,7 @@ impl Conn {
             send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
             path: Path::new(now),
-            full_streams: 0,
+            slow: SlowReaders::default(),
             abuse: Abuse::new(limits),
             draining: Draining::No,
             peer_goaway: None,
@@ -247,7 +247,7 @@ impl Conn {
 
     /// Client: how many more exchanges may start now.
     pub fn capacity(&self) -> u32 {
-        if self.side == Side::Server || !self.takes_exchanges() {
+        if self.side == Side::Server || !self.takes_exchanges() || self.slow.is_exhausted() {
             return 0;
         }
         let ours = self.config.limits.request_streams_max;

@@ -225,7 +225,7 @@ impl Conn {
         let Some(stream) = self.streams.remove(id) else {
             return;
         };
-        self.full_streams -= u32::from(stream.is_full);
+        self.slow.note_left(stream.is_full);
         let unread = stream.unread + stream.reader.left();
         self.abuse.data_consumed(unread);
         if let Some(mut queue) = stream.queue {

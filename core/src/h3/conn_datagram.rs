@@ -3,10 +3,12 @@
 
 use super::Action;
 use super::conn::Conn;
+use super::request_stream::State;
+use super::stream::Method;
 use super::varint;
 use crate::error::{Misuse, Violation};
-use crate::http::StreamId;
-use crate::limits::DATAGRAMS_MAX;
+use crate::http::{Side, StreamId};
+use crate::limits::DATAGRAMS_PER_TURN_MAX;
 use bytes::{Buf, Bytes};
 use std::time::Instant;
 
@@ -27,16 +29,33 @@ impl Conn {
             // RFC 9297 section 2.1.
             _ => return self.fail(now, Violation::DatagramInvalid),
         };
-        let stream = StreamId(quarter * 4);
-        let is_wanted = self.streams.get(stream).is_some_and(|open| {
-            // A server's user knows of it once the head came.
-            open.is_request || self.side == crate::http::Side::Client
-        });
-        if is_wanted && self.datagrams.len() < DATAGRAMS_MAX {
-            self.datagrams.push_back((stream, bytes));
-        } else {
+        let id = StreamId(quarter * 4);
+        let Some(open) = self.streams.get(id).filter(|open| {
+            // A server's user knows of it once the head came; and RFC 9297 section 2.1: nothing is
+            // expected behind the peer's end.
+            (open.is_request || self.side == Side::Client) && open.state != State::Ended
+        }) else {
+            self.counts.datagrams_dropped += 1;
+            return;
+        };
+        if open.method != Method::ExtendedConnect {
+            // RFC 9297 section 2: no other request of ours gives datagrams a meaning.
+            if let Err(violation) = self.break_stream(now, id, Violation::DatagramUnexpected) {
+                self.fail(now, violation);
+            }
+            return;
+        }
+        if self.datagrams.len() == DATAGRAMS_PER_TURN_MAX {
+            // Who reads late wants the latest.
+            self.datagrams.pop_front();
             self.counts.datagrams_dropped += 1;
         }
+        self.datagrams.push_back((id, bytes));
+    }
+
+    /// Whether both sides have said that they take datagrams.
+    pub fn has_datagrams(&self) -> bool {
+        self.config.datagrams && self.peer().datagrams && !self.closed
     }
 
     /// The next datagram for an open request stream (RFC 9297).
@@ -44,17 +63,18 @@ impl Conn {
         self.datagrams.pop_front()
     }
 
-    /// A datagram about an open request (RFC 9297). May be dropped on the way. The peer must have
-    /// announced that it takes them, as we must.
+    /// A datagram about an open extended CONNECT (RFC 9297). May be dropped on the way. The peer
+    /// must have announced that it takes them, as we must.
     pub fn send_datagram(&mut self, stream: StreamId, data: &[u8]) -> Result<(), Misuse> {
         if self.closed {
             return Err(Misuse::ConnectionClosed);
         }
-        if !self.config.datagrams || !self.peer().datagrams {
+        if !self.has_datagrams() {
             return Err(Misuse::WrongSide);
         }
-        if self.streams.get(stream).is_none_or(|open| open.is_sent) {
-            // RFC 9297 section 2.1: not once our side is closed.
+        let open = self.streams.get(stream);
+        if open.is_none_or(|open| open.is_sent || open.method != Method::ExtendedConnect) {
+            // RFC 9297 section 2.1: not once our side is closed; section 2: not about others.
             return Err(Misuse::StreamNotOpen);
         }
         let mut bytes = Vec::with_capacity(8 + data.len());

@@ -8,7 +8,7 @@
 use super::Action;
 use super::conn::{Conn, Timer};
 use super::request_stream::State;
-use crate::credit::{Lender, Readback, WINDOW_MAX, only_grows};
+use crate::credit::{Lender, Readback, only_grows};
 use crate::error::Misuse;
 use crate::http::StreamId;
 use std::time::Instant;
@@ -37,7 +37,7 @@ impl Conn {
         let is_ready = open.is_full && open.unread <= half;
         if is_ready {
             open.is_full = false;
-            self.full_streams -= 1;
+            self.slow.note_left(true);
         }
         let reads_on = is_ready && open.state != State::Ended;
         self.abuse.data_consumed(bytes);
@@ -74,7 +74,7 @@ impl Conn {
     }
 
     /// Raises the window on a guess, by no more than a quarter of what the lender has left.
-    fn raise(&mut self, now: Instant, window: u32) {
+    pub(super) fn raise(&mut self, now: Instant, window: u32) {
         let quarter = u32::try_from(self.lender.left() / 4).unwrap_or(u32::MAX);
         let most = self.credit.readback().window.saturating_add(quarter);
         self.credit.raise_to(window.min(most), &mut self.lender);
@@ -88,26 +88,6 @@ impl Conn {
         if std::mem::replace(&mut self.window_told, window) != window && !self.closed {
             self.actions.push_back(Action::GrantBytes { window });
         }
-    }
-
-    /// Whether bytes wait for a user, so that the transport should look out for a peer that says
-    /// that the connection's window holds it up.
-    pub fn holds_back(&self) -> bool {
-        self.full_streams > 0
-    }
-    /// The peer says that the connection's window holds it up (DATA_BLOCKED, RFC 9000 section
-    /// 19.12). Where that is because of bodies that nobody reads, the others get as much again,
-    /// from half of the budget.
-    pub fn handle_blocked(&mut self, now: Instant) {
-        let windows = &self.config.windows;
-        if self.closed || !windows.auto || !self.holds_back() {
-            return;
-        }
-        let half = u32::try_from(windows.memory_budget / 2).unwrap_or(WINDOW_MAX);
-        let max = windows.connection.saturating_add(half);
-        self.credit.set_max(max);
-        let window = self.credit.readback().window;
-        self.raise(now, window.saturating_mul(2));
     }
 
     /// Tells how large the body to come is thought to be (0: unknown), before its head says so:
@@ -158,7 +138,7 @@ impl Conn {
         open.read_ahead = window - base;
         if open.is_full && open.unread < open.ahead(read_window) {
             open.is_full = false;
-            self.full_streams -= 1;
+            self.slow.note_left(true);
             if open.state != State::Ended {
                 self.actions.push_back(Action::Read { stream: id });
             }

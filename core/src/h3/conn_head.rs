@@ -128,13 +128,13 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
-        stream.method = Method::of(head.method());
+        stream.method = Method::of(&head);
         stream.length_in = length;
         stream.is_request = true;
         stream.pace = Pace::new(now, self.counts.body_bytes_received);
         stream.state = match (end, stream.method) {
             (true, _) => State::Ended,
-            (false, Method::Connect) => State::Tunnel,
+            (false, Method::Connect | Method::ExtendedConnect) => State::Tunnel,
             (false, _) => State::Body,
         };
         // RFC 9218 section 7: a PRIORITY_UPDATE that came before wins over the field.
@@ -181,7 +181,7 @@ impl Conn {
             return Ok(());
         }
         stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
-        let is_tunnel = stream.method == Method::Connect && (200..300).contains(&head.status);
+        let is_tunnel = stream.method.is_tunnel() && (200..300).contains(&head.status);
         stream.state = match is_tunnel {
             true => State::Tunnel,
             false => State::Body,
@@ -248,7 +248,7 @@ impl Conn {
         let was_full = std::mem::replace(&mut stream.is_full, false);
         self.abuse.data_consumed(unread);
         if was_full {
-            self.full_streams -= 1;
+            self.slow.note_left(true);
             self.actions.push_back(Action::Read { stream: id });
         }
         self.watch_streams(now, self.config.timeouts.body_look());

@@ -123,7 +123,7 @@ impl Conn {
         stream.unread += len;
         if !stream.is_full && stream.unread >= stream.ahead(read_window) {
             stream.is_full = true;
-            self.full_streams += 1;
+            self.slow.note_full();
         }
         self.body.push(id, bytes, &mut self.events);
         Ok(())

@@ -34,7 +34,7 @@ impl Conn {
             return Err(Misuse::Invalid(Violation::ConnectMalformed));
         }
         self.check_size(head.section())?;
-        let mut stream = Stream::new(Method::of(head.method()), Sends::Body, now);
+        let mut stream = Stream::new(Method::of(head), Sends::Body, now);
         stream.length_out = Expected::of_request(head);
         if end && stream.length_out.end().is_err() {
             return Err(Misuse::BodyLength);

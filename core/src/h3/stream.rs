@@ -3,6 +3,7 @@
 
 use super::frame::FrameReader;
 use super::request_stream::State;
+use crate::http::RequestHead;
 use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
 use crate::pace::Pace;
@@ -27,23 +28,30 @@ pub(super) enum Sends {
 /// The methods that change what a message means (RFC 9110 section 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// A tunnel, extended CONNECT too.
+    /// A tunnel.
     Connect,
+    /// A tunnel for a protocol (RFC 9220), which may have datagrams.
+    ExtendedConnect,
     Head,
     Other,
 }
 
 impl Method {
-    pub(super) fn of(method: &[u8]) -> Self {
-        match method {
+    pub(super) fn of(head: &RequestHead) -> Self {
+        match head.method() {
+            b"CONNECT" if head.protocol().is_some() => Self::ExtendedConnect,
             b"CONNECT" => Self::Connect,
             b"HEAD" => Self::Head,
             _ => Self::Other,
         }
     }
+    /// It is one of the two that ask for a tunnel.
+    pub(super) fn is_tunnel(self) -> bool {
+        matches!(self, Self::Connect | Self::ExtendedConnect)
+    }
     pub(super) fn as_bytes(self) -> &'static [u8] {
         match self {
-            Self::Connect => b"CONNECT",
+            Self::Connect | Self::ExtendedConnect => b"CONNECT",
             Self::Head => b"HEAD",
             Self::Other => b"",
         }

@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
 use super::dispatch::{Dispatch, Door, Settings};
-use super::quic;
+use super::quic::{self, Ahead};
 use super::quic_race::{Winner, first_of};
 use super::route::{Reached, shown};
 use super::socket::Socket;
@@ -91,8 +91,10 @@ impl Answer {
             }
         });
         let settings = Arc::clone(settings);
+        let is_undecided = link.is_early() && origin.protocols == Protocols::All;
+        let raced = is_undecided.then(|| origin.clone());
         let connection = Connection::new(link, used, id, door, dispatch, settings, capacity);
-        Some(connection.with_farewell(farewell))
+        Some(connection.with_farewell(farewell).with_race(raced))
     }
     fn fail(&mut self, error: Error) {
         let Some((dispatch, attempt)) = self.owed.take() else {
@@ -205,11 +207,12 @@ pub(super) async fn establish_in_time(
 async fn establish(settings: &Settings, origin: &Origin, early: bool) -> Result<Opened, Error> {
     match (origin.protocols, origin.scheme) {
         (Protocols::H3Only, Scheme::Https) => {
-            let lane = quic::establish(settings, origin, origin.port, early).await?;
+            let ahead = if early { Ahead::Early } else { Ahead::Nothing };
+            let lane = quic::establish(settings, origin, origin.port, ahead).await?;
             Ok(Opened::Quic(lane))
         }
         (Protocols::All, Scheme::Https) => match quic::known_port(settings, origin).await {
-            Some(port) => race(settings, origin, port).await,
+            Some(port) => race(settings, origin, port, early).await,
             None => establish_bytes(settings, origin).await,
         },
         _ => establish_bytes(settings, origin).await,
@@ -218,11 +221,21 @@ async fn establish(settings: &Settings, origin: &Origin, early: bool) -> Result<
 
 /// QUIC with a head start, TCP beside it; whatever is there first. Where TCP wins, QUIC is left
 /// alone for a while: a network that drops UDP costs the head start once.
-async fn race(settings: &Settings, origin: &Origin, port: u16) -> Result<Opened, Error> {
-    // A handshake that nobody has answered wins no race.
-    let quic = quic::establish(settings, origin, port, false);
+async fn race(
+    settings: &Settings,
+    origin: &Origin,
+    port: u16,
+    early: bool,
+) -> Result<Opened, Error> {
+    let ahead = match early {
+        true => Ahead::EarlyInRace,
+        false => Ahead::Nothing,
+    };
+    let quic = quic::establish(settings, origin, port, ahead);
     // A network without any way says nothing about QUIC.
     match first_of(quic, establish_bytes(settings, origin)).await? {
+        // A handshake that nobody has answered has won nothing yet: the connection will tell.
+        Winner::Quic(lane) if lane.is_early() => Ok(Opened::Quic(lane)),
         Winner::Quic(lane) => {
             settings.alternatives().handle_connected(origin);
             Ok(Opened::Quic(lane))

@@ -94,6 +94,7 @@ impl Default for ClientBuilder {
                 limits: Limits::default(),
                 timeouts: machine_timeouts(),
                 windows: Windows::default(),
+                datagrams: false,
             },
             tls: ClientTls::new(),
             route: Route::default(),
@@ -265,12 +266,22 @@ impl ClientBuilder {
     /// Whether HTTP/3 requests may go out with the handshake of a resumed session (0-RTT, RFC 8446
     /// section 2.3), a round trip earlier. Whoever records them can send them to the server again:
     /// so it is GET, HEAD and OPTIONS without a body alone, and what the server answers with 425
-    /// goes out once more after the handshake (RFC 8470 section 5.2). For origins that are asked
-    /// over HTTP/3 alone ([`Protocols::H3Only`]): where QUIC races TCP, the handshake decides first.
-    /// Default: false.
+    /// goes out once more after the handshake (RFC 8470 section 5.2). Where QUIC races TCP
+    /// ([`Protocols::All`]), a handshake that carries requests has TCP's head start, 200 ms, and a
+    /// round trip; then they go out once more over TCP.
+    /// [`Client::early_data`](super::Client::early_data) counts. Default: false.
     #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.quic.early_data = early_data;
+        self
+    }
+    /// Whether HTTP datagrams (RFC 9297) are announced over HTTP/3. The answer to an extended CONNECT
+    /// then carries [`Datagrams`](crate::Datagrams) among its extensions: the request's method is
+    /// CONNECT, and [`Protocol`](crate::upgrade::Protocol) is among its extensions. Default: false,
+    /// because nothing else gives datagrams a meaning.
+    #[must_use]
+    pub fn datagrams(mut self, on: bool) -> Self {
+        self.config.datagrams = on;
         self
     }
     /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each

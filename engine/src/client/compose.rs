@@ -3,6 +3,7 @@
 
 use crate::body::Body;
 use crate::error::Error;
+use crate::upgrade::Protocol;
 use bytes::Bytes;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
@@ -28,6 +29,10 @@ pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Er
         (parts.headers.len() + EXTRA_FIELDS) * FIELD_BYTES_USUAL,
     );
     fields.push(Token::METHOD, parts.method.as_str().as_bytes());
+    let protocol = parts.extensions.get::<Protocol>();
+    if let Some(protocol) = protocol.filter(|_| parts.method == Method::CONNECT) {
+        fields.push(Token::PROTOCOL, protocol.as_str().as_bytes());
+    }
     fields.push(
         Token::SCHEME,
         uri.scheme_str().unwrap_or_default().as_bytes(),
@@ -53,7 +58,8 @@ pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Er
             fields.push_named(name.as_str().as_bytes(), value.as_bytes());
         }
     }
-    if !parts.headers.contains_key(CONTENT_LENGTH) {
+    // RFC 9110 section 9.3.6: what a CONNECT sends is no content.
+    if !parts.headers.contains_key(CONTENT_LENGTH) && parts.method != Method::CONNECT {
         push_length(&mut fields, &parts.method, body);
     }
     for token in [Token::AUTHORIZATION, Token::PROXY_AUTHORIZATION] {

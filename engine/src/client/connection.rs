@@ -22,10 +22,15 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{Closed, H2Code, Misuse};
+use trunkline_core::h3;
 use trunkline_core::http::StreamId;
-use trunkline_core::pool::{Capacity, ConnectionId, Health, Standing};
+use trunkline_core::pool::{Capacity, ConnectionId, Health, Origin, Standing};
 use tunnel::Tunnel;
 
+#[path = "connection_datagrams.rs"]
+mod datagrams;
+#[path = "connection_early.rs"]
+mod early;
 #[path = "connection_entry.rs"]
 mod entry;
 #[path = "connection_health.rs"]
@@ -91,6 +96,10 @@ pub(super) struct Connection<S> {
     unsettled: Vec<Unsettled>,
     /// How long the peer has said that it waits, in seconds.
     peer_patience: Option<u32>,
+    /// The origin of a race with TCP that QUIC has won if its handshake gets done.
+    raced: Option<Origin>,
+    /// The largest datagram, as the exchanges were told.
+    datagram_size: Option<usize>,
 }
 
 impl<S> Connection<S> {
@@ -131,12 +140,20 @@ impl<S> Connection<S> {
             farewell: None,
             unsettled: Vec::new(),
             peer_patience: None,
+            raced: None,
+            datagram_size: None,
         }
     }
 
     /// Its end is told.
     pub(super) fn with_farewell(mut self, farewell: Option<Farewell>) -> Self {
         self.farewell = farewell;
+        self
+    }
+
+    /// Whether QUIC has won the race with TCP is told once it is known.
+    pub(super) fn with_race(mut self, raced: Option<Origin>) -> Self {
+        self.raced = raced;
         self
     }
 
@@ -225,6 +242,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.expire(now);
         self.sweep_unsettled(now);
         self.hand_over_heads();
+        self.hand_over_datagrams();
         self.report(now);
         if !self.looks_first(cx, now) {
             self.take_arrivals(now);
@@ -260,6 +278,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         for ask in notes.windows.drain(..) {
             ask.carry_out(&mut self.link.machine, now);
+        }
+        for &stream in &notes.datagrams {
+            self.send_datagrams(stream);
         }
         for &stream in &notes.dropped {
             if let Some(slot) = self.slots.of_stream(stream) {

@@ -3,6 +3,7 @@
 use super::super::exchange::Outgoing;
 use super::super::listener::Receiver;
 use crate::body::Body;
+use crate::datagrams::{DatagramInlet, Datagrams};
 use crate::error::Error;
 use bytes::Bytes;
 use http_body::Body as _;
@@ -26,6 +27,8 @@ pub(super) struct Entry {
     /// A 1xx came.
     pub(super) interim_seen: bool,
     pub(super) incoming: Incoming,
+    /// Its datagrams, if it may have any: our side, and the user's until the answer.
+    pub(super) datagrams: Option<(DatagramInlet, Option<Datagrams>)>,
     /// When either direction last moved.
     pub(super) progress_at: Instant,
 }

@@ -18,6 +18,7 @@ const CONTINUE: u16 = 100;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn take_events(&mut self, now: Instant) {
+        self.judge_race(now);
         while let Some(event) = self.link.machine.poll_event() {
             match event {
                 Event::ResponseReceived { stream, head, end } => {
@@ -149,6 +150,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(entry) = self.slots.remove(slot) else {
             return;
         };
+        self.count_early(&entry, &reset);
         // Its own slot is free again by now.
         let cause = match self.link.is_early() {
             // Nobody has answered the handshake. What went out with it harms nobody twice.
@@ -270,12 +272,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     fn settle_future(&mut self, slot: u32, head: ResponseHead, body: Body) {
         self.heed_alternative(slot, &head);
+        let datagrams = self.datagrams_of_answer(slot, head.status);
         let version = self.link.machine.version();
         let (mut response, fields) = compose::response(head, version, body);
         if let Some(entry) = self.slots.get(slot) {
             if self.settings.connection_info {
                 let used = self.used.after(entry.serial.saturating_sub(1));
                 response.extensions_mut().insert(used);
+            }
+            if let Some(datagrams) = datagrams {
+                response.extensions_mut().insert(datagrams);
             }
             entry.request.exchange.settle(Ok(response));
         }

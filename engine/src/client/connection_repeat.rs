@@ -28,6 +28,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !dispatch.is_some_and(|dispatch| dispatch.would_retry(origin, &loss)) {
             return false;
         }
+        if repetition.cause == Cause::TooEarly {
+            self.count(|counts| &counts.too_early);
+        }
         if let Some(mut entry) = self.slots.remove(slot) {
             if let Some(head) = repetition.head {
                 entry.request.head = head;

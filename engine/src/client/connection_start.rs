@@ -113,6 +113,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         request.tries += 1;
         if self.link.is_early() {
             request.early = Early::Sent;
+            self.count(|counts| &counts.sent);
         }
         request.wanted.announce(&mut self.link.machine, now, stream);
         let has_listener = request.listener.is_some();
@@ -120,6 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             request.exchange.open_as(stream);
             listener.started(self.id.number());
         }
+        let datagrams = self.open_datagrams(&request.head, stream);
         let entry = Entry {
             request,
             has_listener,
@@ -129,6 +131,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             body_read: false,
             interim_seen: false,
             incoming: Incoming::Awaited,
+            datagrams,
             progress_at: now,
         };
         let due = entry.due();

@@ -6,27 +6,57 @@ use super::route::shown;
 use crate::driver::quic::config;
 use crate::driver::quic::lane::{HandshakeError, Lane};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
-use trunkline_core::pool::Origin;
+use trunkline_core::pool::{Origin, QUIC_HEAD_START};
+
+/// Whether requests may go out with a connection's handshake: then it may be given back before that
+/// is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// Nothing goes out before.
+    Nothing,
+    /// What may, where a session is remembered. The handshake has the time of every connection.
+    Early,
+    /// The same beside TCP, which may be the way that works: the handshake has TCP's head start and
+    /// a round trip. After that what went out goes out again, over TCP.
+    EarlyInRace,
+}
+
+impl Ahead {
+    /// The time that a handshake has which carries requests, at `round_trip` from the server.
+    fn limit(self, settings: &Settings, round_trip: Duration) -> Option<Duration> {
+        let connect = settings.timeouts.connect;
+        match self {
+            Self::Nothing | Self::Early => connect,
+            Self::EarlyInRace => connect
+                .into_iter()
+                .chain([QUIC_HEAD_START + round_trip])
+                .min(),
+        }
+    }
+}
 
 /// Opens a QUIC connection to the first address that answers. `port`: the origin's, or where else
-/// it has said that it serves HTTP/3. `early`: the connection may be given
-/// back before its handshake is done, if requests can go out with it.
+/// it has said that it serves HTTP/3.
 pub(super) async fn establish(
     settings: &Settings,
     origin: &Origin,
     port: u16,
-    early: bool,
+    ahead: Ahead,
 ) -> Result<Box<Lane>, Error> {
     let shown = &shown(origin);
     let addresses = settings.route.addresses_for_quic(origin).await?;
-    let memory = settings.early_data.as_ref().filter(|_| early);
+    let memory = settings
+        .early_data
+        .as_ref()
+        .filter(|_| ahead != Ahead::Nothing);
     let tls = settings.tls.quic_config(memory.is_some())?;
     let limits = &settings.config.limits;
     let machine = Config {
         limits: limits.clone(),
         windows: settings.config.windows.clone(),
+        datagrams: settings.config.datagrams,
         ..Config::default()
     };
     let quic = config::client(tls, &machine, &settings.quic)?;
@@ -42,7 +72,8 @@ pub(super) async fn establish(
             Ok(lane) => match memory {
                 Some(memory) => {
                     let place = memory.place(name, port);
-                    Box::new(lane.with_early_data(place, settings.timeouts.connect))
+                    let limit = |round_trip| ahead.limit(settings, round_trip);
+                    Box::new(lane.with_early_data(place, limit))
                 }
                 None => Box::new(lane),
             },

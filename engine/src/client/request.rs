@@ -6,6 +6,7 @@ use super::dispatch::{Dispatch, Settings};
 use super::exchange::{Early, Exchange, OnInterim, Outgoing, Patience, ResponseFuture};
 use crate::body::Body;
 use crate::error::Error;
+use crate::upgrade::Protocol;
 use crate::window::Wanted;
 use http::header::{HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use http::request::Parts;
@@ -292,9 +293,10 @@ pub(super) fn origin_of_url(dispatch: &Dispatch, url: &str) -> Result<Origin, Er
 /// What the pool keys a request by.
 pub(super) fn origin_of(parts: &Parts, settings: &Settings) -> Result<Origin, Error> {
     let uri = &parts.uri;
-    if parts.method == Method::CONNECT {
+    if parts.method == Method::CONNECT && parts.extensions.get::<Protocol>().is_none() {
         return Err(Error::config(
-            "the method is CONNECT; a client sends it to proxies only, by itself",
+            "the method is CONNECT, and no upgrade::Protocol among the request's extensions says \
+             what for; without it a client sends CONNECT to proxies only, by itself",
         ));
     }
     let scheme = match uri.scheme_str() {

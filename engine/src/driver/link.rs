@@ -310,6 +310,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Quic(lane) => lane.is_early(),
         }
     }
+    /// The largest HTTP datagram that a packet holds now; `None`: not both sides take them.
+    pub(crate) fn datagram_size(&mut self) -> Option<usize> {
+        match &mut self.carrier {
+            Carrier::Bytes(_) => None,
+            Carrier::Quic(lane) => lane.datagram_size(&mut self.machine),
+        }
+    }
     /// When the peer was last heard.
     pub(crate) fn read_at(&self) -> Option<Instant> {
         self.read_at

@@ -38,6 +38,8 @@ pub(crate) struct Notes {
     pub(crate) network_changed: bool,
     /// Windows that users read or set.
     pub(crate) windows: Vec<WindowAsk>,
+    /// Streams whose users have datagrams to send.
+    pub(crate) datagrams: Vec<StreamId>,
     /// The server drains, or is shut down at once.
     pub(crate) stop: Option<Stop>,
 }
@@ -58,6 +60,7 @@ impl Notes {
             && self.dropped.is_empty()
             && !self.network_changed
             && self.windows.is_empty()
+            && self.datagrams.is_empty()
             && self.stop.is_none()
     }
     /// Forgets the notes, keeps the memory.
@@ -67,6 +70,7 @@ impl Notes {
         self.dropped.clear();
         self.network_changed = false;
         self.windows.clear();
+        self.datagrams.clear();
         self.stop = None;
     }
 }
@@ -126,6 +130,10 @@ impl Signals {
     /// A user reads or sets a window.
     pub(crate) fn ask_window(&self, ask: WindowAsk) {
         self.note(|notes| notes.windows.push(ask));
+    }
+    /// The exchange of `stream` has datagrams to send, and had none.
+    pub(crate) fn datagrams(&self, stream: StreamId) {
+        self.note(|notes| notes.datagrams.push(stream));
     }
     /// The connection is to stop.
     pub(crate) fn stop(&self, how: Stop) {

@@ -7,7 +7,6 @@
 use super::accept::Shown;
 use super::access::Record;
 use super::early::EarlyData;
-use super::interim::InterimSender;
 use super::metrics::Counters;
 use super::request::{Prepared, trailer_map};
 use super::respond::{Asked, Extra};
@@ -32,6 +31,8 @@ use tokio::sync::oneshot;
 use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Token, Version};
 
+#[path = "exchange_lent.rs"]
+mod lent;
 #[path = "exchange_slot.rs"]
 mod slot;
 
@@ -44,6 +45,8 @@ pub(super) struct Exchanges<S: HttpService> {
     extra: Arc<Extra>,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
+    /// The largest datagram that a packet holds; `None`: the peer has not said that it takes any.
+    datagram_size: Option<usize>,
     /// Who wants to know what of the connection, if anybody does.
     view: Option<Box<View>>,
     signals: Arc<Signals>,
@@ -89,6 +92,7 @@ impl<S: HttpService> Serve for Tower<S> {
             secure,
             extra: Arc::clone(extra),
             early: false,
+            datagram_size: None,
             view: None,
             signals: Arc::clone(signals),
             slots: None,
@@ -153,9 +157,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         if self.early {
             made.extensions_mut().insert(EarlyData);
         }
-        if self.extra.interim {
-            slots.lend_interim(slot, made);
-        }
+        slots.lend(&self.extra, &self.signals, self.datagram_size, slot, made);
         if slots.call(&mut self.service, slot, &mut request, invite) {
             self.advance(scratch, machine, now, slot);
         } else {
@@ -236,6 +238,15 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
             inlet.end(Some(trailer_map(trailers)));
         }
     }
+    fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
+        self.push_datagram(stream, datagram);
+    }
+    fn send_datagrams(&mut self, machine: &mut Machine, stream: StreamId) {
+        self.pop_datagrams(machine, stream);
+    }
+    fn resize_datagrams(&mut self, size_max: Option<usize>) {
+        self.tell_datagram_size(size_max);
+    }
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
         if let Some(slots) = &mut self.slots
             && let Some(slot) = slots.of(stream)
@@ -270,10 +281,6 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
 }
 
 impl<S: HttpService> Exchanges<S> {
-    fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
-        let slots = self.slots.as_ref()?;
-        slots.all[slots.of(stream)? as usize].inlet.as_ref()
-    }
     /// Runs the exchange as far as it goes; gives the slot back when it is over.
     fn advance(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, index: u32) {
         let Some(slots) = &mut self.slots else {
@@ -349,16 +356,11 @@ impl<S: HttpService> Slots<S> {
             body: Box::pin(None),
             inlet,
             interim: None,
+            datagrams: None,
             record,
         });
         self.wakers.push(SlotWaker::waker(signals, index));
         index
-    }
-    /// What the handler may speak through before its answer.
-    fn lend_interim(&mut self, slot: u32, request: &mut Request<Body>) {
-        let interim = InterimSender::new(self.wakers[slot as usize].clone());
-        request.extensions_mut().insert(interim.clone());
-        self.all[slot as usize].interim = Some(interim);
     }
     /// Hands the request to the service, or queues it; false when the service failed.
     ///
@@ -397,6 +399,7 @@ impl<S: HttpService> Slots<S> {
         slot.handler.set(None);
         slot.body.set(None);
         slot.inlet = None;
+        slot.datagrams = None;
         if let Some(interim) = slot.interim.take() {
             drop(interim.take(true));
         }

@@ -5,6 +5,7 @@ use super::super::interim::InterimSender;
 use super::super::respond::{Asked, Extra, Responses, Sending, invite_body, pump};
 use super::super::service::HttpService;
 use crate::body::{Body, Inlet};
+use crate::datagrams::DatagramInlet;
 use crate::driver::machine::Machine;
 use http::{Request, Response, StatusCode};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +24,8 @@ pub(super) struct Slot<S: HttpService> {
     pub(super) inlet: Option<Inlet>,
     /// What the handler says before its answer, if it may.
     pub(super) interim: Option<InterimSender>,
+    /// The connection's side of its datagrams, if it may have any.
+    pub(super) datagrams: Option<DatagramInlet>,
     /// Its line in the access log, if there is one.
     pub(super) record: Option<Box<Record>>,
 }

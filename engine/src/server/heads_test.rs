@@ -14,6 +14,7 @@ fn heads(alt_svc: Option<&str>) -> Heads {
     Heads::new(&Arc::new(Extra {
         date: true,
         interim: false,
+        datagrams: false,
         alt_svc: alt_svc.map(Into::into),
     }))
 }

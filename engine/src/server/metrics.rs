@@ -23,6 +23,10 @@ pub struct Metrics {
     pub requests_h2: u64,
     /// Requests on HTTP/3.
     pub requests_h3: u64,
+    /// Requests on HTTP/3 that came with the handshake and were handed to a handler.
+    pub requests_early: u64,
+    /// Those that were answered with 425 instead, because their method may not come so early.
+    pub too_early: u64,
     /// Of the connections accepted, those over QUIC.
     pub quic_connections: u64,
     /// QUIC peers that were asked to prove their address first, because too many handshakes were
@@ -34,6 +38,10 @@ pub struct Metrics {
     pub quic_packets_forwarded: u64,
     /// Times that a QUIC peer went on from another address, on connections that have ended.
     pub quic_moves: u64,
+    /// HTTP datagrams that were dropped on their way to and from handlers, on connections that have
+    /// ended: nobody's, or more than a path takes. Those that a handler leaves unread are counted by
+    /// its [`Datagrams`](crate::Datagrams).
+    pub datagrams_dropped: u64,
     /// QUIC packets of no connection that were answered (Version Negotiation, stateless reset).
     pub quic_answers: u64,
     /// Those of them that were not answered, because too many came.
@@ -58,11 +66,14 @@ pub(super) struct Counters {
     pub(super) requests_h1: AtomicU64,
     pub(super) requests_h2: AtomicU64,
     pub(super) requests_h3: AtomicU64,
+    pub(super) requests_early: AtomicU64,
+    pub(super) too_early: AtomicU64,
     pub(super) quic_connections: AtomicU64,
     pub(super) quic_retries: AtomicU64,
     pub(super) quic_packets_lost: AtomicU64,
     pub(super) quic_packets_forwarded: AtomicU64,
     pub(super) quic_moves: AtomicU64,
+    pub(super) datagrams_dropped: AtomicU64,
     pub(super) quic_answers: AtomicU64,
     pub(super) quic_answers_withheld: AtomicU64,
     /// Indexed as [`rules::NAMES`].
@@ -82,11 +93,14 @@ impl Default for Counters {
             requests_h1: AtomicU64::default(),
             requests_h2: AtomicU64::default(),
             requests_h3: AtomicU64::default(),
+            requests_early: AtomicU64::default(),
+            too_early: AtomicU64::default(),
             quic_connections: AtomicU64::default(),
             quic_retries: AtomicU64::default(),
             quic_packets_lost: AtomicU64::default(),
             quic_packets_forwarded: AtomicU64::default(),
             quic_moves: AtomicU64::default(),
+            datagrams_dropped: AtomicU64::default(),
             quic_answers: AtomicU64::default(),
             quic_answers_withheld: AtomicU64::default(),
             quic_violations: Default::default(),
@@ -149,11 +163,14 @@ pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
         requests_h1: total(|worker| &worker.requests_h1),
         requests_h2: total(|worker| &worker.requests_h2),
         requests_h3: total(|worker| &worker.requests_h3),
+        requests_early: total(|worker| &worker.requests_early),
+        too_early: total(|worker| &worker.too_early),
         quic_connections: total(|worker| &worker.quic_connections),
         quic_retries: total(|worker| &worker.quic_retries),
         quic_packets_lost: total(|worker| &worker.quic_packets_lost),
         quic_packets_forwarded: total(|worker| &worker.quic_packets_forwarded),
         quic_moves: total(|worker| &worker.quic_moves),
+        datagrams_dropped: total(|worker| &worker.datagrams_dropped),
         quic_answers: total(|worker| &worker.quic_answers),
         quic_answers_withheld: total(|worker| &worker.quic_answers_withheld),
         quic_violations: broken(rules::NAMES.into_iter(), of_quic),

@@ -42,6 +42,8 @@ pub(super) struct QuicConnection<S: Serve> {
     /// When the handshake must be done; `None`: it is, or may take any time.
     handshake_until: Option<Instant>,
     counted_connected: bool,
+    /// We have announced that we take datagrams.
+    takes_datagrams: bool,
     /// Who wants to know what the handshake brings; `None`: they know.
     shown: Option<Shown>,
     /// When something last happened, and the machine may hold buffers since.
@@ -86,6 +88,7 @@ impl<S: Serve> QuicConnection<S> {
             counters,
             handshake_until: handshake.map(|limit| now + limit),
             counted_connected: false,
+            takes_datagrams: ground.config.datagrams,
             shown: Some(ground.shown.clone()),
             stirred_at: None,
             release_at: None,
@@ -118,6 +121,12 @@ impl<S: Serve> QuicConnection<S> {
             }
             self.serving.set_early(is_early);
             let answered = self.serving.handle_events(&mut self.machine, now);
+            if self.takes_datagrams
+                && let Some(h3) = self.machine.h3()
+            {
+                let size_max = self.session.datagram_size(h3);
+                self.serving.hand_over_datagrams(h3, size_max);
+            }
             let ordered = match self.machine.h3() {
                 Some(h3) => self.session.obey(h3, now),
                 None => false,
@@ -204,6 +213,12 @@ impl<S: Serve> QuicConnection<S> {
         let over = self.session.quic.is_closed() || self.session.quic.is_drained();
         if over && self.machine.is_closed() && self.entry.take().is_some() {
             add(&self.counters.quic_moves, self.session.moves());
+            let unread = self
+                .machine
+                .h3()
+                .map_or(0, |h3| h3.counts().datagrams_dropped);
+            let unsent = self.session.datagrams_dropped();
+            add(&self.counters.datagrams_dropped, unread + unsent);
             if let Some(rule) = self.session.broken_rule() {
                 self.counters.quic_closed(rule);
             }

@@ -43,6 +43,8 @@ pub(super) struct Extra {
     pub(super) date: bool,
     /// Handlers may answer with interim responses first.
     pub(super) interim: bool,
+    /// Handlers of extended CONNECTs may have datagrams.
+    pub(super) datagrams: bool,
     /// Where else the origin is served (RFC 7838 section 3).
     pub(super) alt_svc: Option<Arc<str>>,
 }

@@ -127,6 +127,18 @@ pub(super) trait Exchanging: 'static {
         stream: StreamId,
         trailers: &Fields,
     );
+    /// A datagram came. Attendants are given none.
+    fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
+        let _ = (stream, datagram);
+    }
+    /// The handler of `stream` has datagrams to send.
+    fn send_datagrams(&mut self, machine: &mut Machine, stream: StreamId) {
+        let _ = (machine, stream);
+    }
+    /// From now on a packet holds a datagram of `size_max` bytes; `None`: none is taken.
+    fn resize_datagrams(&mut self, size_max: Option<usize>) {
+        let _ = size_max;
+    }
     /// The exchange ended early.
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
     /// The peer answered a ping of ours.

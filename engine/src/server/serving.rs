@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Instant;
 use trunkline_core::error::H2Code;
+use trunkline_core::h3;
 use trunkline_core::http::idempotence::may_be_early;
 use trunkline_core::http::{Event, StreamId};
 
@@ -33,6 +34,8 @@ pub(super) struct Serving<S: Serve> {
     early: bool,
     /// Nothing is read until it is over, and since when.
     paused: Option<Box<(Pause, Instant)>>,
+    /// The largest datagram, as the exchanges were told.
+    datagram_size: Option<usize>,
 }
 
 impl<S: Serve> Serving<S> {
@@ -53,6 +56,7 @@ impl<S: Serve> Serving<S> {
             draining: false,
             early: false,
             paused: None,
+            datagram_size: None,
         }
     }
     /// Whether nothing may be read now, because whoever answers does not keep up; the owner is
@@ -92,6 +96,9 @@ impl<S: Serve> Serving<S> {
         for (stream, bytes) in notes.taken.drain(..) {
             machine.consume(now, stream, bytes);
         }
+        for stream in notes.datagrams.drain(..) {
+            self.exchanges.send_datagrams(machine, stream);
+        }
         let stop = notes.stop.take();
         match stop {
             None => {}
@@ -114,6 +121,16 @@ impl<S: Serve> Serving<S> {
         self.early = early;
         self.exchanges.set_early(early);
     }
+    /// Hands datagrams to their exchanges, whose requests were answered before.
+    pub(super) fn hand_over_datagrams(&mut self, h3: &mut h3::Conn, size_max: Option<usize>) {
+        if self.datagram_size != size_max {
+            self.datagram_size = size_max;
+            self.exchanges.resize_datagrams(size_max);
+        }
+        while let Some((stream, datagram)) = h3.poll_datagram() {
+            self.exchanges.receive_datagram(stream, datagram);
+        }
+    }
     /// Answers the machine's events; true when there were any.
     pub(super) fn handle_events(&mut self, machine: &mut Machine, now: Instant) -> bool {
         let Some(first) = machine.poll_event() else {
@@ -134,9 +151,13 @@ impl<S: Serve> Serving<S> {
                     requests += 1;
                     if self.early && !may_be_early(head.method()) {
                         // RFC 8470 section 5.2: it comes again after the handshake.
+                        add(&self.counters.too_early, 1);
                         let status = StatusCode::TOO_EARLY;
                         exchanges.turn_away(scratch, machine, now, stream, head, status);
                     } else {
+                        if self.early {
+                            add(&self.counters.requests_early, 1);
+                        }
                         exchanges.start(scratch, machine, now, stream, head, end);
                     }
                 }

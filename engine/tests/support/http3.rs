@@ -42,11 +42,43 @@ impl Origin {
         F: Fn(Request<Body>) -> U + Clone + Send + 'static,
         U: Future<Output = Response<Body>> + 'static,
     {
-        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
         let config = ServerConfig {
             limits,
             ..ServerConfig::default()
         };
+        Self::with_config(workers, config, handler)
+    }
+    /// One worker, extended CONNECT.
+    pub(crate) fn with_extended_connect<F, U>(handler: F) -> Self
+    where
+        F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+        U: Future<Output = Response<Body>> + 'static,
+    {
+        let config = ServerConfig {
+            extended_connect: true,
+            ..ServerConfig::default()
+        };
+        Self::with_config(1, config, handler)
+    }
+    /// The same with datagrams.
+    pub(crate) fn with_datagrams<F, U>(handler: F) -> Self
+    where
+        F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+        U: Future<Output = Response<Body>> + 'static,
+    {
+        let config = ServerConfig {
+            extended_connect: true,
+            datagrams: true,
+            ..ServerConfig::default()
+        };
+        Self::with_config(1, config, handler)
+    }
+    fn with_config<F, U>(workers: usize, config: ServerConfig, handler: F) -> Self
+    where
+        F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+        U: Future<Output = Response<Body>> + 'static,
+    {
+        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
         let running = Server::bind("127.0.0.1:0")
             .workers(workers)
             .tls(tls)

@@ -50,6 +50,9 @@ impl UdpRelay {
     pub(crate) fn url(&self, path: &str) -> String {
         format!("https://localhost:{}{path}", self.address.port())
     }
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
     /// From now on nothing goes to or comes from the addresses that clients had so far.
     pub(crate) fn cut_known_clients(&self) {
         let mut state = self.lock();

@@ -10,7 +10,7 @@ import sys
 from aioquic.asyncio import QuicConnectionProtocol, connect
 from aioquic.buffer import Buffer, BufferReadError
 from aioquic.h3.connection import FrameType, H3Connection
-from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.h3.events import DatagramReceived, DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, StreamDataReceived, StreamReset
@@ -51,6 +51,7 @@ class Answer:
 
     def __init__(self):
         self.heads, self.body, self.reset = [], bytearray(), None
+        self.datagrams = []
         self.ended, self.moved = asyncio.Event(), asyncio.Event()
 
     @property
@@ -70,7 +71,9 @@ class Client(QuicConnectionProtocol):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.http = H3Connection(self._quic)
+        # aioquic announces HTTP datagrams with WebTransport alone.
+        has_datagrams = self._quic.configuration.max_datagram_frame_size is not None
+        self.http = H3Connection(self._quic, enable_webtransport=has_datagrams)
         self.control = Control()
         self.answers = {}
         self.end = None
@@ -90,6 +93,10 @@ class Client(QuicConnectionProtocol):
         for event in self.http.handle_event(event):
             answer = self.answers.get(event.stream_id)
             if answer is None:
+                continue
+            if isinstance(event, DatagramReceived):
+                answer.datagrams.append(event.data)
+                answer.moved.set()
                 continue
             if isinstance(event, HeadersReceived):
                 answer.heads.append(dict(event.headers))
@@ -267,6 +274,34 @@ async def websocket(client):
     passing.cancel()
 
 
+async def datagrams(client):
+    """A tunnel with datagrams (RFC 9297) beside its bytes."""
+    await client.whole("GET", "/version")
+    fields = [(b":protocol", b"connect-udp")]
+    answer = client.ask("CONNECT", "/datagrams", end=False, fields=fields)
+    while not answer.heads:
+        await answer.moved.wait()
+    for datagram in [b"", b"ping", b"x" * 1000]:
+        client.http.send_datagram(answer.stream, datagram)
+        client.transmit()
+        while not answer.datagrams:
+            answer.moved.clear()
+            await answer.moved.wait()
+        print("datagram", len(answer.datagrams[0]), answer.datagrams.pop(0) == datagram)
+    client.http.send_data(answer.stream, b"bytes", end_stream=True)
+    client.transmit()
+    await answer.ended.wait()
+    print(answer.body.decode())
+    # One about a request that has none.
+    answer = client.ask("POST", "/echo", body=b"", end=False)
+    while not answer.heads:
+        await answer.moved.wait()
+    client.http.send_datagram(answer.stream, b"what for?")
+    client.transmit()
+    await answer.ended.wait()
+    print(f"reset {answer.reset:#x}")
+
+
 async def pass_input(client, answer):
     source = asyncio.StreamReader()
     pipe = lambda: asyncio.StreamReaderProtocol(source)
@@ -292,10 +327,34 @@ async def half_open(arguments):
     print("begun", arguments.number)
 
 
+async def early(arguments):
+    """Requests that go out with the handshake of a resumed session (RFC 9001 section 4.6)."""
+    tickets = []
+    for path, method in [("/when", "GET"), ("/when", "GET"), ("/when", "POST")]:
+        made = configuration(arguments)
+        if tickets:
+            made.session_ticket = tickets.pop()
+        opening = connect(
+            "127.0.0.1",
+            arguments.port,
+            configuration=made,
+            create_protocol=Client,
+            session_ticket_handler=tickets.append,
+            wait_connected=made.session_ticket is None,
+        )
+        async with opening as client:
+            client.port = arguments.port
+            answer = await client.whole(method, path)
+            taken = client._quic.tls.early_data_accepted
+            print(answer.status, answer.body.decode(), "taken" if taken else "not taken")
+
+
 def configuration(arguments):
     made = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name="localhost")
     made.verify_mode = ssl.CERT_REQUIRED
     made.load_verify_locations(cafile=arguments.root)
+    if arguments.case == "datagrams":
+        made.max_datagram_frame_size = 65535
     if arguments.case == "versions":
         # One that nobody speaks first (RFC 9000 section 15), then the one that all do.
         made.original_version = 0x1A2A3A4A
@@ -316,6 +375,7 @@ CASES = {
     "rebind": rebind,
     "hold": hold,
     "websocket": websocket,
+    "datagrams": datagrams,
 }
 
 
@@ -324,10 +384,12 @@ async def main():
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--root", required=True)
     parser.add_argument("--number", type=int, default=1)
-    parser.add_argument("case", choices=[*CASES, "half-open"])
+    parser.add_argument("case", choices=[*CASES, "early", "half-open"])
     arguments = parser.parse_args()
     if arguments.case == "half-open":
         return await half_open(arguments)
+    if arguments.case == "early":
+        return await early(arguments)
     opening = connect(
         "127.0.0.1",
         arguments.port,

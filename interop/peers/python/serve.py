@@ -6,7 +6,7 @@ import asyncio
 from aioquic.asyncio import QuicConnectionProtocol, serve
 from aioquic.buffer import encode_uint_var
 from aioquic.h3.connection import FrameType, H3Connection, encode_frame
-from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.h3.events import DatagramReceived, DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, StopSendingReceived, StreamReset
 
@@ -28,12 +28,17 @@ class Server(QuicConnectionProtocol):
         if isinstance(event, ConnectionTerminated) or self._quic._close_event:
             return
         if self.http is None:
-            self.http = H3Connection(self._quic)
+            # aioquic announces HTTP datagrams with WebTransport alone.
+            has_datagrams = self._quic.configuration.max_datagram_frame_size is not None
+            self.http = H3Connection(self._quic, enable_webtransport=has_datagrams)
         if isinstance(event, (StreamReset, StopSendingReceived)):
             request = self.requests.pop(event.stream_id, None)
             if request is not None and request["path"] == "/never":
                 GONE.release()
         for event in self.http.handle_event(event):
+            if isinstance(event, DatagramReceived):
+                self.http.send_datagram(event.stream_id, event.data)
+                continue
             if isinstance(event, HeadersReceived):
                 self.head(event)
             elif isinstance(event, DataReceived):
@@ -48,8 +53,9 @@ class Server(QuicConnectionProtocol):
             self.requests[event.stream_id]["x-sent"] = fields.get(b"x-sent", b"none")
             return
         request = {"path": fields[b":path"].decode(), "method": fields[b":method"], "body": b""}
+        request["early"] = not self._quic._handshake_complete
         self.requests[event.stream_id] = request
-        if request["path"] == "/echo":
+        if request["path"] in ("/echo", "/datagrams"):
             self.say(event.stream_id, 200)
         elif request["path"] == "/refuse":
             self.say(event.stream_id, 413, end=True)
@@ -60,7 +66,7 @@ class Server(QuicConnectionProtocol):
         request = self.requests.get(event.stream_id)
         if request is None:
             return
-        if request["path"] == "/echo":
+        if request["path"] in ("/echo", "/datagrams"):
             self.http.send_data(event.stream_id, event.data, end_stream=False)
         else:
             request["body"] += event.data
@@ -76,7 +82,7 @@ class Server(QuicConnectionProtocol):
             self.http.send_data(stream, TEXT, end_stream=False)
             return
         self.requests.pop(stream)
-        if path == "/echo":
+        if path in ("/echo", "/datagrams"):
             self.http.send_data(stream, b"", end_stream=True)
         elif path == "/gone":
             asyncio.ensure_future(self.gone(stream))
@@ -102,6 +108,8 @@ class Server(QuicConnectionProtocol):
                 frame = encode_frame(FrameType.GOAWAY, encode_uint_var(stream + 4))
                 self._quic.send_stream_data(self.http._local_control_stream_id, frame)
             self.body(stream, b"last")
+        elif path == "/when":
+            self.body(stream, b"early" if request["early"] else b"late")
         elif path == "/version":
             self.body(stream, b"HTTP/3.0")
         elif request["method"] == b"HEAD":
@@ -125,15 +133,26 @@ async def main():
     parser.add_argument("--cert", required=True)
     parser.add_argument("--key", required=True)
     parser.add_argument("--retry", action="store_true")
+    parser.add_argument("--datagrams", action="store_true")
+    parser.add_argument("--early", action="store_true")
     arguments = parser.parse_args()
     configuration = QuicConfiguration(is_client=False, alpn_protocols=["h3"])
+    if arguments.datagrams:
+        configuration.max_datagram_frame_size = 65535
     configuration.load_cert_chain(arguments.cert, arguments.key)
+    tickets = {}
+    sessions = {}
+    if arguments.early:
+        # Each is used once.
+        sessions["session_ticket_fetcher"] = lambda label: tickets.pop(label, None)
+        sessions["session_ticket_handler"] = lambda it: tickets.update({it.ticket: it})
     await serve(
         "127.0.0.1",
         arguments.port,
         configuration=configuration,
         create_protocol=Server,
         retry=arguments.retry,
+        **sessions,
     )
     # Nobody speaks there: that it listens says that UDP is ready.
     ready = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", arguments.port)

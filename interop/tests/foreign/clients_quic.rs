@@ -1,6 +1,6 @@
 //! Our server over HTTP/3 with quic-go and aioquic.
 
-use crate::ours::{Stage, stage, stage_with};
+use crate::ours::{Stage, stage, stage_early, stage_with};
 use std::process::Command;
 use std::time::Duration;
 use trunkline::ServerConfig;
@@ -170,6 +170,37 @@ fn beyond_so_many_half_open_connections_a_client_proves_its_address_first() {
         assert!(retries > before, "{stack:?} was not asked");
         before = retries;
     }
+}
+
+#[test]
+fn a_client_is_heard_with_its_handshake_where_its_method_is_safe() {
+    let stack = QuicStack::Aioquic;
+    if !stack.is_installed() {
+        return;
+    }
+    let stage = stage_early();
+    let said = said(stack, &stage, &["early"]);
+    let expected = "200 late not taken\n200 early taken\n425  taken\n";
+    assert_eq!(said, expected);
+    let metrics = stage.secure.metrics();
+    assert_eq!((metrics.requests_early, metrics.too_early), (1, 1));
+}
+
+#[test]
+fn datagrams_of_a_client_come_back_and_those_of_no_tunnel_end_their_request() {
+    let stack = QuicStack::Aioquic;
+    if !stack.is_installed() {
+        return;
+    }
+    let stage = stage_with(ServerConfig {
+        extended_connect: true,
+        datagrams: true,
+        ..ServerConfig::default()
+    });
+    let same = ["datagram 0 True", "datagram 4 True", "datagram 1000 True"].join("\n");
+    // RFC 9297 section 2: H3_DATAGRAM_ERROR.
+    let said = said(stack, &stage, &["datagrams"]);
+    assert_eq!(said, format!("{same}\nbytes\nreset 0x33\n"));
 }
 
 #[test]

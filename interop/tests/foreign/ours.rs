@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::Semaphore;
 use tower_service::Service;
-use trunkline::{Body, Running, Server, ServerConfig, Tls};
+use trunkline::{Body, Datagrams, EarlyData, Running, Server, ServerConfig, Tls};
 use trunkline_interop::{Certificate, Endpoints, Workplace};
 
 /// Our server, in the clear and under TLS, there with HTTP/3.
@@ -32,6 +32,15 @@ pub(crate) fn stage() -> Stage {
 
 /// Starts both with these settings.
 pub(crate) fn stage_with(config: ServerConfig) -> Stage {
+    stage_of(config, false)
+}
+
+/// Starts both, HTTP/3 with early data.
+pub(crate) fn stage_early() -> Stage {
+    stage_of(ServerConfig::default(), true)
+}
+
+fn stage_of(config: ServerConfig, early_data: bool) -> Stage {
     let place = Workplace::new().unwrap();
     let certificate = Certificate::write(place.path()).unwrap();
     let tls = Tls::from_pem_files(&certificate.chain, &certificate.key).unwrap();
@@ -39,7 +48,8 @@ pub(crate) fn stage_with(config: ServerConfig) -> Stage {
     let site = Site::default();
     let held = Arc::clone(&site.held);
     let clear = server().serve(site.clone()).unwrap();
-    let secure = server().tls(tls).http3(true).serve(site).unwrap();
+    let secure = server().tls(tls).http3(true).early_data(early_data);
+    let secure = secure.serve(site).unwrap();
     let endpoints = Endpoints {
         h1: Some(clear.local_addr().port()),
         h2c: clear.local_addr().port(),
@@ -100,6 +110,21 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
         "/bytes/1024" => Response::new(Body::full(vec![b'x'; 1024])),
         "/version" => Response::new(Body::full(format!("{:?}", request.version()))),
         "/echo" => Response::new(request.into_body()),
+        "/when" => {
+            let is_early = request.extensions().get::<EarlyData>().is_some();
+            Response::new(Body::full(if is_early { "early" } else { "late" }))
+        }
+        "/datagrams" => {
+            if let Some(datagrams) = request.extensions().get::<Datagrams>().cloned() {
+                tokio::task::spawn_local(async move {
+                    while let Some(datagram) = datagrams.receive().await {
+                        // Whoever hung up first, there is nothing more to do.
+                        let _ = datagrams.send(datagram);
+                    }
+                });
+            }
+            Response::new(request.into_body())
+        }
         "/page" => page(),
         path if path.starts_with("/part/") => {
             let image = Body::full("<svg xmlns='http://www.w3.org/2000/svg'/>");

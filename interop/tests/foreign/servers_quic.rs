@@ -2,13 +2,14 @@
 
 use crate::way::{Way, read, run, ten_mebibytes};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Version};
 use http_body_util::BodyExt;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use trunkline::client::{Client, ClientBuilder, ClientTls, Protocols};
-use trunkline::{Body, ErrorKind};
+use trunkline::upgrade::Protocol;
+use trunkline::{Body, Datagrams, ErrorKind};
 use trunkline_interop::{Certificate, QuicPeer, QuicStack, Workplace};
 
 struct Stage {
@@ -36,10 +37,16 @@ impl Stage {
 
 /// Carries a test out with every server that is there.
 fn with_each<F: Future<Output = ()>>(flags: &[&str], test: impl Fn(Stage) -> F) {
-    let installed = QuicStack::ALL
-        .into_iter()
-        .filter(|stack| stack.is_installed());
-    for stack in installed {
+    with_those(|stack| stack.is_installed(), flags, test);
+}
+
+/// The same with some of them.
+fn with_those<F: Future<Output = ()>>(
+    are_there: impl Fn(&QuicStack) -> bool,
+    flags: &[&str],
+    test: impl Fn(Stage) -> F,
+) {
+    for stack in QuicStack::ALL.into_iter().filter(are_there) {
         let place = Workplace::new().unwrap();
         let certificate = Certificate::write(place.path()).unwrap();
         let peer = stack.serve(&place, &certificate, flags).unwrap();
@@ -172,6 +179,51 @@ fn an_upload_that_a_quic_server_refuses_still_gets_its_answer() {
 fn a_quic_server_that_asks_for_proof_of_our_address_gets_it() {
     with_each(&["retry"], |stage| async move {
         assert_eq!(stage.get(&stage.client(), "/version").await, "HTTP/3.0");
+    });
+}
+
+#[test]
+fn a_quic_server_takes_a_request_with_the_handshake() {
+    let is_there = |stack: &QuicStack| *stack == QuicStack::Aioquic && stack.is_installed();
+    with_those(is_there, &["early"], |stage| async move {
+        let builder = Way::H3.client_builder(&stage.certificate);
+        let builder = builder.requests_per_connection(Some(1));
+        let client = builder.early_data(true).build().unwrap();
+        assert_eq!(stage.get(&client, "/when").await, "late", "the first");
+        assert_eq!(stage.get(&client, "/when").await, "early");
+        let post = client.post(stage.url("/when")).send().await.unwrap();
+        assert_eq!(read(post.into_body()).await.0, "late");
+        let counts = client.early_data();
+        assert_eq!((counts.sent, counts.rejected), (1, 0));
+    });
+}
+
+#[test]
+fn a_quic_server_sends_our_datagrams_back() {
+    let is_there = |stack: &QuicStack| *stack == QuicStack::Aioquic && stack.is_installed();
+    with_those(is_there, &["datagrams"], |stage| async move {
+        let builder = Way::H3.client_builder(&stage.certificate);
+        let client = builder.datagrams(true).build().unwrap();
+        let (mut up, body) = Body::channel();
+        let mut request = Request::connect(stage.url("/datagrams"))
+            .body(body)
+            .unwrap();
+        let protocol = Protocol::new("connect-udp");
+        request.extensions_mut().insert(protocol);
+        let response = client.request(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        let datagrams = response.extensions().get::<Datagrams>().cloned().unwrap();
+        // aioquic's packets have 1,200 bytes, whatever the path takes.
+        let large = vec![7; 1000];
+        assert!(datagrams.size_max().unwrap() >= large.len());
+        for datagram in [&b""[..], b"ping", &large] {
+            datagrams.send(datagram.to_vec()).unwrap();
+            assert_eq!(datagrams.receive().await.as_deref(), Some(datagram));
+        }
+        up.send("bytes").await.unwrap();
+        up.finish();
+        assert_eq!(read(response.into_body()).await.0, "bytes");
+        assert_eq!(datagrams.receive().await, None, "the tunnel is over");
     });
 }
 

@@ -79,7 +79,7 @@ fn transport(config: &Config, bidi: u32, quic: &QuicSettings) -> TransportConfig
         .send_window(QUIC_SEND_WINDOW_BYTES)
         .max_idle_timeout(silence)
         .keep_alive_interval(None)
-        .datagram_receive_buffer_size(Some(QUIC_DATAGRAM_BYTES_MAX))
+        .datagram_receive_buffer_size(config.datagrams.then_some(QUIC_DATAGRAM_BYTES_MAX))
         .datagram_send_buffer_size(QUIC_DATAGRAM_BYTES_MAX)
         .time_threshold(LATE_PACKET_FACTOR)
         .packet_threshold(OVERTAKEN_PACKETS)

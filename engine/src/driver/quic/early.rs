@@ -1,8 +1,10 @@
 //! What servers have said in SETTINGS, remembered with the session tickets that they gave: early
-//! data goes out under it (RFC 9114 section 7.2.4.2).
+//! data goes out under it (RFC 9114 section 7.2.4.2). And what became of early data.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use trunkline_core::h3::settings::Settings;
 
 /// Servers remembered; more than whose tickets are kept.
@@ -11,9 +13,35 @@ const SERVERS_MAX: usize = 256;
 /// A server as its tickets are kept: the name that its certificate has, and its port.
 type Server = (Box<str>, u16);
 
+/// What is known of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Remembered {
+    pub(crate) settings: Settings,
+    /// How far away it was.
+    pub(crate) round_trip: Duration,
+}
+
 /// The memory of one client.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct EarlyMemory(Arc<Mutex<BTreeMap<Server, Settings>>>);
+pub(crate) struct EarlyMemory(Arc<Memory>);
+
+#[derive(Debug, Default)]
+struct Memory {
+    servers: Mutex<BTreeMap<Server, Remembered>>,
+    counts: EarlyCounts,
+}
+
+/// Requests that went out with a handshake, and what became of them.
+#[derive(Debug, Default)]
+pub(crate) struct EarlyCounts {
+    pub(crate) sent: AtomicU64,
+    /// The server took no early data.
+    pub(crate) rejected: AtomicU64,
+    /// The server took it, and answered 425.
+    pub(crate) too_early: AtomicU64,
+    /// Nobody answered the handshake.
+    pub(crate) unanswered: AtomicU64,
+}
 
 /// One connection's place in it.
 #[derive(Clone, Debug)]
@@ -30,26 +58,34 @@ impl EarlyMemory {
             server: (name.into(), port),
         }
     }
+    pub(crate) fn counts(&self) -> &EarlyCounts {
+        &self.0.counts
+    }
 }
 
 impl EarlyPlace {
     /// What the server said last. It is forgotten with that: where early data leads nowhere, the
     /// next connection begins without.
-    pub(crate) fn take(&self) -> Option<Settings> {
+    pub(crate) fn take(&self) -> Option<Remembered> {
         self.lock().remove(&self.server)
     }
-    /// The server has said `settings`.
-    pub(crate) fn note(&self, settings: Settings) {
+    /// The server has said `settings`, from so far away.
+    pub(crate) fn note(&self, settings: Settings, round_trip: Duration) {
         let mut servers = self.lock();
         if servers.len() >= SERVERS_MAX && !servers.contains_key(&self.server) {
             // Whichever: it costs that server one round trip.
             servers.pop_first();
         }
-        servers.insert(self.server.clone(), settings);
+        let remembered = Remembered {
+            settings,
+            round_trip,
+        };
+        servers.insert(self.server.clone(), remembered);
     }
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Server, Settings>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Server, Remembered>> {
         // No code panics while it holds the lock.
-        self.memory.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let servers = &self.memory.0.servers;
+        servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

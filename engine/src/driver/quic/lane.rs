@@ -2,7 +2,7 @@
 //! a shared socket would only make them wait for each other. Behind a [`Link`](super::super::link)
 //! it takes the place of a TCP transport.
 
-use super::early::EarlyPlace;
+use super::early::{EarlyPlace, Remembered};
 use super::session::Session;
 use super::socket::Socket;
 use crate::connection_info::ConnectionInfo;
@@ -43,7 +43,7 @@ pub(crate) struct Lane {
     /// Where it notes what the server says, until it has.
     place: Option<EarlyPlace>,
     /// What the server said before, under which requests go out with the handshake.
-    remembered: Option<Settings>,
+    remembered: Option<Remembered>,
     /// When a handshake that has early data must be done.
     early_until: Option<Instant>,
     /// A send heard that nobody listens over there.
@@ -94,12 +94,18 @@ impl Lane {
         })
     }
     /// Lets requests go out with the handshake, where a session with the server is remembered, and
-    /// notes in `place` what the server says for the next time. The handshake then has `limit`.
-    pub(crate) fn with_early_data(mut self, place: EarlyPlace, limit: Option<Duration>) -> Self {
+    /// notes in `place` what the server says for the next time. The handshake then has what `limit`
+    /// says of the round trip to it.
+    pub(crate) fn with_early_data(
+        mut self,
+        place: EarlyPlace,
+        limit: impl Fn(Duration) -> Option<Duration>,
+    ) -> Self {
         // Who begins without early data is not bound by what the server said before (RFC 9114
         // section 7.2.4.2).
         self.remembered = place.take().filter(|_| self.session.begin_early());
-        if self.remembered.is_some() {
+        if let Some(remembered) = self.remembered {
+            let limit = limit(remembered.round_trip);
             self.early_until = limit.map(|limit| Instant::now() + limit);
             self.refused = Some(Box::pin(self.socket.refused()));
         }
@@ -108,7 +114,7 @@ impl Lane {
     }
     /// What the server said before, if requests go out under it with the handshake.
     pub(crate) fn remembered(&self) -> Option<Settings> {
-        self.remembered
+        self.remembered.map(|remembered| remembered.settings)
     }
     /// Whether requests go out as early data now.
     pub(crate) fn is_early(&self) -> bool {
@@ -236,6 +242,10 @@ impl Lane {
     pub(crate) fn take_heard(&mut self) -> bool {
         std::mem::take(&mut self.heard)
     }
+    /// The largest HTTP datagram that a packet holds now; `None`: not both sides take them.
+    pub(crate) fn datagram_size(&mut self, machine: &mut Machine) -> Option<usize> {
+        self.session.datagram_size(machine.h3()?)
+    }
     /// Makes the peer acknowledge something.
     pub(crate) fn ask(&mut self, machine: &mut Machine) {
         if let Some(h3) = machine.h3() {
@@ -271,7 +281,7 @@ impl Lane {
         if let Some(settings) = h3.peer_settings()
             && let Some(place) = self.place.take()
         {
-            place.note(settings);
+            place.note(settings, self.session.quic.rtt());
         }
         told
     }

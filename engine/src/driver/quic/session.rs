@@ -38,6 +38,8 @@ pub(crate) struct Session {
     moves: u64,
     /// Frames that cost an answer and bring nothing, as far as they are charged.
     idle_frames: u64,
+    /// Datagrams that we have dropped for want of room on the path.
+    datagrams_dropped: u64,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
@@ -63,6 +65,7 @@ impl Session {
             blocked: 0,
             moves: 0,
             idle_frames: 0,
+            datagrams_dropped: 0,
             lost: None,
             reserved: 0,
             used: 0,
@@ -166,6 +169,18 @@ impl Session {
             let fresh = u32::try_from(fresh).unwrap_or(u32::MAX);
             machine.handle_glitches(now, fresh.saturating_mul(QUIC_FRAME_POINTS));
         }
+    }
+    /// The largest HTTP datagram that a packet holds now; `None`: not both sides take them.
+    pub(crate) fn datagram_size(&mut self, machine: &h3::Conn) -> Option<usize> {
+        if !machine.has_datagrams() {
+            return None;
+        }
+        let size = self.quic.datagrams().max_size()?;
+        size.checked_sub(QUARTER_ID_BYTES_MAX)
+    }
+    /// Datagrams that were dropped for want of room on the path.
+    pub(crate) fn datagrams_dropped(&self) -> u64 {
+        self.datagrams_dropped
     }
     /// How often the peer has gone on from another address.
     pub(crate) fn moves(&self) -> u64 {
@@ -356,8 +371,12 @@ impl Session {
             // Both stream counts are quinn-proto's: see the top.
             h3::Action::GrantStreams { .. } => {}
             h3::Action::Datagram { bytes } => {
-                // May be dropped (RFC 9221 section 5).
-                let _ = self.quic.datagrams().send(bytes, true);
+                // Where the path takes fewer than we have, the oldest is dropped (RFC 9221 section
+                // 5); and this one, if packets are smaller by now.
+                let mut datagrams = self.quic.datagrams();
+                let fits = datagrams.send_buffer_space() >= bytes.len();
+                let sent = datagrams.send(bytes, true).is_ok();
+                self.datagrams_dropped += u64::from(!fits) + u64::from(!sent);
             }
             h3::Action::Close { code, reason } => self.close(now, code, reason),
         }
@@ -406,6 +425,9 @@ impl Session {
         self.quic.side()
     }
 }
+
+/// The id of its stream before an HTTP datagram (RFC 9297 section 2.1), a varint.
+const QUARTER_ID_BYTES_MAX: usize = 8;
 
 fn quinn_id(stream: StreamId) -> quinn_proto::StreamId {
     quinn_proto::StreamId::from(varint(stream.0))

@@ -1,0 +1,63 @@
+//! Bodies that nobody reads beside one that is read, over QUIC on real sockets and with the default
+//! windows: three of them fill their connection's.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "support/http3.rs"]
+mod http3;
+#[path = "support/origin.rs"]
+mod origin;
+#[path = "support/peer.rs"]
+mod support;
+
+use bytes::Bytes;
+use http::Response;
+use http_body_util::BodyExt;
+use http3::Origin;
+use origin::run;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use trunkline::client::Client;
+use trunkline::{Body, Limits};
+
+/// Many times its share of the connection's window, which with all of its budget is 48 MiB.
+const FAST_BYTES: usize = 16 << 20;
+
+/// A server whose bodies never end.
+fn endless() -> Origin {
+    let piece = Bytes::from(vec![0; 64 * 1024]);
+    Origin::start(Limits::default(), move |_| {
+        let (mut sender, body) = Body::channel();
+        let piece = piece.clone();
+        tokio::spawn(async move { while sender.send(piece.clone()).await.is_ok() {} });
+        async { Response::new(body) }
+    })
+}
+
+async fn begins(client: &Client, origin: &Origin) -> Body {
+    let response = client.get(origin.url("/")).send().await.unwrap();
+    response.into_body()
+}
+
+async fn reads(body: &mut Body) {
+    let mut read = 0;
+    while read < FAST_BYTES {
+        let frame = body.frame().await.unwrap().unwrap();
+        read += frame.into_data().unwrap().len();
+    }
+}
+
+#[test]
+fn a_request_behind_bodies_that_nobody_reads_goes_over_another_connection() {
+    run(async {
+        let origin = endless();
+        let client = origin.client().build().unwrap();
+        let mut unread = JoinSet::new();
+        // Three fill the window of a connection, in a while; who asks behind them gets another.
+        while origin.running.metrics().quic_connections < 2 {
+            let (client, url) = (client.clone(), origin.url("/"));
+            unread.spawn(async move { client.get(url).send().await.unwrap().into_body() });
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        reads(&mut begins(&client, &origin).await).await;
+    });
+}
