@@ -17,6 +17,7 @@ pub struct Error {
     attempts: Vec<Attempted>,
     was_sent: bool,
     wait_reason: Option<WaitReason>,
+    proxy: Option<ProxyRefusal>,
     source: Option<Arc<dyn error::Error + Send + Sync>>,
 }
 
@@ -63,6 +64,33 @@ pub enum ErrorKind {
     Body,
 }
 
+/// Why a proxy gave no connection, where it said so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProxyRefusal {
+    /// The TLS handshake with the proxy itself failed.
+    Handshake,
+    /// It answered CONNECT with this status.
+    Status(u16),
+    /// It speaks SOCKS5, or should.
+    Socks(SocksRefusal),
+}
+
+/// Why a SOCKS5 proxy gives no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocksRefusal {
+    /// It does not speak SOCKS5: this byte stands where its version should.
+    Version(u8),
+    /// It accepts none of the methods we offered (0xff), or chose another.
+    Method(u8),
+    /// It does not accept user and password.
+    Password,
+    /// The code of its reply (RFC 1928 section 6).
+    Reply(u8),
+    /// The reply's address is of a kind that does not exist.
+    AddressKind(u8),
+}
+
 /// Whose doing an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
@@ -99,6 +127,7 @@ impl Error {
             attempts: Vec::new(),
             was_sent: false,
             wait_reason: None,
+            proxy: None,
             source: None,
         }
     }
@@ -183,6 +212,7 @@ impl Error {
     pub(crate) fn again(&self) -> Self {
         Self {
             text: self.text.clone(),
+            proxy: self.proxy,
             source: self.source.clone(),
             ..Self::new(self.kind, self.origin, self.retry)
         }
@@ -227,6 +257,16 @@ impl Error {
     pub(crate) fn with_wait_reason(mut self, reason: WaitReason) -> Self {
         self.wait_reason = Some(reason);
         self
+    }
+    /// Says why the proxy gave no connection.
+    #[must_use]
+    pub(crate) fn with_proxy_refusal(mut self, refusal: ProxyRefusal) -> Self {
+        self.proxy = Some(refusal);
+        self
+    }
+    /// Client: why the proxy in between gave no connection, where it said so.
+    pub fn proxy_refusal(&self) -> Option<ProxyRefusal> {
+        self.proxy
     }
     /// Client: how often the request was put on a connection; more than 1 after refusals.
     pub fn tries(&self) -> u32 {

@@ -22,7 +22,7 @@ pub use body::{Body, BodySender};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use datagrams::Datagrams;
-pub use error::{Attempted, Error, ErrorKind, Origin, Retry};
+pub use error::{Attempted, Error, ErrorKind, Origin, ProxyRefusal, Retry, SocksRefusal};
 pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, Server,
 };

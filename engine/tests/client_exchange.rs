@@ -8,9 +8,17 @@ mod support;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http_body::Frame;
 use http_body_util::{BodyExt, Full};
 use origin::{Origin, Speaks, run};
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use trunkline::client::{Client, Protocols};
 use trunkline::{Body, ErrorKind};
@@ -293,5 +301,74 @@ fn a_server_without_the_only_version_offered_is_an_error() {
         let client = builder.build().unwrap();
         let error = client.get(origin.url("/")).send().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Tls, "{error:?}");
+    });
+}
+
+/// A body whose next piece is always there.
+struct Ready {
+    bytes: usize,
+    given: Arc<AtomicUsize>,
+}
+
+impl http_body::Body for Ready {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.given.fetch_add(4096, Ordering::SeqCst) >= self.bytes {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; 4096])))))
+    }
+}
+
+#[test]
+fn an_upload_goes_on_when_a_peer_that_paused_reads_again() {
+    const BYTES: usize = 32 << 20;
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let (go, goes_on) = std::sync::mpsc::channel::<()>();
+        let peer = std::thread::spawn(move || {
+            let mut socket = listener.accept().unwrap().0;
+            let timeout = Some(Duration::from_secs(30));
+            socket.set_read_timeout(timeout).unwrap();
+            goes_on.recv().unwrap();
+            let (mut heard, mut end) = (0, Vec::new());
+            let mut buffer = vec![0; 64 * 1024];
+            while !end.ends_with(b"\r\n0\r\n\r\n") {
+                let read = socket.read(&mut buffer).unwrap();
+                heard += read;
+                end.extend_from_slice(&buffer[read.saturating_sub(7)..read]);
+                end.drain(..end.len().saturating_sub(7));
+            }
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+            socket.write_all(answer.as_bytes()).unwrap();
+            heard
+        });
+        let given = Arc::new(AtomicUsize::new(0));
+        let body = Body::wrap(Ready {
+            bytes: BYTES,
+            given: Arc::clone(&given),
+        });
+        let client = Client::builder().build().unwrap();
+        let response = tokio::spawn(client.post(&url).body(body).send());
+        // As long as what is taken grows, the buffers on the way are still filling.
+        let mut before = 0;
+        loop {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let now = given.load(Ordering::SeqCst);
+            if now > 0 && std::mem::replace(&mut before, now) == now {
+                break;
+            }
+        }
+        assert!(before < BYTES / 2, "{before}");
+        go.send(()).unwrap();
+        let response = tokio::time::timeout(Duration::from_secs(30), response).await;
+        assert_eq!(response.unwrap().unwrap().unwrap().status(), 200);
+        assert!(peer.join().unwrap() > BYTES);
     });
 }

@@ -15,12 +15,16 @@ use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use trunkline::client::{
-    Client, ClientBuilder, ClientTimeouts, HealthTimes, PriorityClass, Protocols, Rank, WaitReason,
+    Client, ClientBuilder, ClientTimeouts, ConnectionListener, ConnectionUse, HealthTimes,
+    PriorityClass, Protocols, Rank, WaitReason,
 };
-use trunkline::{Body, ErrorKind, Retry};
+use trunkline::core::http::Version;
+use trunkline::core::pool;
+use trunkline::{Body, Error, ErrorKind, Retry};
 
 fn h2() -> ClientBuilder {
     Client::builder()
@@ -254,6 +258,66 @@ fn a_peer_that_is_silent_after_a_quiet_time_is_replaced() {
     });
 }
 
+/// Counts the answers to PINGs.
+#[derive(Default)]
+struct Answers(AtomicUsize);
+
+impl ConnectionListener for Answers {
+    fn opening(&self, _: &pool::Origin) {}
+    fn opened(&self, _: &pool::Origin, _: &ConnectionUse, _: Version) {}
+    fn failed(&self, _: &pool::Origin, _: &Error) {}
+    fn answered(&self, _: &pool::Origin, _: &ConnectionUse, after: Duration) {
+        assert!(after < Duration::from_secs(60));
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+    fn closed(&self, _: &pool::Origin, _: &ConnectionUse, _: &Error) {}
+}
+
+#[test]
+fn a_silent_peer_is_asked_though_no_request_needs_it_and_one_that_is_gone_is_buried() {
+    run(async {
+        let (url, listener) = frames::listen();
+        let peer = std::thread::spawn(move || {
+            let mut peer = FramePeer::accept(&listener);
+            peer.settings(&[]);
+            let heard = peer.hears_more();
+            let Heard::Request(stream) = heard else {
+                panic!("{heard:?}");
+            };
+            peer.answers(stream);
+            for _ in 0..3 {
+                assert_eq!(peer.hears_more(), Heard::Ping);
+                peer.pongs();
+            }
+            // Nothing more comes from it, and it keeps its socket.
+            assert_eq!(peer.hears_more(), Heard::Ping);
+            peer
+        });
+        let answers = Arc::new(Answers::default());
+        let times = HealthTimes {
+            unasked: Some(Duration::from_millis(10)),
+            suspect: Duration::from_millis(200),
+            dead: Duration::from_millis(400),
+            ..HealthTimes::default()
+        };
+        let listener = Arc::clone(&answers) as Arc<dyn ConnectionListener>;
+        let client = h2().health(times).connection_listener(listener);
+        let client = client.build().unwrap();
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        let connections = || {
+            client
+                .stats()
+                .first()
+                .map_or(0, |origin| origin.connections)
+        };
+        while connections() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(answers.0.load(Ordering::SeqCst), 3);
+        drop(finished(peer).await);
+    });
+}
+
 #[test]
 fn an_answer_clears_the_doubt_after_a_change_of_network() {
     run(async {
@@ -423,7 +487,7 @@ fn settings_out_of_their_range_are_refused_with_name_value_and_range() {
     let zero = Some(Duration::ZERO);
     let wrong = [
         of(Client::builder().idle_timeout(zero)),
-        of(Client::builder().connection_age(Some(Duration::from_millis(9)))),
+        of(Client::builder().connection_age(Some(Duration::from_micros(9)))),
         of(Client::builder().requests_per_connection(Some(0))),
         of(Client::builder().warm_time(Duration::ZERO)),
         of(Client::builder().probe_patience(zero)),
@@ -440,7 +504,7 @@ fn settings_out_of_their_range_are_refused_with_name_value_and_range() {
     ];
     let named = [
         ("idle_timeout is 0ns", "1ms"),
-        ("connection_age is 9ms", "1s"),
+        ("connection_age is 9µs", "1ms"),
         ("requests_per_connection is 0", "at least 1"),
         ("warm_time is 0ns", "1ms"),
         ("probe_patience is 0ns", "1ms"),

@@ -107,13 +107,14 @@ impl Clients {
             .origin(&ask.url, ask.server_name.as_deref(), versions)
             .map_err(|error| failure::describe(&error))?;
         self.next += 1;
+        let is_proxied = origin.proxy.is_some();
         let target = Target {
             client,
             origin,
             owner: ask.client,
         };
         self.origins.insert(self.next, target);
-        Ok(json!(self.next))
+        Ok(json!({ "number": self.next, "isProxied": is_proxied }))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::failure;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Weak;
+use std::time::Duration;
 use trunkline::Error;
 use trunkline::client::{ConnectionListener, ConnectionUse};
 use trunkline::core::http::Version;
@@ -55,6 +56,11 @@ impl ConnectionListener for News {
             origin,
             json!({ "error": failure::describe(error) }),
         );
+    }
+    fn answered(&self, origin: &Origin, connection: &ConnectionUse, after: Duration) {
+        let ms = after.as_secs_f64() * 1e3;
+        let facts = json!({ "number": connection.number(), "ms": ms });
+        self.tell("answered", origin, facts);
     }
     fn closed(&self, origin: &Origin, connection: &ConnectionUse, why: &Error) {
         let facts = json!({ "number": connection.number(), "error": failure::describe(why) });

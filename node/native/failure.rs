@@ -5,7 +5,7 @@ use crate::lookup::LookupFailed;
 use serde_json::{Value, json};
 use std::error::Error as _;
 use std::io;
-use trunkline::{Error, ErrorKind};
+use trunkline::{Error, ErrorKind, ProxyRefusal, SocksRefusal};
 
 /// All that an error says.
 pub(crate) fn describe(error: &Error) -> Value {
@@ -22,6 +22,7 @@ pub(crate) fn describe(error: &Error) -> Value {
         "tls": certificate_code(error),
         "lookup": failed_lookup(error),
         "detail": detail(error.kind()),
+        "proxy": error.proxy_refusal().and_then(proxy_code),
         "attempts": ended,
         "wasSent": error.was_sent(),
         "waitReason": error.wait_reason().map(|reason| reason.text()),
@@ -63,6 +64,24 @@ fn detail(kind: ErrorKind) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Why a proxy gave no connection: `handshake`, `status N`, or undici's code of what a SOCKS5 proxy
+/// said.
+fn proxy_code(refusal: ProxyRefusal) -> Option<String> {
+    Some(match refusal {
+        ProxyRefusal::Handshake => "handshake".to_owned(),
+        ProxyRefusal::Status(status) => format!("status {status}"),
+        ProxyRefusal::Socks(SocksRefusal::Version(_)) => "UND_ERR_SOCKS5_VERSION".to_owned(),
+        ProxyRefusal::Socks(SocksRefusal::Method(0xff)) => {
+            "UND_ERR_SOCKS5_AUTH_REJECTED".to_owned()
+        }
+        ProxyRefusal::Socks(SocksRefusal::Method(_)) => "UND_ERR_SOCKS5_AUTH_METHOD".to_owned(),
+        ProxyRefusal::Socks(SocksRefusal::Password) => "UND_ERR_SOCKS5_AUTH_FAILED".to_owned(),
+        ProxyRefusal::Socks(SocksRefusal::Reply(code)) => format!("UND_ERR_SOCKS5_REPLY_{code}"),
+        ProxyRefusal::Socks(SocksRefusal::AddressKind(_)) => "UND_ERR_SOCKS5_ADDR_TYPE".to_owned(),
+        _ => return None,
+    })
 }
 
 fn causes(error: &Error) -> Vec<String> {

@@ -47,6 +47,8 @@ const ENDS_CONNECTION: u32 = 1 << 18;
 /// Its user says that it may be sent twice, or that it may not.
 const IDEMPOTENT: u32 = 1 << 19;
 const NOT_IDEMPOTENT: u32 = 1 << 20;
+/// Nothing is pipelined behind it before it is answered.
+const BLOCKS: u32 = 1 << 21;
 
 /// One exchange by its number.
 struct Open {
@@ -213,6 +215,7 @@ fn begin(
             NOT_IDEMPOTENT => Some(false),
             _ => None,
         },
+        blocks: entry[0] & BLOCKS != 0,
         headers_timeout: time(entry[6]),
         body_timeout: time(entry[7]),
         queue_timeout: None,

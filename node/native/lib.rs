@@ -13,6 +13,7 @@ mod exchange;
 mod failure;
 mod files;
 mod intake;
+mod loan;
 mod lookup;
 mod napi;
 mod outbound;

@@ -81,6 +81,15 @@ impl Env {
     }
     /// A copy of the bytes of a `Uint8Array`.
     pub(crate) fn as_bytes(self, value: Value) -> Outcome<Vec<u8>> {
+        let (start, length) = self.place_of(value)?;
+        if length == 0 {
+            return Ok(Vec::new());
+        }
+        // SAFETY: Node-API says that so many bytes are there; nobody writes them during the call.
+        Ok(unsafe { std::slice::from_raw_parts(start, length) }.to_vec())
+    }
+    /// Where the bytes of a `Uint8Array` lie, and how many they are.
+    pub(crate) fn place_of(self, value: Value) -> Outcome<(*const u8, usize)> {
         let (mut kind, mut length, mut data) = (0, 0, null_mut::<c_void>());
         // SAFETY: the environment is live and this is its thread; the pointers outlive the call.
         let status = unsafe {
@@ -98,11 +107,7 @@ impl Env {
         if kind != napi_sys::TypedarrayType::uint8_array {
             return Err(Refused("the bytes are not a Uint8Array".into()));
         }
-        if length == 0 {
-            return Ok(Vec::new());
-        }
-        // SAFETY: Node-API says that so many bytes are there; nobody writes them during the call.
-        Ok(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) }.to_vec())
+        Ok((data.cast_const().cast(), length))
     }
     pub(crate) fn set(self, object: Value, name: &CStr, value: Value) -> Outcome<()> {
         // SAFETY: the environment is live and this is its thread; the name ends with a zero.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use trunkline::client::{Client, ClientBuilder, ClientTimeouts, ClientTls, Protocols};
+use trunkline::client::{Client, ClientBuilder, ClientTimeouts, ClientTls, HealthTimes, Protocols};
 use trunkline::core::pool::Scheme;
 use trunkline::{Limits, Windows};
 
@@ -35,6 +35,10 @@ pub(crate) struct Settings {
     socket_path: Option<String>,
     local_address: Option<IpAddr>,
     keep_alive_probe: Option<u64>,
+    /// Silence after which a peer is asked though nobody needs it.
+    ping_interval: Option<u64>,
+    /// Servers whose sessions of TLS are kept.
+    resumed_servers: Option<usize>,
     /// `keep-alive: timeout` of a peer: at most so long, and so much less.
     keep_alive_max: u64,
     keep_alive_margin: u64,
@@ -88,7 +92,15 @@ impl Settings {
         if let Some(ms) = self.queue_timeout {
             timeouts.queue = time(ms);
         }
-        let mut builder = Client::builder().timeouts(timeouts).tls(self.tls.build()?);
+        let mut tls = self.tls.build()?;
+        if let Some(servers) = self.resumed_servers {
+            tls = tls.resumed_servers(servers);
+        }
+        let health = HealthTimes {
+            unasked: self.ping_interval.and_then(time),
+            ..HealthTimes::default()
+        };
+        let mut builder = Client::builder().timeouts(timeouts).tls(tls).health(health);
         /// Says to the builder what is there.
         macro_rules! say {
             ($($setting:ident => $verb:ident),*) => {

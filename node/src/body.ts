@@ -101,6 +101,8 @@ export interface Sender {
 /** A streaming request body on its way. */
 export class Upload {
   private ahead = 0
+  /** A piece that the source must not write into again yet. */
+  private isLent = false
   private wake: (() => void) | null = null
   private stopped = false
   private iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null
@@ -127,7 +129,7 @@ export class Upload {
         sent += chunk.length
         if (this.length !== null && sent > this.length) throw new RequestContentLengthMismatchError()
         if (chunk.length > 0) this.push(chunk)
-        while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
+        while ((this.ahead > AHEAD_BYTES_MAX || this.isLent) && !this.stopped) {
           await new Promise<void>(resolve => { this.wake = resolve })
         }
         if (this.stopped) return
@@ -144,7 +146,11 @@ export class Upload {
 
   private push (chunk: Buffer): void {
     this.ahead += chunk.length
-    this.border.piece(this.sender.number, chunk)
+    this.isLent = true
+    this.border.piece(this.sender.number, chunk, () => {
+      this.isLent = false
+      this.rouse()
+    })
     this.sender.onSent(chunk)
   }
 

@@ -17,7 +17,7 @@ interface End { address: string; port: number; family: string }
 
 /** What the engine says (connections.rs). */
 interface News {
-  event: 'opening' | 'opened' | 'failed' | 'closed'
+  event: 'opening' | 'opened' | 'failed' | 'answered' | 'closed'
   origin: string
   serverName: string | null
   number?: number
@@ -26,6 +26,8 @@ interface News {
   local?: End | null
   proxied?: boolean
   alpn?: string | null
+  /** How long the peer took to answer a PING. */
+  ms?: number
   error?: Failure
 }
 
@@ -58,6 +60,16 @@ export class Connection {
   }
 }
 
+/** Whose connections they are. */
+export type Owner = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
+
+/** Where an Agent keeps the connections of one origin: undici has a Pool there. */
+export class Place {
+  constructor (readonly origin: string, private readonly agent: Owner) {}
+  /** What the Agent's statistics say of it. */
+  get stats (): object | undefined { return this.agent.stats.origins.find(({ origin }) => origin === this.origin) }
+}
+
 /** What stands for a connection that nothing is known of. */
 const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null }, undefined, false))
 
@@ -77,12 +89,15 @@ export class Connections implements Hearer {
   private readonly open = new Map<number, Connection>()
   /** Those that came when nobody wanted any more: nothing is told of them. */
   private readonly late = new Set<number>()
+  /** An Agent's, by origin. */
+  private readonly places = new Map<string, Place>()
   private attempts = 0
   private onEmpty: (() => void) | null = null
 
   constructor (
     private readonly border: Border,
-    private readonly dispatcher: EventEmitter,
+    private readonly dispatcher: Owner,
+    private readonly isClient: boolean,
     private readonly localAddress: string | null,
     private readonly lookup: Lookup | null
   ) {}
@@ -105,7 +120,8 @@ export class Connections implements Hearer {
 
   onNews (text: string): void {
     const news = JSON.parse(text) as News
-    if (news.event !== 'closed') this.attempts += news.event === 'opening' ? 1 : -1
+    if (news.event === 'opening') this.attempts++
+    if (news.event === 'opened' || news.event === 'failed') this.attempts--
     this.hear(news, new URL(news.origin))
     this.settle()
   }
@@ -117,6 +133,9 @@ export class Connections implements Hearer {
         return
       case 'opened': return this.onOpened(news, url)
       case 'failed': return this.onFailed(news, url)
+      case 'answered':
+        this.dispatcher.emit('ping', news.ms)
+        return
       case 'closed': return this.onClosed(news, url)
     }
   }
@@ -133,25 +152,46 @@ export class Connections implements Hearer {
     const connectParams = this.paramsOf(news, url)
     if (news.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
     if (opened.hasSubscribers) opened.publish({ connectParams, connector, socket: connection })
-    this.dispatcher.emit('connect', url, [this.dispatcher])
+    this.dispatcher.emit('connect', url, this.targets(url, connection))
   }
 
   private onFailed (news: News, url: URL): void {
     if (this.onEmpty !== null) return
     const error = errorOf(news.error!, false)
     if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(news, url), connector, error })
+    const connection = new Connection(news, undefined, url.protocol === 'https:')
+    connection.destroyed = true
+    const targets = this.targets(url, connection)
     // The requests that fail with it come first, as with undici.
-    queueMicrotask(() => { this.dispatcher.emit('connectionError', url, [this.dispatcher], error) })
+    queueMicrotask(() => { this.dispatcher.emit('connectionError', url, targets, error) })
   }
 
   private onClosed (news: News, url: URL): void {
     if (this.late.delete(news.number!)) return
     const connection = this.open.get(news.number!)
     this.open.delete(news.number!)
-    if (connection !== undefined) connection.destroyed = true
+    if (connection === undefined) return
+    connection.destroyed = true
+    const targets = this.targets(url, connection)
     const { kind, message } = news.error!
     const error = kind === 'cancelled' ? new InformationalError(message) : errorOf(news.error!, false)
-    queueMicrotask(() => { this.dispatcher.emit('disconnect', url, [this.dispatcher], error) })
+    queueMicrotask(() => { this.dispatcher.emit('disconnect', url, targets, error) })
+  }
+
+  /** Who it happened to, from the outside in, as many as undici names: an Agent's is the place that it
+   * has for the origin and the connection, a Pool's the connection, and a Client is its connection. */
+  private targets (url: URL, connection: Connection): object[] {
+    const { dispatcher } = this
+    if (dispatcher.origin === null) return [dispatcher, this.place(url), connection]
+    return this.isClient ? [dispatcher] : [dispatcher, connection]
+  }
+
+  private place (url: URL): Place {
+    const known = this.places.get(url.origin)
+    if (known !== undefined) return known
+    const made = new Place(url.origin, this.dispatcher)
+    this.places.set(url.origin, made)
+    return made
   }
 
   private paramsOf (news: News, url: URL): object {

@@ -24,6 +24,7 @@ type Callback = (error: Error | null, data: null) => void
 
 function submit (state: State, exchange: Exchange | Lane, made: Made): void {
   const { target, head, body, headersTimeout, bodyTimeout, flags } = made
+  exchange.isForwarded = target.isForwarded
   state.border.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
   if (exchange.number === 0) return
   if (made.upload === null) {

@@ -62,10 +62,14 @@ export const NotSupportedError = define('NotSupportedError', 'UND_ERR_NOT_SUPPOR
 export const HTTPParserError = define('HTTPParserError', 'HPE_INVALID', 'HTTP parser error', 'UND_ERR_HTTP_PARSER')
 export const ResponseExceededMaxSizeError = define('ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE', 'Response content exceeded max size')
 export const ProxyConnectionError = define('ProxyConnectionError', 'UND_ERR_PRX_CONN', 'Proxy connection failed')
+export const SecureProxyConnectionError = define('SecureProxyConnectionError', 'UND_ERR_PRX_TLS', 'Secure Proxy Connection failed')
 export const QueueTimeoutError = define('QueueTimeoutError', 'UND_ERR_QUEUE_TIMEOUT', 'Queue Timeout Error')
 export const RefusedError = define('RefusedError', 'UND_ERR_REFUSED', 'The request was refused')
 export const EngineEndedError = define('EngineEndedError', 'UND_ERR_ENGINE_ENDED', 'The engine has ended')
 export const MaxOriginsReachedError = define('MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED', 'Maximum allowed origins reached')
+
+/** undici's words for a proxy's 407 to a request in absolute form. */
+export const PROXY_WANTS_CREDENTIALS = 'Proxy Authentication Required (407)'
 
 /** Errors of `connect.lookup` by the question that it failed to answer: the engine gives the number
  * back, and the request fails with the user's own error. */
@@ -103,10 +107,13 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
       if (failure.system) return system(failure.system, text)
       return new ConnectTimeoutError(text)
     case 'tls':
+      if (failure.proxy === 'handshake' && failure.tls === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+        return new SecureProxyConnectionError(text, { cause: system(failure.tls, text) })
+      }
       if (failure.tls) return system(failure.tls, text)
       return failure.system ? system(failure.system, text) : system('ERR_SSL_PROTOCOL_ERROR', text)
     case 'proxy':
-      return new ProxyConnectionError(text)
+      return proxyError(failure.proxy ?? '', text)
     case 'timeout':
       if (failure.waitReason) return new QueueTimeoutError(text)
       if (answered) return new BodyTimeoutError(text)
@@ -120,6 +127,17 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
     default:
       return new SocketError(text === 'the transport closed' ? 'other side closed' : text)
   }
+}
+
+/** With undici's codes. A proxy that answers CONNECT with another status than 2xx has aborted the request
+ * there; the cause says what it was. */
+function proxyError (why: string, text: string): Error {
+  const own = new ProxyConnectionError(text)
+  if (why.startsWith('status ')) return new RequestAbortedError(text, { cause: own })
+  if (!why.startsWith('UND_ERR_SOCKS5')) return own
+  const error = new TrunklineError(text, why)
+  error.name = 'Socks5ProxyError'
+  return error
 }
 
 function violation (failure: Failure, text: string): Error {

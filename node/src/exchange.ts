@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream'
 import type { Upload } from './body'
 import type { Trace } from './channels'
 import { StreamTunnel, Tunnel } from './tunnel'
-import { errorOf, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
+import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
 import type { Border, Ears, Failure } from './ring'
 
@@ -73,6 +73,8 @@ export class Exchange implements Ears {
   bodyBytesMax = 0
   /** It asks for the connection itself. */
   leavesHttp = false
+  /** What answers with 407 is the proxy that it goes to. */
+  isForwarded = false
   /** It does so by an extended CONNECT (RFC 8441); this sends it on HTTP/1.1 where the peer does not
    * take that. */
   onDeclined: (() => void) | null = null
@@ -165,6 +167,7 @@ export class Exchange implements Ears {
     const text = version < 20 ? STATUS_CODES[status] ?? '' : ''
     this.trace?.onHead(status, fields, text)
     if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
+    if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasResponse = true
     this.headText = fields
     this.headFields = null

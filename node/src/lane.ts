@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import { Answer, type Spring } from './answer'
 import type { Upload } from './body'
 import type { Trace } from './channels'
-import { errorOf, ResponseExceededMaxSizeError } from './errors'
+import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
 import type { Border, Ears, Failure } from './ring'
 import { follow, type Signal } from './signal'
@@ -34,6 +34,7 @@ export class Lane implements Ears, Spring {
   upload: Upload | null = null
   trace: Trace | null = null
   bodyBytesMax = 0
+  isForwarded = false
   private answer: Answer | null = null
   private isOver = false
   private received = 0
@@ -70,6 +71,7 @@ export class Lane implements Ears, Spring {
 
   onResponse (status: number, fields: string, version: number): void {
     if (this.isOver) return
+    if (status === 407 && this.isForwarded) return this.abort(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     const { told } = this
     this.told = null
     const text = version < 20 ? STATUS_CODES[status] ?? '' : ''

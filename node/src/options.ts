@@ -57,8 +57,7 @@ export interface Options {
   keepAliveMaxTimeout?: number
   /** Ms before the end of that time at which the connection is closed. Default 2,000. */
   keepAliveTimeoutThreshold?: number
-  /** Ms after which a connection gets no more requests, at least 1,000; 0: no bound. As
-   * `connectionAge`. */
+  /** Ms after which a connection gets no more requests; 0: no bound. As `connectionAge`. */
   clientTtl?: number | null
   maxRequestsPerClient?: number | null
   /** Bytes of a response's head. */
@@ -89,9 +88,11 @@ export interface Options {
   retryLost?: boolean
   /** Addresses (`ip` or `ip:port`) by host, in place of the resolver. */
   resolve?: Record<string, string | string[]>
-  /** Taken and not heeded: sessions of TLS are kept for every origin. */
+  /** Servers whose sessions of TLS are kept, so that later connections to them resume; 0: none, and
+   * 4,096 at most. Default 100. */
   maxCachedSessions?: number | null
-  /** Taken and not heeded: a silent connection is asked when that may matter. */
+  /** Ms of silence after which an HTTP/2 or HTTP/3 peer is asked whether it lives though no request
+   * needs it; 0: never. What waits for a peer that does not answer fails 15 s later. Default 60,000. */
   pingInterval?: number
   /** Agent: the most origins. */
   maxOrigins?: number
@@ -106,6 +107,7 @@ export interface Checked {
   bodyTimeout: number
   maxResponseSize: number
   strictContentLength: boolean
+  isClient: boolean
   connections: number | null
   pipelining: number
   maxConcurrentStreams: number
@@ -116,6 +118,8 @@ export interface Checked {
   eventSource: { maxEventSize?: number }
   /** Requests may not have credentials for a proxy: the dispatcher has them. */
   isProxied: boolean
+  /** `http` requests go to a proxy in absolute form. */
+  forwards: boolean
 }
 
 /** The way that is not directly to the origin: settings of the engine's, and TLS with origins. */
@@ -259,11 +263,14 @@ function connectOf (options: Options, way: Way | undefined): ConnectOptions {
 function ageOf (options: Options): number | undefined {
   const ages = [time('connectionAge', options.connectionAge), time('clientTtl', options.clientTtl)]
   const bounds = ages.filter(age => age !== undefined && age > 0) as number[]
-  return bounds.length === 0 ? undefined : Math.max(Math.min(...bounds), AGE_MS_MIN)
+  return bounds.length === 0 ? undefined : Math.min(...bounds)
 }
 
-/** A connection that may not get any request would never be of use. */
-const AGE_MS_MIN = 1000
+/** As with undici. */
+const CACHED_SESSIONS = 100
+const PING_INTERVAL_MS = 60_000
+/** The engine keeps those of no more. */
+const RESUMED_SERVERS_MAX = 4096
 
 /** Checks options; throws InvalidArgumentError. */
 export function check (options: Options, isClient: boolean, way?: Way): Checked {
@@ -294,6 +301,8 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     attemptDelay: time('autoSelectFamilyAttemptTimeout', options.autoSelectFamilyAttemptTimeout ?? connect.autoSelectFamilyAttemptTimeout),
     socketPath: connect.socketPath ?? options.socketPath ?? undefined,
     localAddress: connect.localAddress ?? options.localAddress ?? undefined,
+    pingInterval: time('pingInterval', whole('pingInterval', options.h2Options?.pingInterval ?? options.pingInterval, 0)) ?? PING_INTERVAL_MS,
+    resumedServers: Math.min(whole('maxCachedSessions', options.maxCachedSessions, 0) ?? CACHED_SESSIONS, RESUMED_SERVERS_MAX),
     keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay) ?? KEEP_ALIVE_MS,
     tls: tls(connect),
     lookup: connect.lookup != null,
@@ -308,14 +317,13 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
   if (settings.headerBytes !== undefined && settings.headerBytes > HEADER_BYTES_MAX) return refuse(`maxHeaderSize must be at most ${HEADER_BYTES_MAX}`)
   const maxResponseSize = options.maxResponseSize ?? -1
   if (!Number.isInteger(maxResponseSize) || maxResponseSize < -1) return refuse('maxResponseSize must be a positive number')
-  whole('maxCachedSessions', options.maxCachedSessions, 0)
-  whole('pingInterval', options.h2Options?.pingInterval ?? options.pingInterval, 0)
   return {
     settings,
     headersTimeout: time('headersTimeout', whole('headersTimeout', options.headersTimeout, 0)) ?? 300_000,
     bodyTimeout: time('bodyTimeout', whole('bodyTimeout', options.bodyTimeout, 0)) ?? 300_000,
     maxResponseSize: Math.max(maxResponseSize, 0),
     strictContentLength: options.strictContentLength ?? true,
+    isClient,
     connections,
     pipelining: pipelining ?? 1,
     maxConcurrentStreams: streams ?? 100,
@@ -324,8 +332,15 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     lookup: connect.lookup ?? null,
     webSocket: options.webSocket ?? {},
     eventSource: options.eventSource ?? {},
-    isProxied: way !== undefined
+    isProxied: way !== undefined,
+    forwards: forwards(way, settings.protocols)
   }
+}
+
+/** HTTP/2 by prior knowledge has no absolute form, and goes through a tunnel. */
+function forwards (way: Way | undefined, protocols: string): boolean {
+  if (way === undefined || way.settings['proxyAlwaysTunnels'] === true || protocols === 'h2') return false
+  return /^https?:/.test(String(way.settings['httpProxy']))
 }
 
 /** Without what is undefined, so that spreading does not hide what is below. */

@@ -5,7 +5,7 @@ import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from './errors'
 import { checkMethod, checkPath, expectsBody, Head, isFieldValue, withQuery, type Headers } from './head'
 import { time, type Checked } from './options'
-import { ENDS_CONNECTION, IDEMPOTENT, NOT_IDEMPOTENT, type Given } from './ring'
+import { BLOCKS, ENDS_CONNECTION, IDEMPOTENT, NOT_IDEMPOTENT, type Given } from './ring'
 import type { State, Target } from './state'
 
 /** What `dispatch` takes. */
@@ -18,7 +18,8 @@ export interface DispatchOptions {
   query?: Record<string, unknown>
   /** Whether it may be sent again when its connection dies, with `retryLost`. Default: by its method. */
   idempotent?: boolean
-  /** Heeded by nobody: requests that are not repeatable never have others pipelined behind them. */
+  /** Its answer may come late: nothing is pipelined behind it before that. Default false: behind what
+   * may not be repeated nothing goes anyway. */
   blocking?: boolean
   upgrade?: boolean | string | null
   /** An HTTP/1.1 connection ends behind the request. */
@@ -91,7 +92,7 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: (ends ? ENDS_CONNECTION : 0) | repeats(options.idempotent),
+    flags: (ends ? ENDS_CONNECTION : 0) | (options.blocking === true ? BLOCKS : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? () => state.target(origin, servername, true) : null,
     onStream,
     webSocketKey: head.webSocketKey

@@ -4,6 +4,7 @@
 
 import { markAsUntransferable } from 'node:worker_threads'
 import { load, type Native } from './addon'
+import { isLendable, Loans } from './loans'
 
 // Words of control (ring.rs).
 const SUBMITTED = 0
@@ -37,6 +38,8 @@ export const ENDS_CONNECTION = 1 << 18
 /** Whoever asks says that the request may be sent twice, or that it may not. */
 export const IDEMPOTENT = 1 << 19
 export const NOT_IDEMPOTENT = 1 << 20
+/** Nothing is pipelined behind it before it is answered. */
+export const BLOCKS = 1 << 21
 
 // What is completed (exchange.rs).
 const RESPONSE = 1
@@ -50,6 +53,7 @@ const ANSWER = 8
 const NEWS = 9
 const STARTED = 10
 const LOOKUP = 11
+const RETURNED = 12
 const LAST = 1 << 8
 export const BY_REFERENCE = 1 << 9
 
@@ -75,6 +79,8 @@ export interface Failure {
   attempts?: { connection: number; ended: string }[]
   wasSent?: boolean
   waitReason?: string | null
+  /** Why a proxy gave no connection. */
+  proxy?: string | null
   /** The question that `connect.lookup` failed to answer. */
   lookup?: number | null
 }
@@ -159,6 +165,7 @@ export class Border {
   /** By the client's number. */
   readonly hearers = new Map<number, Hearer>()
   private tickets = 0
+  readonly loans = new Loans()
   private slab = freshSlab()
   private slabUsed = 0
 
@@ -230,19 +237,27 @@ export class Border {
       kind |= STREAMING | LEAVES_HTTP
     } else if (body !== null) {
       kind |= PUT
-      word5 = this.native.put(body)
+      word5 = this.show(body, null)
     }
     this.arenaWritten = (position + length) | 0
     this.entry(kind, number, origin, position, head.length, word5, headersTimeout, bodyTimeout)
     return true
   }
 
-  /** A piece of a streaming request body. */
-  piece (number: number, chunk: Buffer): void {
+  /** Bytes that do not go through the arena: where the engine finds them. `returned`: it reads them no
+   * longer. */
+  private show (bytes: Buffer, returned: (() => void) | null): number {
+    if (isLendable(bytes)) return this.native.lend(bytes, this.loans.add(bytes, returned))
+    if (returned !== null) queueMicrotask(returned)
+    return this.native.put(bytes)
+  }
+
+  /** A piece of a streaming request body, which may be changed again once it is `returned`. */
+  piece (number: number, chunk: Buffer, returned: () => void): void {
     this.write(() => {
       if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
         if (!this.hasEntry()) return false
-        this.entry(PIECE | PUT, number, 0, 0, 0, this.native.put(chunk), 0, 0)
+        this.entry(PIECE | PUT, number, 0, 0, 0, this.show(chunk, returned), 0, 0)
         return true
       }
       const position = this.room(chunk.length)
@@ -250,6 +265,7 @@ export class Border {
       this.submissionArena.set(chunk, position & (this.arenaBytes - 1))
       this.arenaWritten = (position + chunk.length) | 0
       this.entry(PIECE | INLINE, number, 0, position, chunk.length, 0, 0, 0)
+      returned()
       return true
     })
   }
@@ -411,6 +427,7 @@ export class Border {
     switch (verb) {
       case ANSWER: return this.answers.get(number)?.(this.utf8(position, length))
       case NEWS: return this.hearers.get(number)?.onNews(this.utf8(position, length))
+      case RETURNED: return this.loans.end(number)
       case LOOKUP: return this.hearers.get(completions[at + 2]!)?.onLookup(number, this.utf8(position, length))
     }
     const ears = this.ears[number]

@@ -1,8 +1,7 @@
 // What a dispatcher is behind its methods: the engine's client, the origins that it has named, and
 // what is under way.
 
-import type { EventEmitter } from 'node:events'
-import { Connections } from './connections'
+import { Connections, type Owner } from './connections'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
 import type { Lane } from './lane'
@@ -19,10 +18,10 @@ export interface Target {
   authority: string
   /** Its peer does not take extended CONNECT. */
   declinesWebSocket: boolean
+  /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
+  isForwarded: boolean
 }
 
-/** Whose state it is. */
-type Owner = EventEmitter & { readonly origin: URL | null }
 type Callback = (error: Error | null, data: null) => void
 
 export class State {
@@ -45,7 +44,7 @@ export class State {
     this.border = theBorder()
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
-    this.connections = new Connections(this.border, dispatcher, localAddress ?? null, checked.lookup)
+    this.connections = new Connections(this.border, dispatcher, checked.isClient, localAddress ?? null, checked.lookup)
     this.border.hearers.set(this.client, this.connections)
   }
 
@@ -86,8 +85,10 @@ export class State {
     const { host } = originOf(origin)
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
-    const number = this.ask('origin', { client: this.client, url: origin, serverName, protocols }) as number
-    const target = { number, authority: host, declinesWebSocket: false }
+    const asked = { client: this.client, url: origin, serverName, protocols }
+    const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
+    const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
+    const target = { number, authority: host, declinesWebSocket: false, isForwarded }
     this.targets.set(key, target)
     this.origins.add(origin)
     return target

@@ -5,6 +5,7 @@ import test from 'node:test'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { UndiciHttpHandler } from '@smithy/undici-http-handler'
 import axios from 'axios'
+import got from 'got'
 import ky from 'ky'
 import OpenAI, { toFile } from 'openai'
 import { Agent, fetchOver } from 'trunkline'
@@ -85,6 +86,35 @@ test('ky: JSON, its retries, its timeout', async t => {
   assert.deepEqual(await client.post('', { json: { a: 1 } }).json(), { body: '{"a":1}' })
   assert.equal((await client.get('flaky')).status, 200)
   await assert.rejects(client.get('never', { timeout: 50, retry: 0 }), { name: 'TimeoutError' })
+  assert.equal(both.server.counts.sessions, 1)
+})
+
+test('got, whose beforeRequest hook answers with ours: JSON, streams, retries, a status that is an error, an abort', async t => {
+  let failures = 2
+  const both = await pair(t, (request, response, body) => {
+    if (request.url === '/never') return
+    const status = { '/missing': 404, '/flaky': failures > 0 ? 503 : 200 }[request.url] ?? 200
+    if (request.url === '/flaky') failures--
+    response.statusCode = status
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ method: request.method, type: request.headers['content-type'], body: body.toString() }))
+  })
+  const answer = async ({ url, method, headers, body, signal }) => {
+    const { origin, pathname, search } = url
+    const asked = await both.agent.request({ origin, path: pathname + search, method, headers, body, signal })
+    return Object.assign(asked.body, { statusCode: asked.statusCode, headers: asked.headers, complete: true })
+  }
+  const client = got.extend({ prefixUrl: both.server.url, hooks: { beforeRequest: [answer] }, retry: { limit: 3, calculateDelay: ({ computedValue }) => computedValue && 1 } })
+  const posted = await client.post('', { json: { a: 1 } }).json()
+  assert.deepEqual(posted, { method: 'POST', type: 'application/json', body: '{"a":1}' })
+  const chunks = []
+  for await (const chunk of client.stream('streamed')) chunks.push(chunk)
+  assert.equal(JSON.parse(Buffer.concat(chunks)).method, 'GET')
+  assert.equal((await client.get('flaky')).statusCode, 200)
+  await assert.rejects(client.get('missing'), { name: 'HTTPError', code: 'ERR_NON_2XX_3XX_RESPONSE' })
+  await assert.rejects(client.get('never', { signal: AbortSignal.timeout(50), retry: { limit: 0 } }), { name: /^(TimeoutError|AbortError|RequestError)$/ })
+  const all = await Promise.all(Array.from({ length: 50 }, () => client.get('')))
+  assert.ok(all.every(({ statusCode }) => statusCode === 200))
   assert.equal(both.server.counts.sessions, 1)
 })
 

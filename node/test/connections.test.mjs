@@ -10,7 +10,7 @@ import { Agent, Client, Pool, request } from 'trunkline'
 import * as undici7 from 'undici7'
 import { cert } from './support/certificate.mjs'
 import { viaNew } from './support/dispatch.mjs'
-import { h1, h2, origin, ways } from './support/servers.mjs'
+import { h1, h1s, h2, origin, ways } from './support/servers.mjs'
 
 const get = async (dispatcher, origin, options) => (await viaNew(dispatcher, { origin, path: '/', method: 'GET', ...options })).body.toString()
 const answer = (request, response) => { response.end('answer') }
@@ -38,7 +38,7 @@ for (const { name, serve, options } of ways) {
   test(`connect and disconnect are told with origin, targets and why, over ${name}`, async () => {
     const server = await serve(answer)
     const dispatchers = [new Client(server.url, options), new Pool(server.url, options), new Agent(options)]
-    for (const dispatcher of dispatchers) {
+    for (const [depth, dispatcher] of dispatchers.entries()) {
       const heard = hear(dispatcher)
       assert.equal(await get(dispatcher, server.url), 'answer')
       assert.equal(heard.length, 1)
@@ -50,8 +50,13 @@ for (const { name, serve, options } of ways) {
       for (const { origin, targets } of heard) {
         assert.ok(origin instanceof URL)
         assert.equal(origin.origin, server.url)
-        assert.deepEqual(targets, [dispatcher])
+        assert.equal(targets[0], dispatcher)
+        assert.equal(targets.length, depth + 1, "as many as undici's: a Client, a Pool and a Client, an Agent too")
       }
+      const [[, ...inner], [, ...innerOfEnd]] = heard.map(({ targets }) => targets)
+      assert.ok(inner.every((target, at) => target === innerOfEnd[at]), 'the same ones at its end')
+      if (depth > 0) assert.equal(inner.at(-1).remotePort, Number(new URL(server.url).port), 'the innermost is the connection')
+      if (depth > 1) assert.equal(inner[0].origin, server.url)
       assert.ok(heard[1].error instanceof undici7.errors.SocketError, heard[1].error)
       assert.equal(await get(dispatcher, server.url), 'answer', 'the next request finds a new one')
       assert.equal(heard[2].event, 'connect')
@@ -79,7 +84,7 @@ test('a connection that fails is told once, behind the requests that fail with i
   gone.close()
   const agent = new Agent()
   const order = []
-  agent.on('connectionError', (origin, targets, error) => { order.push(['event', origin.origin, targets[0] === agent, error.code]) })
+  agent.on('connectionError', (origin, targets, error) => { order.push(['event', origin.origin, targets[0] === agent, targets.length, error.code]) })
   agent.dispatch({ origin: url, path: '/', method: 'GET' }, {
     onRequestStart () {},
     onResponseStart () {},
@@ -88,7 +93,7 @@ test('a connection that fails is told once, behind the requests that fail with i
     onResponseError (_, error) { order.push(['request', error.code]) }
   })
   await next(agent, 'connectionError')
-  assert.deepEqual(order, [['request', 'ECONNREFUSED'], ['event', url, true, 'ECONNREFUSED']])
+  assert.deepEqual(order, [['request', 'ECONNREFUSED'], ['event', url, true, 3, 'ECONNREFUSED']])
   await agent.close()
 })
 
@@ -274,6 +279,28 @@ test('reset and connection: close end an HTTP/1.1 connection behind the request,
   await shared.close()
 })
 
+test('nothing is pipelined behind a blocking request before it is answered', async () => {
+  for (const blocking of [true, false]) {
+    const open = []
+    const server = await h1((request, response) => { open.push(response) })
+    const client = new Client(server.url, { pipelining: 3 })
+    const first = get(client, undefined, { blocking })
+    const others = [get(client), get(client)]
+    while (open.length < 1) await after(1)
+    assert.equal(client.stats.origins[0].waiting, blocking ? 2 : 0)
+    open[0].end('answer')
+    await first
+    // Node.js asks its handler for the next one when the one before is answered.
+    for (let at = 1; at < 3; at++) {
+      while (open.length <= at) await after(1)
+      open[at].end('answer')
+    }
+    await Promise.all(others)
+    await client.close()
+    await server.close()
+  }
+})
+
 test("a server's keep-alive: timeout ends an idle connection before it does itself", async () => {
   const hinting = timeout => h1((request, response) => {
     response.setHeader('keep-alive', `timeout=${timeout}`)
@@ -319,10 +346,59 @@ test('clientTtl ends connections by age, and 0 does not', async () => {
   await get(old)
   assert.equal(server.counts.sessions, 2)
   await old.close()
+  const young = new Pool(server.url, { ...options, clientTtl: 1 })
+  for (let turn = 0; turn < 5; turn++) {
+    const all = await Promise.all(Array.from({ length: 300 }, () => get(young)))
+    assert.ok(all.every(text => text === 'answer'), 'however short it is, what is in line is answered')
+  }
+  await young.close()
   const ageless = new Pool(server.url, { ...options, clientTtl: 0 })
   await get(ageless)
   await ageless.close()
   assert.throws(() => new Pool(server.url, { clientTtl: -1 }), { code: 'UND_ERR_INVALID_ARG' })
+  await server.close()
+})
+
+test('maxCachedSessions says of how many servers TLS sessions are resumed', async () => {
+  const server = await h1s(answer)
+  const resumed = []
+  server.server.on('secureConnection', socket => { resumed.push(socket.isSessionReused()) })
+  const visits = { undefined: [false, true, false, true], 0: [false, false, false, false], 1: [false, true, false, false] }
+  for (const [maxCachedSessions, expected] of Object.entries(visits)) {
+    const options = maxCachedSessions === 'undefined' ? {} : { maxCachedSessions: Number(maxCachedSessions) }
+    const agent = new Agent({ connect: { ca: cert }, ...options })
+    resumed.length = 0
+    for (const servername of ['localhost', 'localhost', 'other.test', 'localhost']) {
+      await get(agent, server.url, { servername, reset: true })
+    }
+    assert.deepEqual(resumed, expected, maxCachedSessions)
+    await agent.close()
+  }
+  const most = new Agent({ maxCachedSessions: Number.MAX_SAFE_INTEGER })
+  await most.close()
+  await server.close()
+})
+
+test('pingInterval asks a silent peer though no request needs it, tells how long it took, and 0 does not', async () => {
+  const server = await h2(answer)
+  const pings = []
+  server.server.on('session', session => {
+    const at = pings.push(0) - 1
+    session.on('ping', () => { pings[at]++ })
+  })
+  const ways = [{ pingInterval: 0 }, { pingInterval: 10 }, { h2Options: { pingInterval: 10 } }]
+  const pools = ways.map(way => new Pool(server.url, { connect: { ca: cert }, ...way }))
+  for (const pool of pools) assert.equal(await get(pool), 'answer')
+  for (const pool of pools.slice(1)) {
+    for (let turn = 0; turn < 3; turn++) {
+      const [took] = await next(pool, 'ping')
+      assert.ok(took >= 0 && took < 10_000, String(took))
+    }
+  }
+  assert.equal(pings[0], 0)
+  assert.ok(pings[1] >= 3 && pings[2] >= 3, String(pings))
+  assert.equal(server.counts.sessions, 3)
+  for (const pool of pools) await pool.close()
   await server.close()
 })
 

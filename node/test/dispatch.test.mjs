@@ -8,7 +8,8 @@ import test from 'node:test'
 import { Agent, Client, Pool, errors } from 'trunkline'
 import { cert } from './support/certificate.mjs'
 import { viaNew, viaOld } from './support/dispatch.mjs'
-import { h1, h2, origin, ways } from './support/servers.mjs'
+import { h1, h2, origin } from './support/servers.mjs'
+import { versions } from './support/versions.mjs'
 
 const gather = async stream => {
   const chunks = []
@@ -46,7 +47,7 @@ const bodies = {
   'a FormData': [() => form, /name="name"\r\n\r\nvalue\r\n[^]*filename="a.txt"[^]*content/]
 }
 
-for (const { name, serve, options } of ways) {
+for (const { name, serve, options } of versions) {
   test(`every kind of body arrives over ${name}`, async () => {
     const server = await serve(echo)
     const client = new Client(server.url, options)
@@ -136,6 +137,33 @@ for (const { name, serve, options } of ways) {
     await server.close()
   })
 
+  test(`a slow server holds a source back over ${name}`, async () => {
+    let request
+    const server = await serve((asked, response) => {
+      request = asked
+      asked.on('end', () => { response.end('done') })
+    })
+    const client = new Client(server.url, options)
+    const total = 96 * 1024 * 1024
+    for (const size of [4 * 1024, 64 * 1024]) {
+      let given = 0
+      const source = function * () {
+        const piece = Buffer.alloc(size)
+        for (; given < total; given += size) yield piece
+      }
+      const answered = viaNew(client, { path: '/', method: 'POST', body: source() })
+      // As long as what is taken grows, the buffers on the way are still filling.
+      for (let before = -1; before !== given || request === undefined;) { before = given; await after(200) }
+      assert.ok(given < total / 2, `${given} bytes were taken of a source that nobody reads`)
+      request.resume()
+      assert.equal((await answered).body.toString(), 'done')
+      assert.equal(given, total)
+      request = undefined
+    }
+    await client.close()
+    await server.close()
+  })
+
   test(`a reader that pauses holds the peer back over ${name}`, async () => {
     const total = 64 * 1024 * 1024
     let written = 0
@@ -176,6 +204,40 @@ for (const { name, serve, options } of ways) {
     await server.close()
   })
 }
+
+test('an abort at every stage of a request and of an upload is one error and the connection stays, over h3', async () => {
+  const server = await origin()
+  const client = new Client(server.https, { connect: { ca: cert }, http3: 'only' })
+  const reason = new Error('enough')
+  const endless = async function * () {
+    for (;;) {
+      yield Buffer.alloc(64 * 1024)
+      await after(1)
+    }
+  }
+  const aborting = (path, stage, body) => new Promise(resolve => {
+    const seen = []
+    const act = (now, controller) => { seen.push(now); if (stage === now) controller.abort(reason) }
+    client.dispatch({ path, method: body ? 'POST' : 'GET', body }, {
+      onRequestStart (controller) { act('start', controller); if (stage === 'sent') setTimeout(act, 50, 'sent', controller) },
+      onResponseStart (controller) { act('head', controller) },
+      onResponseData (controller) { if (!seen.includes('data')) act('data', controller) },
+      onResponseEnd () { seen.push('end') },
+      onResponseError (_, error) { seen.push(error.message); setTimeout(resolve, 20, seen) }
+    })
+  })
+  const large = '/bytes/100000000'
+  assert.deepEqual(await aborting(large, 'start'), ['start', 'enough'])
+  assert.deepEqual(await aborting('/delay/60000', 'sent'), ['start', 'sent', 'enough'])
+  assert.deepEqual(await aborting('/delay/60000', 'sent', endless()), ['start', 'sent', 'enough'])
+  assert.deepEqual(await aborting(large, 'head'), ['start', 'head', 'enough'])
+  assert.deepEqual(await aborting(large, 'data'), ['start', 'head', 'data', 'enough'])
+  assert.deepEqual(await aborting('/echo', 'data', endless()), ['start', 'head', 'data', 'enough'])
+  assert.equal((await viaNew(client, { path: '/bytes/5', method: 'GET' })).body.toString(), 'xxxxx')
+  assert.equal(client.stats.totals.connections, 1)
+  await client.close()
+  await server.close()
+})
 
 test('a handler that throws ends its exchange and no other', async () => {
   const server = await h1((request, response) => response.end('hello'))

@@ -8,6 +8,7 @@ import * as formdataNode from 'formdata-node'
 import { Agent, errors, fetchOver } from 'trunkline'
 import * as undici from 'undici7'
 import { ways } from './support/servers.mjs'
+import { versions } from './support/versions.mjs'
 
 /** Says what reached it. */
 const mirror = async (request, response) => {
@@ -58,7 +59,7 @@ async function pair (t, serve, options) {
   return { server, fetch: fetchOver(agent) }
 }
 
-for (const { name, serve, options } of ways) {
+for (const { name, serve, options } of versions) {
   test(`fetchOver sends every kind of body over ${name}, its length where it is known`, async t => {
     const { server, fetch } = await pair(t, serve, options)
     for (const [kind, [make, type, hasLength]] of Object.entries(kinds)) {

@@ -14,6 +14,10 @@ import { cert } from './support/certificate.mjs'
 import { proxy, socks } from './support/proxy.mjs'
 import { h1, h1s, h2 } from './support/servers.mjs'
 
+const [major] = process.versions.node.split('.').map(Number)
+// undici 8 needs a newer Node than 20.
+const undici8 = major >= 22 ? await import('undici8') : null
+
 const answer = (request, response) => {
   response.setHeader('x-via', request.headers.via ?? 'none')
   response.setHeader('x-credentials', request.headers['proxy-authorization'] ?? 'none')
@@ -75,9 +79,10 @@ test('credentials and fields go to the proxy and not to the origin, in every way
   }
   const wrong = new ProxyAgent({ uri, token: 'Basic bm8=', requestTls: { ca: cert } })
   const error = await get(secure.url, wrong).then(() => null, error => error)
-  assert.equal(error.code, 'UND_ERR_PRX_CONN')
+  assert.equal(error.code, 'UND_ERR_ABORTED')
   assert.match(error.message, /407/)
-  assert.equal((await get(plain.url, wrong)).statusCode, 407)
+  assert.equal(error.cause.code, 'UND_ERR_PRX_CONN')
+  await assert.rejects(get(plain.url, wrong), { code: 'UND_ERR_INVALID_ARG', message: /\(407\)/ })
   assert.equal(secure.counts.requests, 5, 'nothing more reached the origin')
   await wrong.close()
   for (const one of [between, plain, secure]) await one.close()
@@ -108,11 +113,63 @@ test('SOCKS5 proxies get the name, with credentials of the URL or of the options
     await agent.close()
   }
   const wrong = new ProxyAgent({ uri: `socks5://me:no@${between.host}` })
-  await assert.rejects(get(server.url, wrong), { code: 'UND_ERR_PRX_CONN' })
+  await assert.rejects(get(server.url, wrong), { code: 'UND_ERR_SOCKS5_AUTH_FAILED', name: 'Socks5ProxyError' })
   await wrong.close()
   assert.deepEqual(between.asked, Array(2).fill(new URL(server.url).host))
   await between.close()
   await server.close()
+})
+
+/** A server that says `text` to whoever comes, instead of being a proxy; nothing is the end. */
+async function saying (text) {
+  const sockets = new Set()
+  const server = net.createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {}).once('data', () => { if (text === '') socket.end(); else socket.write(text, 'latin1') })
+  }).listen(0, '127.0.0.1').unref()
+  await once(server, 'listening')
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { port: server.address().port, close }
+}
+
+for (const [line, undici] of Object.entries({ undici7, ...undici8 && { undici8 } })) {
+  test(`what a proxy refuses with has the class and code that ${line} gives it`, async () => {
+    const wrongName = await proxy({ secure: true })
+    const statuses = await Promise.all([407, 403, 502, 300].map(status => saying(`HTTP/1.1 ${status} no\r\ncontent-length: 0\r\n\r\n`)))
+    const closing = await saying('')
+    const cases = [
+      ...statuses.flatMap(({ port }, at) => (at > 0 ? ['https://a.test'] : ['https://a.test', 'http://a.test']).map(url => [`http://127.0.0.1:${port}`, url])),
+      ...(line === 'undici7' ? [] : [[`http://127.0.0.1:${closing.port}`, 'https://a.test']]),
+      [wrongName.url, 'https://a.test', { servername: 'wrong.test' }]
+    ]
+    const failureOf = async ({ ProxyAgent, request }, [uri, url, tls]) => {
+      // undici 7 tunnels `http` requests by default.
+      const dispatcher = new ProxyAgent({ uri, proxyTunnel: false, proxyTls: { ca: cert, ...tls } })
+      const error = await request(url, { dispatcher }).then(({ statusCode }) => ({ code: statusCode }), error => error)
+      await dispatcher.destroy()
+      return [error.name, error.code]
+    }
+    for (const one of cases) {
+      const [theirs, own] = [await failureOf(undici, one), await failureOf({ ProxyAgent, request }, one)]
+      assert.deepEqual(own, theirs, one.join(' '))
+    }
+    for (const one of [wrongName, ...statuses, closing]) await one.close()
+  })
+}
+
+// undici's own waits for its time to be over where these come early.
+test('what a SOCKS5 proxy refuses with has the codes of undici', async () => {
+  const refusals = { '\x04\x00': 'VERSION', '\x05\xff': 'AUTH_REJECTED', '\x05\x07': 'AUTH_METHOD', '\x05\x00\x05\x05\x00\x01\0\0\0\0\0\0': 'REPLY_5' }
+  for (const [text, code] of Object.entries(refusals)) {
+    const { port, close } = await saying(text)
+    const dispatcher = new ProxyAgent(`socks5://127.0.0.1:${port}`)
+    await assert.rejects(get('http://a.test', dispatcher), { code: `UND_ERR_SOCKS5_${code}`, name: 'Socks5ProxyError' })
+    await dispatcher.close()
+    close()
+  }
 })
 
 test('a proxy that is not there fails requests, and later ones try again', async () => {

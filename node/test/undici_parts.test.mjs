@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { Agent, Pool } from 'trunkline'
-import { cert } from './support/certificate.mjs'
+import { Agent, createSecureServer, Pool } from 'trunkline'
+import { cert, key } from './support/certificate.mjs'
 import { viaNew } from './support/dispatch.mjs'
 import { h1, h1s, h2 } from './support/servers.mjs'
 import { awake, echoed, echoFrames, echoUpgrades } from './support/websocket.mjs'
@@ -49,6 +49,28 @@ test("undici 8's WebSocket echoes over a stream of HTTP/2, beside requests on th
   }
   for (const one of asked) assert.deepEqual([one[0], ...one.slice(2)], ['websocket', undefined, undefined])
   await server.close()
+})
+
+test("undici 8's WebSocket echoes over a stream of HTTP/3, beside requests on the same connection", { skip: !lines.undici8 }, async () => {
+  const asked = []
+  const server = createSecureServer({ cert, key, http3: true })
+  server.on('stream', (stream, headers) => {
+    const { ':method': method, ':protocol': protocol, ':path': path } = headers
+    asked.push([stream.session.alpnProtocol, method, protocol, path])
+    stream.respond({ ':status': 200 })
+    if (protocol === 'websocket') echoFrames(stream)
+    else stream.end('answer')
+  })
+  await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  const url = `https://localhost:${server.address().port}`
+  const agent = new Agent({ ...tls, http3: 'only' })
+  const two = await Promise.all([1, 2].map(n => echoed(lines.undici8.WebSocket, `${url.replace('https', 'wss')}/${n}`, agent)))
+  assert.deepEqual(two, Array(2).fill(['one', 'two', 1000, 'enough']))
+  assert.equal((await viaNew(agent, { origin: url, path: '/', method: 'GET' })).body.toString(), 'answer')
+  assert.deepEqual(asked.slice(0, 2).map(one => one.slice(1, 3)), Array(2).fill(['CONNECT', 'websocket']))
+  assert.equal(agent.stats.totals.connections, 1, 'they share one connection')
+  await agent.close()
+  await new Promise(resolve => { server.close(resolve) })
 })
 
 test('where a server takes no WebSocket on a stream it gets one over HTTP/1.1, from then on at once', { skip: !lines.undici8 }, async () => {

@@ -260,6 +260,20 @@ fn requests_are_pipelined_only_as_far_as_allowed() {
 }
 
 #[test]
+fn nothing_goes_behind_a_request_that_asked_for_patience_before_it_is_answered() {
+    let mut script = pipelining(3);
+    script.conn.ask_patience();
+    script.open(&get(), true);
+    assert_eq!(script.conn.capacity(), 0);
+    script.says("HTTP/1.1 103 Early Hints\r\n\r\n");
+    assert_eq!(script.conn.capacity(), 0, "that was no answer");
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na");
+    assert_eq!(script.conn.capacity(), 2, "its body may still come");
+    script.open(&get(), true);
+    assert_eq!(script.conn.capacity(), 1, "the next one asked for nothing");
+}
+
+#[test]
 fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind() {
     let input = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nConnection: close\r\n\r\nok";
     let (heard, _) = at_every_split(

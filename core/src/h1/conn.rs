@@ -90,6 +90,8 @@ pub struct Conn {
     pub(super) proxy: Option<Proxy>,
     /// Client: the next exchange is the last.
     pub(super) asks_close: bool,
+    /// Client: nothing goes out behind the exchange that is opened next before it is answered.
+    pub(super) asks_patience: bool,
     /// No new exchanges.
     pub(super) draining: bool,
     /// Why there is no exchange after the last one in the queue.
@@ -205,6 +207,7 @@ impl Conn {
             capacity_told: 0,
             proxy: None,
             asks_close: false,
+            asks_patience: false,
             draining: false,
             last: None,
             closed: None,
@@ -231,6 +234,12 @@ impl Conn {
     /// says so. An `open` that is refused uses it up too.
     pub fn ask_close(&mut self) {
         self.asks_close = true;
+    }
+
+    /// Client: the exchange that is opened next may be answered late. Nothing goes out behind it
+    /// before its final head has come, because answers come in order.
+    pub fn ask_patience(&mut self) {
+        self.asks_patience = true;
     }
 
     // Facts and time out.
@@ -270,8 +279,8 @@ impl Conn {
 
     /// Client: how many more exchanges may start now. `Limits::pipelining` less what is open, and
     /// 0 while a request is being sent, or behind one that must not be pipelined behind: a
-    /// request that may not be repeated, or one that may switch protocols
-    /// (RFC 9112 section 9.3.2).
+    /// request that may not be repeated, one that may switch protocols (RFC 9112 section 9.3.2),
+    /// or one that is not answered and was opened with [`ask_patience`](Self::ask_patience).
     pub fn capacity(&self) -> u32 {
         use super::exchange::{Method, Sending};
         let over = self.is_inert() || self.draining || self.last.is_some();
@@ -281,6 +290,7 @@ impl Conn {
         let blocks = |open: &Exchange| {
             open.sending != Sending::Done
                 || open.upgrade
+                || open.blocks && !open.answered
                 || matches!(open.method, Method::Connect | Method::Other)
         };
         if self.exchanges.iter().any(blocks) {

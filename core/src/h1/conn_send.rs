@@ -33,6 +33,7 @@ impl Conn {
         self.enter();
         // Asked of this exchange, whether it can be opened or not.
         let asks_close = std::mem::take(&mut self.asks_close);
+        let asks_patience = std::mem::take(&mut self.asks_patience);
         if self.side == Side::Server || head.protocol().is_some() {
             return Err(Misuse::WrongSide);
         }
@@ -58,6 +59,7 @@ impl Conn {
         let mut open = Exchange::new(id, method, Version::Http11, sending);
         open.head_at = self.sent + self.outbox.len() as u64;
         open.upgrade = head.get(Token::UPGRADE).is_some() && says(head.fields(), b"upgrade");
+        open.blocks = asks_patience;
         if asks_close || persistence(Version::Http11, head.fields()).is_some() {
             open.close_because(CloseReason::WeAskedClose);
         } else if id.0 >= self.config.limits.requests_per_connection_max {

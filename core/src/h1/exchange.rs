@@ -84,6 +84,8 @@ pub(super) struct Exchange {
     pub(super) method: Method,
     /// The request asked to switch protocols.
     pub(super) upgrade: bool,
+    /// Client: nothing goes out behind it before it is answered.
+    pub(super) blocks: bool,
     /// The version of the peer's head.
     pub(super) version: Version,
     pub(super) sending: Sending,
@@ -117,6 +119,7 @@ impl Exchange {
             id,
             method,
             upgrade: false,
+            blocks: false,
             version,
             sending,
             received: false,

@@ -1,15 +1,16 @@
 //! Does the peer still live? Nobody asks while bytes come. A connection that has been quiet gets
-//! a PING together with its next request; silence after it makes the connection suspect (it gets
-//! nothing new) and then dead. Any byte of the peer's clears it. Where a path can die without the
-//! peer (QUIC), a connection whose exchanges wait is asked too: what the peer sends may be going
+//! a PING together with its next request, or without one after a time of its own; silence after it
+//! makes the connection suspect (it gets nothing new) and then dead. Any byte of the peer's clears
+//! it. Where a path can die without the peer (QUIC), a connection whose exchanges wait is asked
+//! too: what the peer sends may be going
 //! where nobody is any more. Such a connection moves when it becomes suspect, and is then watched
 //! closely: the first packets of a path may get lost as well, and a peer that has not proved the
 //! path yet may send no more than three times what it got (RFC 9000 section 8.2), and nothing by
 //! itself. So it is asked again and again until it is heard, and sooner after the next silence.
 //!
 //! ```text
-//! Heard --(request after a quiet time, exchanges wait in a quiet time over QUIC,
-//!          a stream timed out, the network changed)--> Asked
+//! Heard --(request after a quiet time, exchanges wait in a quiet time over QUIC, silence for so
+//!          long that it is asked unasked, a stream timed out, the network changed)--> Asked
 //! Asked --(no byte for max(2 s, 6 x rtt), a second stream timed out)--> Suspect (asked again)
 //! Asked, Suspect --(no byte for 15 s)--> dead;   --(a byte)--> Heard
 //! ```
@@ -21,6 +22,9 @@ use std::time::{Duration, Instant};
 pub struct HealthTimes {
     /// A connection that was quiet for this long is asked with its next request. Default 10 s.
     pub quiet: Duration,
+    /// A connection that was quiet for this long is asked though it gets no request, so that what
+    /// waits for a dead peer hears of it and idle paths stay open. Default: none, it is not.
+    pub unasked: Option<Duration>,
     /// An HTTP/1.1 connection that rested for this long is looked at once more before it gets a
     /// request: the peer may have closed it unnoticed. Default 1 s.
     pub rested: Duration,
@@ -35,6 +39,7 @@ impl Default for HealthTimes {
     fn default() -> Self {
         Self {
             quiet: Duration::from_secs(10),
+            unasked: None,
             rested: Duration::from_secs(1),
             suspect: Duration::from_secs(2),
             dead: Duration::from_secs(15),
@@ -121,9 +126,9 @@ impl Health {
         waits: bool,
     ) -> Checkup {
         let Some(asked_at) = self.asked_at else {
-            return match waits {
-                true => self.handle_start(now, times),
-                false => Checkup::Fine,
+            return match self.unasked_at(times, waits) {
+                Some(at) if now >= at => self.ask(now),
+                _ => Checkup::Fine,
             };
         };
         let silence = now.saturating_duration_since(asked_at);
@@ -151,7 +156,7 @@ impl Health {
         waits: bool,
     ) -> Option<Instant> {
         match (self.asked_at, self.suspect) {
-            (None, _) => waits.then(|| self.quiet_until(times)),
+            (None, _) => self.unasked_at(times, waits),
             (Some(asked_at), false) => Some(asked_at + suspect_after(times, round_trip)),
             (Some(asked_at), true) => {
                 let dead = asked_at + dead_after(times, round_trip);
@@ -161,11 +166,22 @@ impl Health {
         }
     }
 
+    /// Since when the peer owes an answer.
+    pub fn asked_at(&self) -> Option<Instant> {
+        self.asked_at
+    }
+
     /// It must not get new requests.
     pub fn is_suspect(&self) -> bool {
         self.suspect
     }
 
+    /// When it is asked without a request.
+    fn unasked_at(&self, times: &HealthTimes, waits: bool) -> Option<Instant> {
+        let of_wait = waits.then(|| self.quiet_until(times));
+        let of_silence = times.unasked.map(|time| self.heard_at + time);
+        of_wait.into_iter().chain(of_silence).min()
+    }
     /// When it has been silent for so long that it is asked.
     fn quiet_until(&self, times: &HealthTimes) -> Instant {
         let moved_lately = |at: Instant| self.heard_at < at + times.dead;

@@ -35,6 +35,37 @@ fn a_quiet_connection_is_asked_once_with_its_next_request() {
 }
 
 #[test]
+fn a_silent_connection_is_asked_after_a_time_of_its_own_and_judged_by_its_answer() {
+    let times = HealthTimes {
+        unasked: Some(30 * SECOND),
+        ..times()
+    };
+    let start = epoch();
+    let mut health = Health::new(start);
+    let due = |health: &Health| health.next_deadline(&times, None, false);
+    assert_eq!(due(&health), Some(start + 30 * SECOND));
+    let heard = start + 20 * SECOND;
+    health.handle_bytes(heard);
+    assert_eq!(
+        health.handle_timeout(start + 30 * SECOND, &times, None, false),
+        Checkup::Fine,
+        "it was heard meanwhile"
+    );
+    let asked = heard + 30 * SECOND;
+    assert_eq!(due(&health), Some(asked));
+    assert_eq!(
+        health.handle_timeout(asked, &times, None, false),
+        Checkup::Ask
+    );
+    assert_eq!(health.asked_at(), Some(asked));
+    assert_eq!(due(&health), Some(asked + 2 * SECOND));
+    assert_eq!(
+        health.handle_timeout(asked + 15 * SECOND, &times, None, false),
+        Checkup::Bury
+    );
+}
+
+#[test]
 fn silence_after_a_question_makes_it_suspect_then_dead() {
     let start = epoch();
     let mut health = Health::new(start);

@@ -171,8 +171,9 @@ impl ClientBuilder {
         self.pool.warm_time = time;
         self
     }
-    /// A connection this old gets no more requests, or up to a tenth earlier; at least 1 s. A
-    /// name that points elsewhere meanwhile is followed then. Default: none.
+    /// A connection this old gets no more requests, or up to a tenth earlier; from 1 ms. What was in
+    /// line when it opened it gets in any case. A name that points elsewhere meanwhile is followed
+    /// then. Default: none.
     #[must_use]
     pub fn connection_age(mut self, max: Option<Duration>) -> Self {
         self.pool.age_max = max;
@@ -206,7 +207,7 @@ impl ClientBuilder {
         self.pool.probe_patience = patience;
         self
     }
-    /// How long an HTTP/2 peer may be silent. Each time from 1 ms, `dead` not below `suspect`.
+    /// How long an HTTP/2 or HTTP/3 peer may be silent. Each time from 1 ms, `dead` not below `suspect`.
     #[must_use]
     pub fn health(mut self, times: HealthTimes) -> Self {
         self.health = times;
@@ -326,7 +327,7 @@ impl ClientBuilder {
         let (timeouts, health) = (&self.timeouts, &self.health);
         let times = [
             ("idle_timeout", pool.idle_timeout, least),
-            ("connection_age", pool.age_max, Duration::from_secs(1)),
+            ("connection_age", pool.age_max, least),
             ("warm_time", Some(pool.warm_time), least),
             ("probe_patience", pool.probe_patience, least),
             ("timeouts.connect", timeouts.connect, least),
@@ -336,6 +337,7 @@ impl ClientBuilder {
             ("timeouts.expect", timeouts.expect, least),
             ("timeouts.total", timeouts.total, least),
             ("health.quiet", Some(health.quiet), least),
+            ("health.unasked", health.unasked, least),
             ("health.rested", Some(health.rested), least),
             ("health.suspect", Some(health.suspect), least),
             ("health.dead", Some(health.dead), health.suspect.max(least)),

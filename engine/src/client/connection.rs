@@ -216,7 +216,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// One turn. True: there may be more to read.
+    /// One turn. True: there may be more to read, or to write.
     fn turn(&mut self, cx: &mut Context<'_>) -> bool {
         let now = Instant::now();
         self.heed_notes(now);
@@ -248,11 +248,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.take_arrivals(now);
             self.heed_stop(now);
         }
-        let _ = self.link.poll_write(cx, now);
-        self.take_events(now);
+        let written = self.link.poll_write(cx, now);
+        // Writing may have made room for bodies that waited, and what they gave is not written yet:
+        // nobody else wakes the task for it.
+        let pumped = self.take_events(now) && written.is_ready();
         self.hand_over_heads();
+        self.watch_unasked();
         self.deadlines.poll_arm(cx, now);
-        more || !self.rest(cx, now)
+        more || pumped || !self.rest(cx, now)
     }
 
     /// The task is about to sleep: memory that an idle connection does not need goes back, and the

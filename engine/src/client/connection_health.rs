@@ -71,6 +71,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// The peer answered. Any byte of its tells that it lives; whoever listens hears how soon it was.
+    pub(super) fn tell_answer(&mut self, now: Instant) {
+        if let (Some(farewell), Some(asked_at)) = (&self.farewell, self.health.asked_at()) {
+            let after = now.saturating_duration_since(asked_at);
+            farewell
+                .listener
+                .answered(&farewell.origin, &farewell.used, after);
+        }
+    }
+
+    /// A connection whose peer is asked though nobody needs it is watched from its first turn on.
+    pub(super) fn watch_unasked(&mut self) {
+        if self.settings.health.unasked.is_none() || self.watched_until.is_some() {
+            return;
+        }
+        let machine = &self.link.machine;
+        if !matches!(machine, Machine::H1(_)) && !machine.is_closed() {
+            self.watch_silence();
+        }
+    }
+
     /// Sets the next deadline of the peer's silence, if it is nearer than the one that is set.
     pub(super) fn watch_silence(&mut self) {
         let (round_trip, waits) = (self.link.round_trip(), self.waits_on_a_path());

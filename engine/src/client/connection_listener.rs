@@ -4,6 +4,7 @@ use super::connection_use::ConnectionUse;
 use crate::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 use trunkline_core::http::Version;
 use trunkline_core::pool::Origin;
 
@@ -17,6 +18,10 @@ pub trait ConnectionListener: Send + Sync + 'static {
     fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version);
     /// The attempt failed. The requests that fail with it hear of it after this.
     fn failed(&self, origin: &Origin, error: &Error);
+    /// Its peer answered a PING of ours after so long (HTTP/2).
+    fn answered(&self, origin: &Origin, connection: &ConnectionUse, after: Duration) {
+        let _ = (origin, connection, after);
+    }
     /// It takes no exchange any more: it is closed, or speaks HTTP no longer. `why`: its kind is
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) where that was our own side's doing.
     fn closed(&self, origin: &Origin, connection: &ConnectionUse, why: &Error);

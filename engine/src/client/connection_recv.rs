@@ -17,8 +17,10 @@ const WHOLE_BYTES_MAX: usize = 16 * 1024;
 const CONTINUE: u16 = 100;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    pub(super) fn take_events(&mut self, now: Instant) {
+    /// True: bodies that waited for room were moved on.
+    pub(super) fn take_events(&mut self, now: Instant) -> bool {
         self.judge_race(now);
+        let mut pumped = false;
         while let Some(event) = self.link.machine.poll_event() {
             match event {
                 Event::ResponseReceived { stream, head, end } => {
@@ -35,17 +37,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Event::SendReady { stream } => {
                     if let Some(slot) = self.slots.of_stream(stream) {
                         self.pump(now, slot);
+                        pumped = true;
                     }
                 }
                 Event::GoingAway { .. } => self.draining = true,
                 Event::Closed(closed) => self.fail_all(closed),
-                Event::Upgraded { stream, rest } => return self.take_upgrade(now, stream, rest),
+                Event::Upgraded { stream, rest } => {
+                    self.take_upgrade(now, stream, rest);
+                    break;
+                }
                 // The turn's report tells the pool.
                 Event::CapacityChanged => {}
-                // Any byte of the peer's tells that it lives.
-                Event::RequestReceived { .. } | Event::PongReceived => {}
+                Event::PongReceived => self.tell_answer(now),
+                Event::RequestReceived { .. } => {}
             }
         }
+        pumped
     }
 
     fn take_head(&mut self, now: Instant, stream: StreamId, head: ResponseHead, end: bool) {

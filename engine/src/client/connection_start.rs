@@ -102,6 +102,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if request.ends_connection {
             self.link.machine.ask_close();
         }
+        if request.blocks {
+            self.link.machine.ask_patience();
+        }
         let opened = self.link.machine.open(now, &request.head, end);
         let stream = match opened {
             Ok(stream) => stream,

@@ -40,6 +40,7 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
         leaves_http: false,
         ends_connection: false,
         idempotent: None,
+        blocks: false,
         early: Early::default(),
         patience: Patience {
             headers: None,

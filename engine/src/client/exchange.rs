@@ -47,6 +47,8 @@ pub(super) struct Outgoing {
     pub(super) ends_connection: bool,
     /// What its user says of sending it twice; `None`: what its method says.
     pub(super) idempotent: Option<bool>,
+    /// HTTP/1.1: nothing is pipelined behind it before it is answered.
+    pub(super) blocks: bool,
     pub(super) early: Early,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,

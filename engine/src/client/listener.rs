@@ -64,6 +64,9 @@ pub struct Submission {
     /// Whether sending it twice intends the same as sending it once (RFC 9110 section 9.2.2).
     /// `None`: as its method says.
     pub idempotent: Option<bool>,
+    /// It may be answered late: where requests are pipelined (HTTP/1.1), none goes out behind it
+    /// before its response's head has come.
+    pub blocks: bool,
     /// Until the response's head, as `ClientTimeouts::headers`.
     pub headers_timeout: Option<Duration>,
     /// Between two pieces of the body, as `ClientTimeouts::body`.
@@ -107,6 +110,7 @@ impl Client {
             leaves_http: submission.leaves_http,
             ends_connection: submission.ends_connection,
             idempotent: submission.idempotent,
+            blocks: submission.blocks,
             early: Early::default(),
             rank: Rank::default(),
             wanted: Wanted::default(),

@@ -219,6 +219,7 @@ pub(super) fn send(
         leaves_http: false,
         ends_connection: false,
         idempotent: None,
+        blocks: false,
         early: Early::default(),
         patience: Patience {
             headers: timeouts.headers,

@@ -6,7 +6,7 @@ use super::proxy::{Proxies, Proxy, ProxyKind, connect};
 use super::race::{self, SocketOptions};
 use super::resolve::{Resolver, SystemResolver, wrong_family};
 use super::socket::{ProxyTls, Socket};
-use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::error::{Error, ErrorKind, Origin as Fault, ProxyRefusal, Retry};
 use crate::tls::ClientTls;
 use bytes::Bytes;
 use rustls::pki_types::ServerName;
@@ -220,6 +220,7 @@ impl Route {
             Error::new(ErrorKind::Tls, Fault::Peer, Retry::Safe)
                 .with_text(text)
                 .with_source(error)
+                .with_proxy_refusal(ProxyRefusal::Handshake)
         })?;
         Ok(Socket::Tls(Box::new(ProxyTls::new(stream))))
     }

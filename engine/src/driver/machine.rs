@@ -147,6 +147,13 @@ impl Machine {
         }
     }
 
+    /// Client: HTTP/1.1 sends nothing behind the exchange that is opened next before it is answered.
+    pub(crate) fn ask_patience(&mut self) {
+        if let Self::H1(conn) = self {
+            conn.ask_patience();
+        }
+    }
+
     /// HTTP/2: asks whether the peer lives. HTTP/1.1 has no such question, and QUIC asks itself.
     pub(crate) fn ping(&mut self, now: Instant) -> bool {
         match self {

@@ -17,12 +17,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_core::pool::Protocols;
 
 /// A client's TLS settings. Default: the platform's roots, no certificate of our own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ClientTls {
     extra_roots: Vec<CertificateDer<'static>>,
     platform_roots: PlatformRoots,
     identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     insecure: bool,
+    resumed_servers_max: usize,
     key_log: Option<Arc<KeyLogFile>>,
     configs: Mutex<BTreeMap<Protocols, Arc<ClientConfig>>>,
 }
@@ -32,6 +33,20 @@ enum PlatformRoots {
     #[default]
     Believed,
     Ignored,
+}
+
+impl Default for ClientTls {
+    fn default() -> Self {
+        Self {
+            extra_roots: Vec::new(),
+            platform_roots: PlatformRoots::default(),
+            identity: None,
+            insecure: false,
+            resumed_servers_max: RESUMED_SERVERS_MAX,
+            key_log: None,
+            configs: Mutex::default(),
+        }
+    }
 }
 
 impl ClientTls {
@@ -74,6 +89,14 @@ impl ClientTls {
     #[must_use]
     pub fn insecure(mut self) -> Self {
         self.insecure = true;
+        self
+    }
+    /// Of how many servers sessions are kept, so that later connections to them resume
+    /// (RFC 8446 section 2.2); those of the server that was met first go first. 0: every handshake
+    /// is a whole one. Default 32; 4,096 at most, whatever is given.
+    #[must_use]
+    pub fn resumed_servers(mut self, max: usize) -> Self {
+        self.resumed_servers_max = max.min(RESUMED_SERVERS_LIMIT);
         self
     }
     /// Appends the secrets of every session, over TCP and QUIC, to this file, in the format of
@@ -136,7 +159,10 @@ impl ClientTls {
             Protocols::H3Only => &[b"h3"],
         };
         config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
-        config.resumption = Resumption::in_memory_sessions(SESSIONS_MAX);
+        config.resumption = match self.resumed_servers_max {
+            0 => Resumption::disabled(),
+            servers => Resumption::in_memory_sessions(servers.saturating_mul(SESSIONS_PER_SERVER)),
+        };
         if let Some(log) = &self.key_log {
             config.key_log = Arc::clone(log) as Arc<dyn KeyLog>;
         }
@@ -216,5 +242,9 @@ impl ServerCertVerifier for BelievesAll {
     }
 }
 
-/// Sessions kept for resumption, over all servers.
-const SESSIONS_MAX: usize = 256;
+/// Servers whose sessions are kept.
+const RESUMED_SERVERS_MAX: usize = 32;
+/// Room for all of them is made at once: half a megabyte for so many.
+const RESUMED_SERVERS_LIMIT: usize = 4096;
+/// Tickets that rustls keeps of one server: it counts its bound in them.
+const SESSIONS_PER_SERVER: usize = 8;

@@ -47,6 +47,8 @@ const server = spawn(process.execPath, [fileURLToPath(new URL('faults.mjs', impo
 const [line] = await once(createInterface(server.stdout), 'line')
 const faults = JSON.parse(line)
 const origin = await startOrigin()
+// The engine's own are there from the first dispatcher on, and stay.
+await new Agent().close()
 await memory()
 const before = files()
 
@@ -63,11 +65,17 @@ const start = performance.now()
 const passed = () => (performance.now() - start) / 1000
 let early = null
 
+/** Where the dispatchers stand: what is open, what waits and why. */
+function standing () {
+  const busy = ({ active, waiting, attempts }) => active + waiting + attempts > 0
+  return [...tcp, ...h3].filter(agent => !agent.destroyed).flatMap(agent => agent.stats.origins.filter(busy))
+}
+
 /** Waits, and says so where that takes too long. */
 async function within (promise, what) {
   let late
   const tooLong = new Promise(resolve => {
-    late = setTimeout(() => { resolve(wrong.push(new Error(`${what} ${SETTLED_MS_MAX / 1000} s`))) }, SETTLED_MS_MAX)
+    late = setTimeout(() => { resolve(wrong.push(new Error(`${what} ${SETTLED_MS_MAX / 1000} s`, { cause: standing() }))) }, SETTLED_MS_MAX)
   })
   await Promise.race([promise, tooLong])
   clearTimeout(late)

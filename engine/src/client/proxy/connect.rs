@@ -2,7 +2,7 @@
 //! project's own HTTP/1.1 machine asks and reads the answer, under bounds of its own.
 
 use super::Proxy;
-use crate::error::{Error, Origin as Fault, Retry};
+use crate::error::{Error, Origin as Fault, ProxyRefusal, Retry};
 use bytes::Bytes;
 use std::io;
 use std::sync::Arc;
@@ -192,7 +192,9 @@ fn refusal_error(
                      credentials{wants}; give them in its URL or as proxy_authorization"
                 ),
             };
-            proxy.error(Fault::Config, Retry::Never, &text)
+            proxy
+                .error(Fault::Config, Retry::Never, &text)
+                .with_proxy_refusal(ProxyRefusal::Status(status))
         }
         Refusal::Status { status, .. } => {
             let text = format!("refused a tunnel to {authority} with status {status}");
@@ -202,7 +204,9 @@ fn refusal_error(
             } else {
                 Retry::Never
             };
-            proxy.error(Fault::Network, retry, &text)
+            proxy
+                .error(Fault::Network, retry, &text)
+                .with_proxy_refusal(ProxyRefusal::Status(status))
         }
         Refusal::Garbled(violation) => {
             let text = format!(

@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Credentials, Proxy};
-use crate::error::{Error, Origin as Fault, Retry};
+use crate::error::{Error, Origin as Fault, ProxyRefusal, Retry, SocksRefusal};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -57,21 +57,6 @@ enum Awaits {
     /// The rest of a reply that is so long in all.
     ReplyRest(usize),
     Nothing,
-}
-
-/// Why the proxy gives no connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SocksRefusal {
-    /// It does not speak SOCKS5: this byte stands where its version should.
-    Version(u8),
-    /// It accepts none of the methods we offered, or chose another.
-    Method(u8),
-    /// It does not accept user and password.
-    Password,
-    /// The code of its reply (RFC 1928 section 6).
-    Reply(u8),
-    /// The reply's address is of a kind that does not exist.
-    AddressKind(u8),
 }
 
 impl Socks {
@@ -292,7 +277,9 @@ fn refusal_error(proxy: &Proxy, destination: Destination<'_>, refusal: SocksRefu
             format!("answered with an address of the unknown kind {kind:#04x}"),
         ),
     };
-    proxy.error(fault, retry, &text)
+    proxy
+        .error(fault, retry, &text)
+        .with_proxy_refusal(ProxyRefusal::Socks(refusal))
 }
 
 /// RFC 1928 section 6.

@@ -1,5 +1,6 @@
 use super::Credentials;
-use super::socks::{Destination, Socks, SocksRefusal};
+use super::socks::{Destination, Socks};
+use crate::error::SocksRefusal;
 
 const NAME: Destination<'static> = Destination::Name("a.test", 443);
 
