@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use trunkline::client::{Client, Protocols};
+use trunkline::client::{Client, ClientTimeouts, Protocols};
 use trunkline::{Body, ErrorKind};
 
 const EVERY_WAY: [Speaks; 3] = [Speaks::Plain, Speaks::Tls, Speaks::TlsH1];
@@ -370,5 +370,39 @@ fn an_upload_goes_on_when_a_peer_that_paused_reads_again() {
         let response = tokio::time::timeout(Duration::from_secs(30), response).await;
         assert_eq!(response.unwrap().unwrap().unwrap().status(), 200);
         assert!(peer.join().unwrap() > BYTES);
+    });
+}
+
+#[test]
+fn a_request_that_comes_as_an_idle_connection_gives_its_memory_back_keeps_its_deadline() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let peer = std::thread::spawn(move || {
+            let mut socket = listener.accept().unwrap().0;
+            for _ in 0..2 {
+                assert!(socket.read(&mut [0; 4096]).unwrap() > 0);
+                let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+                socket.write_all(answer.as_bytes()).unwrap();
+            }
+            // The third is never answered.
+            while socket.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
+        });
+        let client = Client::builder().timeouts(ClientTimeouts {
+            headers: Some(Duration::from_millis(50)),
+            ..ClientTimeouts::default()
+        });
+        let client = client.build().unwrap();
+        for _ in 0..2 {
+            assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        }
+        // The connection goes to rest, and its time is over while this thread does nothing else:
+        // both are found in one turn.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        std::thread::sleep(Duration::from_millis(150));
+        let error = client.get(&url).send().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+        drop(client);
+        peer.join().unwrap();
     });
 }

@@ -53,7 +53,7 @@ test("undici 8's WebSocket echoes over a stream of HTTP/2, beside requests on th
 
 test("undici 8's WebSocket echoes over a stream of HTTP/3, beside requests on the same connection", { skip: !lines.undici8 }, async () => {
   const asked = []
-  const server = createSecureServer({ cert, key, http3: true })
+  const server = createSecureServer({ cert, key, http3: true, settings: { enableConnectProtocol: true } })
   server.on('stream', (stream, headers) => {
     const { ':method': method, ':protocol': protocol, ':path': path } = headers
     asked.push([stream.session.alpnProtocol, method, protocol, path])

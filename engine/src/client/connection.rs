@@ -261,7 +261,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// The task is about to sleep: memory that an idle connection does not need goes back, and the
     /// timer is armed. False: a deadline has passed.
     fn rest(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
-        if self.link.rest(now) {
+        // A request may have come since the link found nothing open: its deadlines are needed.
+        if self.link.rest(now) && self.slots.len() == 0 {
             self.slots.release();
             self.deadlines.release(|slot| slot >= SETTLING);
             (self.arrivals, self.heads) = (Vec::new(), Vec::new());

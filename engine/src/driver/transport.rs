@@ -302,7 +302,8 @@ impl Tls {
             io::Error::new(io::ErrorKind::InvalidData, error)
         })
     }
-    /// Seals all of `outbox` into records.
+    /// Seals `outbox` into records until a batch is full: a large body is sealed as it is written,
+    /// or a second one of its size would wait for the socket.
     fn seal(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
         if self.failed {
             let left = outbox.len();
@@ -316,11 +317,10 @@ impl Tls {
             self.cold_left = COLD_BYTES;
         }
         self.wrote_at = Some(now);
-        self.sealed += outbox.len();
-        while !outbox.is_empty() {
+        while !outbox.is_empty() && self.sealed < BATCH_BYTES_MAX {
             let mut writer = self.connection.writer();
             let record_max = match self.cold_left {
-                0 => usize::MAX,
+                0 => BATCH_BYTES_MAX,
                 _ => SMALL_RECORD_BYTES,
             };
             let written = match outbox.whole() {
@@ -329,13 +329,16 @@ impl Tls {
                     let mut slices = [IoSlice::new(&[]); SLICES_MAX];
                     let filled = outbox.slices(&mut slices);
                     let first = &slices[0];
-                    match self.cold_left {
-                        0 => writer.write_vectored(&slices[..filled])?,
+                    match fitting(&slices[..filled]) {
+                        whole @ 1.. if self.cold_left == 0 => {
+                            writer.write_vectored(&slices[..whole])?
+                        }
                         _ => writer.write(&first[..first.len().min(record_max)])?,
                     }
                 }
             };
             self.cold_left = self.cold_left.saturating_sub(written);
+            self.sealed += written;
             outbox.advance(written);
         }
         Ok(())
@@ -359,6 +362,19 @@ impl Tls {
         self.sealed = 0;
         Poll::Ready(Ok(()))
     }
+}
+
+/// How many of the first slices a batch has room for.
+fn fitting(slices: &[IoSlice<'_>]) -> usize {
+    let mut room = BATCH_BYTES_MAX;
+    let fits = |slice: &&IoSlice<'_>| match room.checked_sub(slice.len()) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    slices.iter().take_while(fits).count()
 }
 
 /// `io::Write` over a socket to be polled: `WouldBlock` means that the task is registered.

@@ -18,9 +18,11 @@ import { cert, key } from '../support/certificate.mjs'
 
 const text = length => 'x'.repeat(Number(length))
 
-/** The socket under a session of HTTP/2, which itself lets nobody touch it. */
-const sockets = new WeakMap()
-const socketOf = request => request.stream === undefined ? request.socket : sockets.get(request.stream.session ?? request)
+/** Ends the connection under a request. node:http2 does not outlive what others do to its socket. */
+function cut (request) {
+  if (request.stream === undefined) request.socket.destroy()
+  else request.stream.session?.destroy()
+}
 
 const faults = {
   ok: (_, response, [length]) => response.end(text(length)),
@@ -40,7 +42,7 @@ const faults = {
       else request.socket.destroy()
     })
   },
-  cut: (request, response, [length]) => response.write(text(length), () => { socketOf(request)?.destroy() }),
+  cut: (request, response, [length]) => response.write(text(length), () => { cut(request) }),
   goaway (request, response) {
     if (!request.stream) response.setHeader('connection', 'close')
     response.end('x')
@@ -52,9 +54,8 @@ const faults = {
     response.end()
   },
   garbage (request) {
-    // node:http2 does not outlive what others write to its socket.
     if (request.stream === undefined) request.socket.end('\0garbage\r\n\r\n')
-    else socketOf(request)?.destroy()
+    else cut(request)
   },
   trailers (request, response) {
     if (response.stream) response.stream.additionalHeaders({ ':status': 103 })
@@ -76,10 +77,7 @@ function answer (request, response) {
 
 const servers = [http.createServer(answer), https.createServer({ cert, key }, answer), http2.createSecureServer({ cert, key, allowHTTP1: true, settings: { maxConcurrentStreams: 50 } }, answer)]
 for (const server of servers) {
-  let newest
-  server.on('sessionError', () => {}).on('session', session => { newest = session.on('error', () => {}) })
-  // Behind the server's own listener, which has made the session.
-  server.on('secureConnection', socket => { if (newest !== undefined) sockets.set(newest, socket); newest = undefined })
+  server.on('sessionError', () => {}).on('session', session => { session.on('error', () => {}) })
   server.on('connection', socket => { socket.on('error', () => {}) }).on('tlsClientError', () => {})
   await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
 }

@@ -61,6 +61,7 @@ const next = random(seed)
 const tally = {}
 const count = word => { tally[word] = (tally[word] ?? 0) + 1 }
 const wrong = []
+server.once('exit', code => { wrong.push(new Error(`the server of faults ended with ${code}`)) })
 const start = performance.now()
 const passed = () => (performance.now() - start) / 1000
 let early = null
@@ -123,6 +124,6 @@ for (const [what, [found, most]] of Object.entries(checks)) {
 }
 console.log(`seed ${seed}, ${passed().toFixed(0)} s: ${JSON.stringify(tally)}; grown by ${grown.toFixed(0)} MiB from ${early.toFixed(0)}`)
 for (const error of wrong.slice(0, WRONG_SHOWN_MAX)) console.error(error.message, error.cause ?? '')
-server.stdin.end()
+server.removeAllListeners('exit').stdin.end()
 await origin.close()
 process.exit(wrong.length > 0 ? 1 : 0)
