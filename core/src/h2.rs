@@ -1,6 +1,8 @@
 //! HTTP/2 (RFC 9113): the machine of one connection, client or server.
 
+mod accounts;
 pub mod conn;
+mod conn_announce;
 mod conn_close;
 mod conn_flow;
 mod conn_goaway;
@@ -18,4 +20,5 @@ mod stream;
 pub mod stream_state;
 pub mod streams;
 
+pub use accounts::Accounts;
 pub use conn::Conn;

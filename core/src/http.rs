@@ -11,6 +11,7 @@ pub mod idempotence;
 pub mod priority;
 mod rules;
 pub mod schedule;
+mod spellings;
 mod structured;
 pub(crate) mod syntax;
 
@@ -19,3 +20,4 @@ pub use event::{Event, Reset, ResetBy, Side, StreamId};
 pub use field::{Field, FieldName, Fields, Token};
 pub use head::{RequestHead, ResponseHead, Version};
 pub use priority::Priority;
+pub use spellings::Spellings;

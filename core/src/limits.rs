@@ -164,6 +164,9 @@ pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 pub struct Limits {
     /// See [`FIELD_COUNT_MAX`].
     pub field_count_max: usize,
+    /// Our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it; see
+    /// [`HPACK_TABLE_BYTES_MAX`].
+    pub header_table_bytes_max: usize,
     /// See [`FIELD_SECTION_BYTES_MAX`], bytes.
     pub field_section_bytes_max: usize,
     /// See [`HEADER_BLOCK_BYTES_MAX`], bytes.
@@ -207,6 +210,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             field_count_max: FIELD_COUNT_MAX,
+            header_table_bytes_max: HPACK_TABLE_BYTES_MAX,
             field_section_bytes_max: FIELD_SECTION_BYTES_MAX,
             header_block_bytes_max: HEADER_BLOCK_BYTES_MAX,
             continuations_max: CONTINUATIONS_MAX,
@@ -373,6 +377,11 @@ pub struct Config {
     pub extended_connect: bool,
     /// HTTP/3 datagrams (RFC 9297) are announced; the transport must take them too.
     pub datagrams: bool,
+    /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events.
+    pub frame_events: bool,
+    /// HTTP/1.1 server: the names of a request's fields are kept as they are spelled too
+    /// ([`Fields::spellings`](crate::http::Fields::spellings)).
+    pub spelled_names: bool,
 }
 
 #[cfg(test)]

@@ -95,7 +95,9 @@ fn a_client_resets_what_the_server_will_not_process() {
             rig.get();
         }
         rig.says(&goaway(0x7fff_ffff, H2Code::NO_ERROR));
-        assert!(matches!(rig.event(), Some(Event::GoingAway { code }) if code == H2Code::NO_ERROR));
+        assert!(
+            matches!(rig.event(), Some(Event::GoingAway { code, .. }) if code == H2Code::NO_ERROR)
+        );
         assert!(matches!(rig.event(), Some(Event::CapacityChanged)));
         assert_eq!(rig.conn.capacity(), 0);
         let refused = rig.conn.open(rig.now, &request("GET"), true);
@@ -205,12 +207,21 @@ fn end_of_file_ends_every_exchange_and_then_the_connection() {
 #[test]
 fn a_ping_of_ours_is_answered_once() {
     let mut rig = Rig::client(Cut::Whole);
-    rig.conn.ping(rig.now);
+    assert!(!rig.conn.awaits_pong());
+    rig.conn.ping(rig.now, *b"12345678");
     let sent = rig.expects(kind::PING, 0, "asked");
-    assert!(!rig.conn.ping(rig.now), "one at a time");
+    assert_eq!(sent.payload, b"12345678");
+    assert!(rig.conn.awaits_pong());
     rig.waits(Duration::from_millis(40));
     rig.says(&pong(&sent.payload));
-    assert!(matches!(rig.event(), Some(Event::PongReceived)));
+    let Some(Event::PongReceived { opaque, round_trip }) = rig.event() else {
+        panic!("the answer is told");
+    };
+    assert_eq!(
+        (opaque, round_trip),
+        (*b"12345678", Duration::from_millis(40))
+    );
+    assert!(!rig.conn.awaits_pong());
     rig.says(&pong(&sent.payload));
     rig.no_event("the answer to nothing");
 }

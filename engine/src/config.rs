@@ -26,8 +26,15 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// How long each phase may take.
     pub timeouts: Timeouts,
+    /// The same for connections of HTTP/1.1, where they have other ones. Default: they have not.
+    pub http1_timeouts: Option<Timeouts>,
     /// Receive windows.
     pub windows: Windows,
+    /// Whether HTTP/1.1 is served in cleartext. Under TLS [`Tls::offer`](crate::Tls::offer) says it.
+    /// Default: true.
+    pub http1: bool,
+    /// Whether HTTP/2 is served in cleartext, by prior knowledge. Default: true.
+    pub http2: bool,
     /// RFC 8441 extended CONNECT (WebSocket over HTTP/2) is announced. Default: false.
     pub extended_connect: bool,
     /// HTTP datagrams (RFC 9297) are announced over QUIC, and an extended CONNECT that comes over
@@ -36,6 +43,12 @@ pub struct ServerConfig {
     /// one that a datagram comes for all the same must be aborted (RFC 9297 section 2), which is why
     /// only servers whose handlers know of them announce them. Default: false.
     pub datagrams: bool,
+    /// An [`Attendant`](crate::server::Attendant) hears of settings, pings and GOAWAY of HTTP/2 peers.
+    /// Default: false.
+    pub frame_events: bool,
+    /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
+    /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
+    pub spelled_names: bool,
     /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
     /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
     pub connection_info: bool,
@@ -63,9 +76,14 @@ impl Default for ServerConfig {
         Self {
             limits: Limits::default(),
             timeouts: Timeouts::default(),
+            http1_timeouts: None,
             windows: Windows::default(),
+            http1: true,
+            http2: true,
             extended_connect: false,
             datagrams: false,
+            frame_events: false,
+            spelled_names: false,
             connection_info: false,
             interim_responses: false,
             sni_is_binding: false,
@@ -77,8 +95,19 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// What the machines need to know.
-    pub(crate) fn freeze(&self) -> Result<Arc<Config>, Error> {
+    /// What the machines need to know: those of HTTP/1.1, and all others.
+    pub(crate) fn freeze_both(&self) -> Result<(Arc<Config>, Arc<Config>), Error> {
+        let config = self.freeze()?;
+        let http1 = match &self.http1_timeouts {
+            None => Arc::clone(&config),
+            Some(timeouts) => Arc::new(Config {
+                timeouts: timeouts.clone(),
+                ..(*config).clone()
+            }),
+        };
+        Ok((http1, config))
+    }
+    fn freeze(&self) -> Result<Arc<Config>, Error> {
         check(&self.limits, &self.windows)?;
         if self.connections_max == 0 {
             return Err(Error::config("connections_max is 0; it must be at least 1"));
@@ -94,6 +123,8 @@ impl ServerConfig {
             windows: self.windows.clone(),
             extended_connect: self.extended_connect,
             datagrams: self.datagrams,
+            frame_events: self.frame_events,
+            spelled_names: self.spelled_names,
         }))
     }
 }
@@ -126,6 +157,8 @@ impl ClientConfig {
             windows: self.windows.clone(),
             extended_connect: false,
             datagrams: self.datagrams,
+            frame_events: false,
+            spelled_names: false,
         })
     }
 }

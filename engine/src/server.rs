@@ -6,11 +6,13 @@ mod access;
 mod attendant;
 mod attended;
 mod attended_entry;
+mod attended_serve;
 mod attended_tunnel;
 mod connection;
 mod date;
 mod early;
 mod exchange;
+mod handshake_failure;
 mod heads;
 mod interim;
 mod listening;
@@ -20,6 +22,7 @@ mod quic;
 mod quic_connection;
 mod request;
 mod respond;
+mod said;
 mod scratch;
 mod serve;
 mod service;
@@ -30,9 +33,11 @@ mod worker;
 pub use access::Access;
 pub use attendant::{Answer, Attendant, Ended, Given, Line, Pause, Place};
 pub use early::EarlyData;
+pub use handshake_failure::HandshakeFailure;
 pub use interim::InterimSender;
 pub use listening::{Attending, Listening};
 pub use metrics::Metrics;
+pub use said::{Heard, Said};
 pub use service::HttpService;
 
 use crate::config::{Congestion, ServerConfig};
@@ -41,7 +46,7 @@ use crate::driver::quic::secret::Secret;
 use crate::error::Error;
 use crate::net::listen::{listeners, udp_sockets};
 use crate::tls::Tls;
-use accept::Shown;
+use accept::{Cleartext, Shown};
 use access::AccessLog;
 use exchange::Tower;
 use metrics::Counters;
@@ -244,7 +249,7 @@ impl Server {
     }
     /// What the workers need, with the sockets open.
     fn ready(self, listeners: Vec<TcpListener>, udp: Vec<UdpSocket>) -> Result<Listening, Error> {
-        let config = self.config.freeze()?;
+        let (http1_config, config) = self.config.freeze_both()?;
         let local_addr = local_addr(&listeners)?;
         let seats = match (&self.tls, self.http3) {
             (_, false) => Vec::new(),
@@ -274,6 +279,10 @@ impl Server {
                 log: self.access_log,
                 local_addr,
             },
+            cleartext: Cleartext {
+                http1: self.config.http1,
+                http2: self.config.http2,
+            },
             extra: Arc::new(Extra {
                 date: self.config.date,
                 interim: self.config.interim_responses,
@@ -282,6 +291,7 @@ impl Server {
             }),
             lender: Arc::new(Lender::new(config.windows.memory_budget)),
             config,
+            http1_config,
         })
     }
 }

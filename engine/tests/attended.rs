@@ -21,9 +21,12 @@ use tokio::sync::{Notify, mpsc as tasks};
 use tokio::task::LocalSet;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::core::error::H2Code;
+use trunkline::core::h2::frame::Setting;
 use trunkline::core::http::{Fields, RequestHead, Version};
 use trunkline::core::limits::UNREAD_BODY_BYTES_MAX;
-use trunkline::server::{Answer, Attendant, Attending, Ended, Given, Line, Pause, Place};
+use trunkline::server::{
+    self, Answer, Attendant, Attending, Ended, Given, Line, Pause, Place, Said,
+};
 use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
 
 /// What an attendant heard.
@@ -34,7 +37,7 @@ enum Heard {
     Body(Vec<u8>, bool),
     Room(usize),
     Ended(Ended),
-    Ponged,
+    Said(server::Heard),
     Disconnected,
     /// The server.
     Over,
@@ -88,8 +91,8 @@ impl Attendant for Teller {
     fn ended(&self, (): (), how: Ended) {
         self.heard.send(Heard::Ended(how)).unwrap();
     }
-    fn ponged(&self, _: &Line) {
-        self.heard.send(Heard::Ponged).unwrap();
+    fn heard(&self, _: &Line, heard: server::Heard) {
+        self.heard.send(Heard::Said(heard)).unwrap();
     }
     fn disconnected(&self, _: Line) {
         // The test may be over.
@@ -193,6 +196,7 @@ impl Drop for Attended {
 fn says(body: Given) -> Answer<'static> {
     Answer {
         status: 200,
+        reason: b"",
         fields: b"x\0y",
         body,
         date: false,
@@ -773,7 +777,7 @@ fn an_exchange_is_reset_a_connection_pinged_shut_down_and_aborted_by_order() {
     server.does(|_, lines| {
         let (line, place) = &lines[0];
         line.reset(*place, H2Code::ENHANCE_YOUR_CALM);
-        line.ping();
+        line.say(Said::Ping([7; 8]));
     });
     let reset = peer.hears(kind::RST_STREAM);
     assert_eq!((reset.stream, &reset.payload[..]), (1, &[0, 0, 0, 11][..]));
@@ -781,7 +785,11 @@ fn an_exchange_is_reset_a_connection_pinged_shut_down_and_aborted_by_order() {
     assert_eq!(server.hears(), Heard::Ended(Ended::Reset { code, by_peer }));
     let ping = peer.hears(kind::PING);
     peer.says(&Frame::new(kind::PING, 0x1, 0, &ping.payload));
-    assert_eq!(server.hears(), Heard::Ponged);
+    let said = server.hears();
+    assert!(
+        matches!(said, Heard::Said(server::Heard::Pong(bytes, _)) if bytes == [7; 8]),
+        "{said:?}"
+    );
     server.does(|_, lines| lines[0].0.shut_down());
     let warned = peer.hears(kind::GOAWAY);
     assert_eq!(warned.payload[4..], [0; 4], "no error");
@@ -869,4 +877,80 @@ fn the_time_in_which_nobody_reads_is_not_held_against_the_peers() {
     assert_eq!(silence, Err(mpsc::RecvTimeoutError::Timeout));
     server.keeps_up();
     assert_eq!(server.hears(), Heard::Body(b"body".to_vec(), true));
+}
+
+/// Whoever asks for frames.
+fn frame_events() -> ServerConfig {
+    ServerConfig {
+        frame_events: true,
+        ..ServerConfig::default()
+    }
+}
+
+/// What the peer said of its connection, other things passed over.
+fn said(server: &Attended) -> server::Heard {
+    loop {
+        if let Heard::Said(said) = server.hears() {
+            return said;
+        }
+    }
+}
+
+#[test]
+fn both_ends_say_what_they_have_to_say_of_the_connection() {
+    let server = Attended::serving(
+        Server::bind("127.0.0.1:0").config(frame_events()),
+        |line, _, _| {
+            line.say(Said::Ping(*b"12345678"));
+            line.say(Said::Settings(vec![Setting::InitialWindowSize(9)]));
+            line.say(Said::Origins(vec![Bytes::from("https://a.example")]));
+            line.say(Said::Goaway {
+                last: None,
+                code: H2Code(11),
+                debug: Bytes::from("calm"),
+            });
+        },
+    );
+    let mut peer = FramePeer::connect(server.address);
+    peer.says(&Frame::new(kind::PING, 0, 0, b"abcdefgh"));
+    peer.says(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    assert!(matches!(said(&server), server::Heard::Settings(_)));
+    assert_eq!(said(&server), server::Heard::Ping(*b"abcdefgh"));
+    assert_eq!(peer.hears(kind::PING).flags, 1);
+    assert_eq!(peer.hears(kind::PING).payload, b"12345678");
+    peer.says(&Frame::new(kind::PING, 1, 0, b"12345678"));
+    assert_eq!(peer.hears(kind::SETTINGS).payload, b"\0\x04\0\0\0\x09");
+    assert_eq!(peer.hears(kind::ORIGIN).payload, b"\0\x11https://a.example");
+    let goaway = peer.hears(kind::GOAWAY);
+    assert_eq!(goaway.payload, b"\0\0\0\x01\0\0\0\x0bcalm");
+    let acknowledged = |said| matches!(said, server::Heard::SettingsAcknowledged(_));
+    assert!(acknowledged(said(&server)), "the preface's");
+    assert!(matches!(said(&server), server::Heard::Pong(bytes, _) if bytes == *b"12345678"));
+    assert!(acknowledged(said(&server)), "the change");
+    peer.says(&Frame::new(kind::GOAWAY, 0, 0, b"\0\0\0\0\0\0\0\x02bye"));
+    let (code, last, debug) = (H2Code(2), 0, Bytes::from("bye"));
+    assert_eq!(said(&server), server::Heard::Goaway { code, last, debug });
+}
+
+#[test]
+fn settings_that_are_changed_while_a_server_listens_reach_who_connects_then() {
+    let server = Attended::new(|_, _, _| {});
+    let announced = |bytes: &[u8]| {
+        let (settings, _) = bytes.as_chunks::<6>();
+        settings.contains(b"\0\x03\0\0\0\x07")
+    };
+    let mut before = FramePeer::connect(server.address);
+    assert!(!announced(&before.hears(kind::SETTINGS).payload));
+    let (done, is_done) = mpsc::channel();
+    server.does(move |attending, _| {
+        let mut config = ServerConfig::default();
+        config.limits.concurrent_streams_max = 7;
+        attending.configure(&config).unwrap();
+        config.windows.connection = 0;
+        assert!(attending.configure(&config).is_err());
+        done.send(()).unwrap();
+    });
+    is_done.recv().unwrap();
+    let mut after = FramePeer::connect(server.address);
+    assert!(announced(&after.hears(kind::SETTINGS).payload));
 }

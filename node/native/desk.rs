@@ -9,17 +9,24 @@ use crate::exchange::{BY_REFERENCE, LAST, with_text};
 use crate::failure;
 use crate::files::{self, Asked, FileAnswer, Way};
 use crate::ring::{BY_REFERENCE_BYTES_MIN, Entry};
+use crate::said;
+use crate::told::{described, digits, kind_of, lengths, places, write_head};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 use trunkline::ConnectionInfo;
 use trunkline::core::error::H2Code;
+use trunkline::core::h2::Accounts;
 use trunkline::core::http::{Fields, RequestHead, Version};
-use trunkline::server::{Answer, Attendant, Ended, Given, Line, Pause, Place};
+use trunkline::server::{
+    Answer, Attendant, Ended, Given, HandshakeFailure, Heard, Line, Pause, Place,
+};
 
 /// What happened: the first word of a completion. `node/src/server/border.ts` has the same
 /// numbers; the client's are below them.
@@ -29,7 +36,8 @@ pub(crate) enum Kind {
     /// A request: words 2 its serial, 5 the connection, 6 the lengths of the first
     /// three parts (see [`lengths`]), 7 the stream. The text is
     /// method, path, authority, scheme and protocol with a zero between two, then a line feed, the
-    /// name, a zero and the value of each field.
+    /// name, a zero and the value of each field; last, behind an empty name and a zero, the names as
+    /// HTTP/1.1 spelled them, with a comma between two.
     Request = 16,
     /// A piece of a request's body.
     Data = 17,
@@ -45,10 +53,26 @@ pub(crate) enum Kind {
     Disconnected = 22,
     /// A server has ended.
     Ended = 23,
-    /// The peer of a connection answered a ping.
+    /// The peer of a connection answered a ping with these eight bytes; word 5: microseconds.
     Pong = 24,
     /// The file of an answer cannot be sent, and nothing was: its code, a zero, and why.
     FileFailed = 25,
+    /// The settings of a connection's peer, with a space between two.
+    SettingsReceived = 26,
+    /// It has applied the oldest of ours that it had not; word 5: microseconds.
+    SettingsAcknowledged = 27,
+    /// It asked whether we live, with these eight bytes.
+    Pinged = 28,
+    /// It opens no more exchanges: words 2 the code, 5 the last stream; the text is its own.
+    Goaway = 29,
+    /// A connection whose client did not say what it speaks: words 2 the serial, 5 the connection. Its
+    /// bytes are the bodies of the exchange.
+    Stranger = 30,
+    /// A handshake failed, word 1 is the server: where from, then a zero and why; word 2: which kind
+    /// of failure, word 5: the alert.
+    HandshakeFailed = 31,
+    /// A secret of a TLS session, word 1 is the server: where from, then a zero and the line.
+    Secret = 32,
 }
 
 /// The request's body is to come, or was not the last piece.
@@ -56,6 +80,7 @@ const MORE: u32 = 1 << 10;
 
 /// What is submitted; the client's are below them. Words 1 and 2 are the exchange's number and
 /// serial.
+/// Word 7: so many bytes at the front of the text are the reason phrase.
 pub(crate) const ANSWER: u32 = 16;
 /// A 1xx; word 6 its status.
 const INFORM: u32 = 17;
@@ -71,8 +96,8 @@ const TAKE: u32 = 21;
 const SHUT_DOWN: u32 = 22;
 /// Words 1 and 6: a connection that is to end at once, and the code.
 const ABORT: u32 = 23;
-/// Word 1: a connection whose peer is to say that it is there.
-const PING: u32 = 24;
+/// Words 1 and 2: a connection whose peer is told something of it, and what; see [`said`].
+const SAY: u32 = 24;
 
 /// Nobody reads the rest of the request.
 const DECLINE: u32 = 25;
@@ -99,7 +124,7 @@ pub(crate) fn range(entry: &Entry) -> Option<(u32, u32)> {
     match entry[0] & 0xff {
         ANSWER if inline => Some((entry[3], entry[4].saturating_add(entry[5]))),
         SEND if inline => Some((entry[3], entry[4])),
-        ANSWER | INFORM | FINISH if entry[4] > 0 => Some((entry[3], entry[4])),
+        ANSWER | INFORM | FINISH | SAY if entry[4] > 0 => Some((entry[3], entry[4])),
         _ => None,
     }
 }
@@ -118,6 +143,24 @@ struct Exchanges {
     free: Vec<u32>,
     /// Where the texts of heads are made.
     text: Vec<u8>,
+}
+
+impl Exchanges {
+    /// The number and the serial of a new one.
+    fn begin(&mut self, line: &Line, place: Place) -> (u32, u32) {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                serial: 0,
+                open: None,
+                way: None,
+            });
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[number as usize];
+        slot.serial = slot.serial.wrapping_add(1);
+        slot.open = Some((line.clone(), place));
+        (number, slot.serial)
+    }
 }
 
 struct Slot {
@@ -142,7 +185,13 @@ impl Desk {
         debug_assert!((ANSWER..=DECLINE).contains(&verb), "no verb is {verb}");
         match verb {
             SHUT_DOWN => return self.with_line(entry[1], Line::shut_down),
-            PING => return self.with_line(entry[1], Line::ping),
+            SAY => {
+                return self.with_line(entry[1], |line| {
+                    if let Some(what) = said::read(entry, bytes) {
+                        line.say(what);
+                    }
+                });
+            }
             ABORT => return self.with_line(entry[1], |line| line.abort(H2Code(entry[6]))),
             _ => {}
         }
@@ -182,7 +231,8 @@ impl Desk {
         }
     }
     fn answer(&self, now: Instant, line: &Line, place: Place, entry: &Entry, bytes: &[u8]) {
-        let (fields, inline) = bytes.split_at((entry[4] as usize).min(bytes.len()));
+        let (head, inline) = bytes.split_at((entry[4] as usize).min(bytes.len()));
+        let (reason, fields) = head.split_at((entry[7] as usize).min(head.len()));
         let body = match entry[0] >> 8 & 0xff {
             BODY_INLINE => Given::Whole(Bytes::copy_from_slice(inline)),
             BODY_PUT => Given::Whole(self.shared.take_put(entry[5])),
@@ -191,6 +241,7 @@ impl Desk {
         };
         let answer = Answer {
             status: entry[6] as u16,
+            reason,
             fields,
             body,
             date: entry[0] & NO_DATE == 0,
@@ -232,6 +283,15 @@ impl Desk {
             drop(self.shared.take_put(entry[5]));
         }
     }
+    /// Shows the accounts of a connection; `seen` is dropped where there are none.
+    pub(crate) fn glance(&self, connection: u32, seen: SyncSender<Accounts>) {
+        self.with_line(connection, |line| {
+            line.glance(move |accounts| {
+                // Nobody may wait any more.
+                let _ = seen.try_send(accounts);
+            });
+        });
+    }
     fn with_line(&self, connection: u32, order: impl FnOnce(&Line)) {
         if let Some(line) = self.lines.borrow().get(&connection) {
             order(line);
@@ -260,15 +320,33 @@ impl Attendant for Server {
         Shared::pause(&self.desk.shared)
     }
     fn connected(&self, line: Line, version: Version, info: Option<&ConnectionInfo>) -> Connection {
-        let desk = &self.desk;
-        let number = desk.connections.get().wrapping_add(1);
-        desk.connections.set(number);
-        desk.lines.borrow_mut().insert(number, line.clone());
-        let mut entry = [Kind::Connected as u32, number, self.number, 0, 0, 0, 0, 0];
-        entry[6] = digits(version);
-        let text = info.map(described).unwrap_or_default();
-        desk.shared.complete(entry, text.as_bytes(), &[]);
-        Connection { number, line }
+        self.meet(line, digits(version), info)
+    }
+    fn stranger(
+        &self,
+        line: Line,
+        place: Place,
+        info: Option<&ConnectionInfo>,
+    ) -> Option<(Connection, u32)> {
+        let connection = self.meet(line, 0, info);
+        let mut exchanges = self.desk.exchanges.borrow_mut();
+        let (number, serial) = exchanges.begin(&connection.line, place);
+        let kind = Kind::Stranger as u32;
+        let entry = [kind, number, serial, 0, 0, connection.number, 0, 0];
+        self.desk.shared.complete(entry, &[], &[]);
+        Some((connection, number))
+    }
+    fn handshake_failed(
+        &self,
+        addresses: Option<(SocketAddr, SocketAddr)>,
+        why: &HandshakeFailure,
+    ) {
+        let (which, alert) = kind_of(why);
+        let (kind, server) = (Kind::HandshakeFailed as u32, self.number);
+        let entry = [kind, server, which, 0, 0, alert, 0, 0];
+        let text = addresses.map(|(peer, local)| places(peer, local));
+        let text = format!("{}\0{why}", text.unwrap_or_else(|| "\0\0\0".into()));
+        self.desk.shared.complete(entry, text.as_bytes(), &[]);
     }
     fn requested(
         &self,
@@ -278,22 +356,12 @@ impl Attendant for Server {
         end: bool,
     ) -> u32 {
         let exchanges = &mut *self.desk.exchanges.borrow_mut();
-        let number = exchanges.free.pop().unwrap_or_else(|| {
-            exchanges.slots.push(Slot {
-                serial: 0,
-                open: None,
-                way: None,
-            });
-            exchanges.slots.len() as u32 - 1
-        });
-        let slot = &mut exchanges.slots[number as usize];
-        slot.serial = slot.serial.wrapping_add(1);
-        slot.open = Some((connection.line.clone(), place));
+        let (number, serial) = exchanges.begin(&connection.line, place);
         write_head(&mut exchanges.text, head);
         let entry = [
             Kind::Request as u32 | if end { 0 } else { MORE },
             number,
-            slot.serial,
+            serial,
             0,
             0,
             connection.number,
@@ -347,9 +415,8 @@ impl Attendant for Server {
         let entry = [kind, exchange, code.0, 0, 0, u32::from(by_peer), 0, 0];
         self.desk.shared.complete(entry, &[], &[]);
     }
-    fn ponged(&self, connection: &Connection) {
-        let entry = [Kind::Pong as u32, connection.number, 0, 0, 0, 0, 0, 0];
-        self.desk.shared.complete(entry, &[], &[]);
+    fn heard(&self, connection: &Connection, heard: Heard) {
+        said::tell(&self.desk.shared, connection.number, &heard);
     }
     fn disconnected(&self, connection: Connection) {
         self.desk.lines.borrow_mut().remove(&connection.number);
@@ -359,62 +426,17 @@ impl Attendant for Server {
     }
 }
 
-/// A request's head as JavaScript splits it: a name is found by the line feed before it and the
-/// zero behind it, which no value holds.
-fn write_head(text: &mut Vec<u8>, head: &RequestHead) {
-    text.clear();
-    text.extend_from_slice(head.method());
-    for part in [
-        head.path(),
-        head.authority(),
-        head.scheme(),
-        head.protocol(),
-    ] {
-        text.push(0);
-        text.extend_from_slice(part.unwrap_or_default());
-    }
-    for field in head.fields() {
-        text.push(b'\n');
-        text.extend_from_slice(field.name);
-        text.push(0);
-        text.extend_from_slice(field.value);
-    }
-}
-
-/// The lengths of method, path and authority in 6, 16 and 10 bits; 0 where they do not fit.
-fn lengths(head: &RequestHead) -> u32 {
-    let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
-    let method = head.method().len();
-    let (path, authority) = (length(head.path()), length(head.authority()));
-    if method >= 1 << 6 || path >= 1 << 16 || authority >= 1 << 10 {
-        return 0;
-    }
-    (authority << 22 | path << 6 | method) as u32
-}
-
-/// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on.
-fn described(info: &ConnectionInfo) -> String {
-    let (peer, local) = (info.peer_addr(), info.local_addr());
-    let mut text = format!(
-        "{}\0{}\0{}\0{}",
-        peer.ip(),
-        peer.port(),
-        local.ip(),
-        local.port()
-    );
-    if let Some(tls) = info.tls() {
-        let alpn = String::from_utf8_lossy(tls.alpn().unwrap_or_default());
-        let name = tls.server_name().unwrap_or_default();
-        text += &format!("\0{}\0{alpn}\0{name}", tls.protocol());
-    }
-    text
-}
-
-fn digits(version: Version) -> u32 {
-    match version {
-        Version::Http10 => 10,
-        Version::Http11 => 11,
-        Version::Http2 => 20,
-        Version::Http3 => 30,
+impl Server {
+    /// Tells of a connection; `version` 0: of none that is known.
+    fn meet(&self, line: Line, version: u32, info: Option<&ConnectionInfo>) -> Connection {
+        let desk = &self.desk;
+        let number = desk.connections.get().wrapping_add(1);
+        desk.connections.set(number);
+        desk.lines.borrow_mut().insert(number, line.clone());
+        let kind = Kind::Connected as u32;
+        let entry = [kind, number, self.number, 0, 0, 0, version, 0];
+        let text = info.map(described).unwrap_or_default();
+        desk.shared.complete(entry, text.as_bytes(), &[]);
+        Connection { number, line }
     }
 }

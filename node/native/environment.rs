@@ -5,6 +5,7 @@ use crate::callback::Callback;
 use crate::client::{Clients, read};
 use crate::exchange::Kind;
 use crate::failure;
+use crate::glance::{self, Glances};
 use crate::intake::Intake;
 use crate::loan::Loan;
 use crate::lookup::Lookups;
@@ -36,10 +37,11 @@ pub(crate) struct Shared {
     /// JavaScript's thread alone uses them.
     servers: Mutex<Servers>,
     tasks: Mutex<Vec<Task>>,
+    pub(crate) glances: Glances,
     lookups: Mutex<Lookups>,
     /// Bodies that cross by reference, in either direction, by the number in an entry.
     put: Mutex<Put>,
-    intake: Notify,
+    pub(crate) intake: Notify,
     /// Nothing waits outside of the ring any more.
     caught_up: Notify,
     closing: AtomicBool,
@@ -179,6 +181,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         clients: Mutex::default(),
         servers: Mutex::default(),
         tasks: Mutex::default(),
+        glances: Glances::default(),
         lookups: Mutex::default(),
         put: Mutex::default(),
         intake: Notify::new(),
@@ -371,13 +374,14 @@ unsafe extern "C" fn ask(
             let _entered = engine.map(|engine| engine.runtime.enter());
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
-                "listen" | "identity" | "drain" | "stop" => {
+                "listen" | "identity" | "configure" | "drain" | "stop" => {
                     let shared = &environment.shared;
                     let leave = |task| lock(&shared.tasks).push(task);
-                    let answer = lock(&shared.servers).ask(&verb, &text, leave);
+                    let answer = lock(&shared.servers).ask(&verb, &text, shared, leave);
                     shared.intake.notify_one();
                     answer
                 }
+                "glance" => glance::ask(&environment.shared, &text),
                 "lookedUp" => environment.looked_up(&text),
                 _ => {
                     let shared = &environment.shared;

@@ -123,6 +123,7 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
     fields.extend_from_slice(format!("content-length\0{left}").as_bytes());
     let head = Answer {
         status,
+        reason: &[],
         fields: &fields,
         body: match left {
             0 => Given::Nothing,

@@ -99,6 +99,9 @@ impl Intake {
             desk::ANSWER.. => desk.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, open, &entry, bytes),
         }) {}
+        for (connection, seen) in shared.glances.take() {
+            desk.glance(connection, seen);
+        }
     }
 }
 

@@ -12,14 +12,17 @@ mod environment;
 mod exchange;
 mod failure;
 mod files;
+mod glance;
 mod intake;
 mod loan;
 mod lookup;
 mod napi;
 mod outbound;
 mod ring;
+mod said;
 mod servers;
 mod settings;
+mod told;
 mod uv;
 
 use napi::{Env, Value};

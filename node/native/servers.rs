@@ -5,12 +5,14 @@ use crate::client::read;
 use crate::desk::{Desk, Kind, Server};
 use crate::environment::Shared;
 use crate::failure;
+use crate::told::places;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline::core::budget::Rate;
 use trunkline::server::{Attending, Listening};
 use trunkline::{Limits, ServerConfig, Timeouts, Tls, Windows};
 
@@ -24,6 +26,7 @@ pub(crate) struct Servers {
 /// What the engine's thread does for a server.
 pub(crate) enum Task {
     Serve(u32, Listening),
+    Configure(u32, Box<ServerConfig>),
     Drain(u32, Duration),
     Stop(u32),
 }
@@ -33,6 +36,14 @@ pub(crate) enum Task {
 struct ServerAsk {
     server: u32,
     deadline_ms: Option<u64>,
+}
+
+/// What connections from now on have: a server's question again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigureAsk {
+    server: u32,
+    listen: ListenAsk,
 }
 
 #[derive(Deserialize)]
@@ -57,9 +68,13 @@ struct ListenAsk {
     http2: Option<bool>,
     http3: bool,
     extended_connect: bool,
+    frame_events: bool,
+    spelled_names: bool,
     connections_max: Option<usize>,
     limits: LimitsAsk,
+    resets: Option<RateAsk>,
     timeouts: TimeoutsAsk,
+    http1_timeouts: TimeoutsAsk,
     windows: WindowsAsk,
 }
 
@@ -71,6 +86,9 @@ struct TlsAsk {
     #[serde(default)]
     names: HashMap<String, Pair>,
     key_log_file: Option<String>,
+    /// JavaScript hears of the secrets of every session.
+    #[serde(default)]
+    tells_secrets: bool,
     #[serde(default)]
     sni_is_binding: bool,
 }
@@ -98,12 +116,20 @@ macro_rules! overrides {
 }
 
 overrides!(LimitsAsk of Limits {
-    field_count_max: usize, field_section_bytes_max: usize, header_block_bytes_max: usize,
+    header_table_bytes_max: usize, field_count_max: usize, field_section_bytes_max: usize, header_block_bytes_max: usize,
     continuations_max: u32, concurrent_streams_max: u32, running_handlers_max: u32,
     request_streams_max: u32, request_handlers_max: u32, outbox_bytes_max: usize,
     send_buffer_bytes_max: usize, requests_per_connection_max: u64, head_bytes_max: usize,
     target_bytes_max: usize, chunk_extension_bytes_max: usize, interim_responses_max: u32,
 });
+/// How often something may happen.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RateAsk {
+    burst: u32,
+    per_second: u32,
+}
+
 overrides!(WindowsAsk of Windows {
     stream_initial: u32, stream_max: u32, connection: u32, memory_budget: u64, auto: bool,
 });
@@ -155,10 +181,11 @@ impl Servers {
         &mut self,
         verb: &str,
         text: &str,
+        shared: &Arc<Shared>,
         leave: impl FnOnce(Task),
     ) -> Result<Value, Value> {
         match verb {
-            "listen" => self.listen(&read(text)?, leave),
+            "listen" => self.listen(&read(text)?, shared, leave),
             "identity" => {
                 let ask: IdentityAsk = read(text)?;
                 let gone = || failure::refusal("config", "the server has no certificates");
@@ -169,6 +196,11 @@ impl Servers {
                     Some(name) => tls.set_pem_for(name, cert, key),
                 }
                 .map_err(|error| failure::describe(&error))?;
+                Ok(Value::Null)
+            }
+            "configure" => {
+                let ConfigureAsk { server, listen } = read(text)?;
+                leave(Task::Configure(server, Box::new(listen.config())));
                 Ok(Value::Null)
             }
             "drain" => {
@@ -187,13 +219,17 @@ impl Servers {
         }
     }
 
-    fn listen(&mut self, ask: &ListenAsk, leave: impl FnOnce(Task)) -> Result<Value, Value> {
-        if ask.tls.is_none() && (ask.http1 == Some(false) || ask.http2 == Some(false)) {
-            let why = "http1 and http2 say what is offered by ALPN, so that false needs tls: in \
-                       cleartext the client decides";
-            return Err(failure::refusal("config", why));
+    fn listen(
+        &mut self,
+        ask: &ListenAsk,
+        shared: &Arc<Shared>,
+        leave: impl FnOnce(Task),
+    ) -> Result<Value, Value> {
+        let server = self.next + 1;
+        let mut tls = ask.tls().map_err(|error| failure::describe(&error))?;
+        if ask.tls.as_ref().is_some_and(|tls| tls.tells_secrets) {
+            tls = tls.map(|tls| telling(tls, server, shared));
         }
-        let tls = ask.tls().map_err(|error| failure::describe(&error))?;
         let listening = match &ask.host {
             Some(host) => ask.open(host, tls.as_ref()),
             // Both families where there are both, as Node.js does.
@@ -202,8 +238,7 @@ impl Servers {
                 .or_else(|_| ask.open("0.0.0.0", tls.as_ref())),
         };
         let listening = listening.map_err(|error| failure::describe(&error))?;
-        self.next += 1;
-        let server = self.next;
+        self.next = server;
         if let Some(tls) = tls {
             self.tls.insert(server, tls);
         }
@@ -213,6 +248,16 @@ impl Servers {
         let (ip, port) = (address.ip().to_string(), address.port());
         Ok(json!({ "server": server, "address": ip, "port": port, "family": family }))
     }
+}
+
+/// JavaScript hears of the secrets of every session of `server`.
+fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
+    let shared = Arc::clone(shared);
+    tls.key_listener(move |peer, local, line| {
+        let text = format!("{}\0{line}", places(peer, local));
+        let entry = [Kind::Secret as u32, server, 0, 0, 0, 0, 0, 0];
+        shared.complete(entry, text.as_bytes(), &[]);
+    })
 }
 
 impl ListenAsk {
@@ -237,22 +282,35 @@ impl ListenAsk {
             None => Ok(Some(tls)),
         }
     }
-    fn open(&self, host: &str, tls: Option<&Tls>) -> Result<Listening, trunkline::Error> {
+    fn config(&self) -> ServerConfig {
         let mut config = ServerConfig {
             connection_info: true,
+            http1: self.http1.unwrap_or(true),
+            http2: self.http2.unwrap_or(true),
             extended_connect: self.extended_connect,
+            frame_events: self.frame_events,
+            spelled_names: self.spelled_names,
             sni_is_binding: self.tls.as_ref().is_some_and(|tls| tls.sni_is_binding),
             ..ServerConfig::default()
         };
         self.limits.apply(&mut config.limits);
+        if let Some(RateAsk { burst, per_second }) = self.resets {
+            config.limits.resets = Rate { burst, per_second };
+        }
         self.timeouts.apply(&mut config.timeouts);
+        let mut http1 = config.timeouts.clone();
+        self.http1_timeouts.apply(&mut http1);
+        config.http1_timeouts = Some(http1);
         self.windows.apply(&mut config.windows);
         config.backlog = self.backlog.unwrap_or(config.backlog);
         config.connections_max = self.connections_max.unwrap_or(config.connections_max);
+        config
+    }
+    fn open(&self, host: &str, tls: Option<&Tls>) -> Result<Listening, trunkline::Error> {
         let mut server = trunkline::Server::bind((host, self.port))
             .shares_port(self.shares_port)
             .http3(self.http3)
-            .config(config);
+            .config(self.config());
         if let Some(tls) = tls {
             server = server.tls(tls.clone());
         }
@@ -281,6 +339,12 @@ impl Serving {
     pub(crate) fn carry_out(&mut self, task: Task) {
         match task {
             Task::Serve(number, listening) => self.serve(number, listening),
+            Task::Configure(number, config) => {
+                if let Some(attending) = self.attending.get(&number) {
+                    // JavaScript has looked at the settings.
+                    let _ = attending.configure(&config);
+                }
+            }
             Task::Drain(number, deadline) => {
                 if let Some(attending) = self.attending.get(&number) {
                     attending.drain(deadline);

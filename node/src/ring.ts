@@ -358,7 +358,7 @@ export class Border {
   }
 
   /** Lets the engine see what was written, and wakes it if it sleeps. */
-  private flush (): void {
+  flush (): void {
     if (this.published === this.submitted) return
     this.published = this.submitted
     Atomics.store(this.control, SUBMITTED, this.submitted)

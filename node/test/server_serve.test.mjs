@@ -522,10 +522,32 @@ test('a deadline that is none is refused and closes nothing; a fraction is round
   await endless.close({ deadlineMs: Infinity })
 })
 
-test('what cannot be heeded is refused: ALPN in cleartext, and names of TLS that nobody knows', () => {
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'
+const GET = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
+/** The first bytes that a server in cleartext answers with. */
+async function firstWords (port, said) {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(said, 'latin1')
+  const [answer] = await once(socket, 'data')
+  socket.destroy()
+  return answer.toString('latin1')
+}
+
+test('in cleartext a version that is not served is not spoken', async () => {
   const fetch = () => new Lean('')
-  for (const options of [{ http1: false }, { http2: false }]) {
-    assert.throws(() => serve({ hostname: '127.0.0.1', fetch, ...options }), /needs tls/)
-  }
+  const one = serve({ hostname: '127.0.0.1', fetch, http2: false })
+  assert.match(await firstWords(one.port, GET), /^HTTP\/1\.1 200 /)
+  assert.match(await firstWords(one.port, PREFACE), /^HTTP\/1\.1 [45]/)
+  const two = serve({ hostname: '127.0.0.1', fetch, http1: false })
+  const settings = /^\0\0.\x04\0\0\0\0\0/s
+  assert.match(await firstWords(two.port, PREFACE), settings)
+  const refused = await firstWords(two.port, GET)
+  assert.match(refused, settings)
+  assert.ok(refused.includes('\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01'), 'GOAWAY with PROTOCOL_ERROR')
+  await Promise.all([one.destroy(), two.destroy()])
+})
+
+test('what cannot be heeded is refused: names of TLS that nobody knows', () => {
+  const fetch = () => new Lean('')
   assert.throws(() => serve({ hostname: '127.0.0.1', fetch, tls: { cert, key, requestCert: true } }), /requestCert/)
 })

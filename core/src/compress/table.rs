@@ -57,7 +57,6 @@ impl Table {
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
-    #[cfg(test)]
     pub(crate) fn size(&self) -> usize {
         self.size as usize
     }

@@ -9,7 +9,7 @@ use super::reuse::{CloseReason, has_option, persistence};
 use crate::error::Violation;
 use crate::http::body_length::BodyLength;
 use crate::http::{Event, RequestHead, Token, Version};
-use crate::limits::PIPELINED_REQUESTS_MAX;
+use crate::limits::{Config, PIPELINED_REQUESTS_MAX};
 
 impl Conn {
     /// Server: a request head.
@@ -37,7 +37,12 @@ impl Conn {
             return Ok(Step::Wait);
         };
         self.timers.stop(Timer::Head as usize);
-        let (head, version) = parse::request(&bytes[..len], fields, &self.config.limits)?;
+        let Config {
+            limits,
+            spelled_names,
+            ..
+        } = &*self.config;
+        let (head, version) = parse::request(&bytes[..len], fields, limits, *spelled_names)?;
         // A connection with one exchange pays nothing for a second.
         if self.next_id > 1 && self.last_head.is_due() {
             self.last_head.keep(&bytes[..len], 0, &head, version);

@@ -103,7 +103,7 @@ impl Conn {
         if version != Version::Http10 {
             let out = self.outbox_of(index).buffer();
             let (announce, persist) = (Announce::Nothing, Persist::AsGiven);
-            encode::response_head(out, head.status, head.fields(), announce, persist);
+            encode::response_head(out, head, announce, persist);
         }
         self.settle(now);
         Ok(())
@@ -309,7 +309,7 @@ impl Conn {
             Some(lines) => out.extend_from_slice(lines),
             None => {
                 let from = out.len();
-                encode::response_head(out, head.status, head.fields(), announce, persist);
+                encode::response_head(out, head, announce, persist);
                 // A connection with one exchange pays nothing for a second.
                 if is_plain && head.number().is_some() && self.next_id > 2 {
                     self.last_answer.keep(head, &out[from..]);

@@ -120,7 +120,8 @@ pub(super) fn request_head(
         proxy_lines(out, head, proxy);
     }
     let (mut cookies, mut has_te) = (0, false);
-    let rest = head.fields().filter(|field| {
+    let rest = head.fields().map(|field| (field.name, field));
+    let rest = rest.filter(|(_, field)| {
         cookies += usize::from(field.token == Some(Token::COOKIE));
         has_te |= field.token == Some(Token::TE);
         field.token != Some(Token::HOST) && field.token != Some(Token::COOKIE)
@@ -151,21 +152,24 @@ fn proxy_lines(out: &mut Vec<u8>, head: &RequestHead, proxy: &Proxy) {
 }
 
 /// Appends a response head.
-pub(super) fn response_head<'a>(
+pub(super) fn response_head(
     out: &mut Vec<u8>,
-    status: u16,
-    fields: impl Iterator<Item = Field<'a>>,
+    head: &ResponseHead,
     announce: Announce,
     persist: Persist,
 ) {
-    status_line(out, status);
-    field_lines(out, fields, announce, persist);
+    status_line(out, head.status, head.reason());
+    let mut spellings = head.section().spellings();
+    let lines = head
+        .fields()
+        .map(|field| (spellings.next().unwrap_or(field.name), field));
+    field_lines(out, lines, announce, persist);
     out.extend_from_slice(b"\r\n");
 }
 
 /// Appends the whole answer to a request that broke a rule; the connection closes behind it.
 pub(super) fn refusal(out: &mut Vec<u8>, violation: Violation) {
-    status_line(out, violation.h1_status());
+    status_line(out, violation.h1_status(), None);
     out.extend_from_slice(b"content-length: 0\r\nconnection: close\r\n\r\n");
 }
 
@@ -184,14 +188,15 @@ pub(super) fn last_chunk(out: &mut Vec<u8>, trailers: Option<&Fields>) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// Fields behind their names as they are to be spelled.
 fn field_lines<'a>(
     out: &mut Vec<u8>,
-    fields: impl Iterator<Item = Field<'a>>,
+    fields: impl Iterator<Item = (&'a [u8], Field<'a>)>,
     announce: Announce,
     persist: Persist,
 ) {
     let mut says_connection = false;
-    for field in fields {
+    for (name, field) in fields {
         match field.token {
             Some(Token::TRANSFER_ENCODING) => continue,
             Some(Token::CONTENT_LENGTH) if announce != Announce::AsGiven => continue,
@@ -199,7 +204,7 @@ fn field_lines<'a>(
             Some(Token::CONNECTION) => says_connection = true,
             _ => {}
         }
-        line(out, field.name, field.value);
+        line(out, name, field.value);
     }
     match announce {
         Announce::AsGiven | Announce::Nothing => {}
@@ -239,12 +244,12 @@ fn line(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn status_line(out: &mut Vec<u8>, status: u16) {
+fn status_line(out: &mut Vec<u8>, status: u16, reason: Option<&[u8]>) {
     out.extend_from_slice(b"HTTP/1.1 ");
     let digits = [status / 100 % 10, status / 10 % 10, status % 10];
     out.extend(digits.map(|digit| b'0' + digit as u8));
     out.push(b' ');
-    out.extend_from_slice(reason_phrase(status).as_bytes());
+    out.extend_from_slice(reason.unwrap_or_else(|| reason_phrase(status).as_bytes()));
     out.extend_from_slice(b"\r\n");
 }
 

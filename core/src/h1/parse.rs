@@ -76,11 +76,13 @@ impl HeadScan {
     }
 }
 
-/// Parses a complete request head. `fields` is empty and lends its memory.
+/// Parses a complete request head. `fields` is empty and lends its memory. `spells`: names are kept
+/// as they are spelled too.
 pub(super) fn request(
     head: &[u8],
     mut fields: Fields,
     limits: &Limits,
+    spells: bool,
 ) -> Result<(RequestHead, Version), Violation> {
     let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
     let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
@@ -100,6 +102,11 @@ pub(super) fn request(
     fields.push(Token::METHOD, method.as_bytes());
     push_target(&mut fields, method.as_bytes(), target.as_bytes())?;
     push_fields(&mut fields, request.headers, limits)?;
+    if spells {
+        for header in request.headers.iter() {
+            fields.spell(header.name.as_bytes());
+        }
+    }
     Ok((RequestHead::from_fields(fields, version)?, version))
 }
 

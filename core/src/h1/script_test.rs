@@ -307,9 +307,12 @@ fn describe(event: Event) -> String {
         }
         Event::SendReady { stream } => format!("{} ready", stream.0),
         Event::CapacityChanged => "capacity".to_owned(),
-        Event::GoingAway { code } => format!("going away {}", code.0),
+        Event::GoingAway { code, .. } => format!("going away {}", code.0),
         Event::Upgraded { stream, rest } => format!("{} upgraded {}", stream.0, text(&rest)),
-        Event::PongReceived => "pong".to_owned(),
+        Event::PongReceived { .. }
+        | Event::PingReceived { .. }
+        | Event::SettingsReceived
+        | Event::SettingsAcknowledged { .. } => "a frame of HTTP/2".to_owned(),
         Event::Closed(closed) => format!("closed {closed:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::script_test::*;
 use crate::error::{H2Code, Misuse, Violation};
-use crate::http::{Event, Side, StreamId, Token};
+use crate::http::{Event, Fields, ResponseHead, Side, StreamId, Token, Version};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX, UNREAD_BODY_BYTES_MAX};
 use bytes::Bytes;
 use std::num::NonZeroU64;
@@ -66,7 +66,7 @@ fn the_four_forms_of_a_target_become_pseudo_fields() {
     ] {
         let head = format!("{method} {target} HTTP/1.1\r\nhost: h\r\n\r\n");
         let limits = crate::limits::Limits::default();
-        let (head, _) = super::parse::request(head.as_bytes(), Default::default(), &limits)
+        let (head, _) = super::parse::request(head.as_bytes(), Default::default(), &limits, false)
             .unwrap_or_else(|violation| panic!("{target}: {violation}"));
         assert_eq!(head.path(), path.map(str::as_bytes), "{target}");
         assert_eq!(head.authority(), Some(authority.as_bytes()), "{target}");
@@ -198,11 +198,11 @@ fn the_owner_cannot_set_the_transfer_coding() {
 fn a_value_that_could_split_a_response_makes_no_head() {
     for value in ["a\r\nb: c", "a\nb", "a\rb", "a\0b"] {
         let fields = section(&[], &[("x", value)]);
-        let head = crate::http::ResponseHead::new(200, fields, crate::http::Version::Http11);
+        let head = ResponseHead::new(200, fields, Version::Http11);
         assert_eq!(head.unwrap_err(), Violation::FieldValueInvalid, "{value:?}");
     }
     let fields = section(&[], &[("x\r\ny", "1")]);
-    let head = crate::http::ResponseHead::new(200, fields, crate::http::Version::Http11);
+    let head = ResponseHead::new(200, fields, Version::Http11);
     assert_eq!(head.unwrap_err(), Violation::FieldNameInvalid);
 }
 
@@ -851,4 +851,61 @@ fn recycled_memory_serves_the_next_head() {
     };
     assert_eq!(head.fields().len(), 1, "nothing of the old head is left");
     assert_eq!(head.get(Token::HOST), Some(&b"b"[..]));
+}
+
+#[test]
+fn names_are_kept_as_they_are_spelled_for_those_who_ask() {
+    let asks =
+        |path: &str| format!("GET {path} HTTP/1.1\r\nHost: a\r\nX-One: 1\r\nx-two: 2\r\n\r\n");
+    for asked in [true, false] {
+        let config = Config {
+            spelled_names: asked,
+            ..Config::default()
+        };
+        let mut script = Script::new(Side::Server, config);
+        // New, again, again, and with another path.
+        for path in ["/", "/", "/", "/b"] {
+            script.conn.handle_bytes(script.now, asks(path).as_bytes());
+            let Some(Event::RequestReceived { stream, head, .. }) = script.conn.poll_event() else {
+                panic!("a request was due");
+            };
+            let names: Vec<&[u8]> = head.section().spellings().collect();
+            let all: &[&[u8]] = if asked {
+                &[b"Host", b"X-One", b"x-two"]
+            } else {
+                &[]
+            };
+            assert_eq!(names, all, "{path}");
+            assert!(head.fields().all(
+                |field| field.name.is_ascii() && field.name == field.name.to_ascii_lowercase()
+            ));
+            script.conn.recycle(head.into_fields());
+            script.respond(stream.0, &response(204, &[]), true);
+            script.conn.handler_done(stream);
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_spelled_and_reasoned_as_its_owner_says() {
+    let mut fields = Fields::new();
+    for name in ["X-One", "Content-Length", "Connection"] {
+        fields.spell(name.as_bytes());
+        fields.push_named(name.to_ascii_lowercase().as_bytes(), b"0");
+    }
+    fields.push(Token::DATE, b"now");
+    let head = ResponseHead::new(200, fields, Version::Http11).expect("it is valid");
+    let head = head.with_reason(b"Fine and \xe9").expect("it is valid");
+    let mut script = Script::server();
+    script.says(GET);
+    script.respond(1, &head, true);
+    assert_eq!(
+        script.wrote(),
+        "HTTP/1.1 200 Fine and \u{fffd}\r\nX-One: 0\r\nContent-Length: 0\r\nConnection: 0\r\n\
+         date: now\r\n\r\n"
+    );
+    for split in [&b"a\r\nb: c"[..], b"\0", b"\x7f"] {
+        let refused = response(200, &[]).with_reason(split);
+        assert_eq!(refused.err(), Some(Violation::FieldValueInvalid));
+    }
 }

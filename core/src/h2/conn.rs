@@ -10,6 +10,7 @@
 
 use super::conn_goaway::Draining;
 use super::conn_recv::{PREFACE, Reader};
+use super::conn_settings::Asked;
 use super::held::Held;
 use super::settings::{Settings, initial_window};
 use super::stream::{Awaits, Incoming, Method, Sends, SpareBodies, Stream};
@@ -157,8 +158,8 @@ pub struct Conn {
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
     pub(super) started_at: Instant,
-    /// When the PING of `ping` went out that is not answered.
-    pub(super) pinged_at: Option<Instant>,
+    /// Nothing while nothing is unanswered.
+    pub(super) asked: Option<Box<Asked>>,
     pub(super) rtt: Option<Duration>,
     /// What the owner of a client was told, or has asked for, last.
     pub(super) capacity_told: u32,
@@ -203,7 +204,7 @@ impl Conn {
             timers: TimerTable::new(now),
             written_seen: 0,
             started_at: now,
-            pinged_at: None,
+            asked: None,
             rtt: None,
             capacity_told: 1,
             counts: Counts::default(),

@@ -289,6 +289,20 @@ impl Conn {
         Ok(())
     }
 
+    /// Sets the connection's receive window, up or down: what was granted stays granted, and a
+    /// smaller window is reached by withholding. From 1 to 2^31-1 bytes.
+    ///
+    /// # Errors
+    /// As [`set_receive_window`](Self::set_receive_window), but for a smaller window.
+    pub fn move_connection_window(&mut self, now: Instant, window: u32) -> Result<(), Misuse> {
+        let before = self.connection_window().window;
+        if self.life != Life::Closed && (1..before).contains(&window) {
+            self.credit(now).shrink_to(window);
+            return Ok(());
+        }
+        self.set_receive_window(now, None, window)
+    }
+
     fn announce_stream(&mut self, now: Instant, id: u32) {
         let Some(stream) = self.streams.get_mut(id) else {
             return;

@@ -4,21 +4,27 @@
 
 use super::conn::{Conn, Life, Timer};
 use super::conn_ping::DRAIN_PING;
-use super::frame::{FrameHeader, Goaway, STREAM_ID_MAX};
+use super::frame::{FRAME_BYTES_DEFAULT, FrameHeader, Goaway, STREAM_ID_MAX};
 use super::stream_state::ClosedHow;
 use crate::error::{H2Code, Violation};
 use crate::http::event::ResetBy;
-use crate::http::{Event, Side};
+use crate::http::{Event, Side, StreamId};
+use bytes::Bytes;
 use std::time::{Duration, Instant};
 
 /// How long the second GOAWAY waits for the answer to the PING.
 const DRAIN_WAIT: Duration = Duration::from_secs(1);
+/// Debug data of a GOAWAY: what a frame that every peer takes has room for.
+const DEBUG_BYTES_MAX: usize = FRAME_BYTES_DEFAULT as usize - 8;
 
 /// How far we are with our own drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Draining {
     /// New streams are welcome.
     No,
+    /// Server: the user has said GOAWAY, and the connection goes on; streams above `last` are
+    /// ignored.
+    Said { last: u32 },
     /// Server: the first GOAWAY is out; requests that crossed it are served.
     Announced,
     /// Streams above `last` are ignored.
@@ -28,7 +34,7 @@ pub(super) enum Draining {
 impl Draining {
     /// Whether a stream that the peer opens now is ignored: it knows that it may send it again.
     pub(super) fn ignores(self, id: u32) -> bool {
-        matches!(self, Self::Final { last } if id > last)
+        matches!(self, Self::Final { last } | Self::Said { last } if id > last)
     }
     pub(super) fn is_announced(self) -> bool {
         self == Self::Announced
@@ -38,8 +44,14 @@ impl Draining {
 impl Conn {
     /// Drains: no new exchanges, open ones finish, then `Closed(Drained)`.
     pub fn shut_down(&mut self, now: Instant) {
-        if self.life == Life::Closed || self.draining != Draining::No {
+        if self.life == Life::Closed {
             return;
+        }
+        match self.draining {
+            Draining::No => {}
+            // Nothing can cross: the peer knows where we stop.
+            Draining::Said { .. } => return self.finish_goaway(now),
+            Draining::Announced | Draining::Final { .. } => return,
         }
         if self.side == Side::Client {
             // Nothing of the peer's can cross: we refuse pushes.
@@ -55,9 +67,37 @@ impl Conn {
         self.timers.set(Timer::Drain as usize, now + DRAIN_WAIT);
     }
 
+    /// Server: says GOAWAY in the user's words and goes on, as RFC 9113 section 6.8 has it of a
+    /// server that warns. `last` is the highest stream that is still served; `None`, or one above
+    /// what was said before: what the state of the connection says. `debug` is cut at what fits a
+    /// frame. Nothing on a client, which has no streams of the peer's.
+    pub fn go_away(&mut self, last: Option<u32>, code: H2Code, debug: &[u8]) {
+        if self.life == Life::Closed || self.side == Side::Client {
+            return;
+        }
+        let newest = match self.draining {
+            Draining::Said { last } | Draining::Final { last } => last,
+            Draining::No | Draining::Announced => STREAM_ID_MAX,
+        };
+        let last = last.unwrap_or(self.last_peer_id).min(newest);
+        if matches!(self.draining, Draining::No | Draining::Said { .. }) {
+            self.draining = Draining::Said { last };
+        }
+        let debug = &debug[..debug.len().min(DEBUG_BYTES_MAX)];
+        let goaway = Goaway {
+            last_stream: last,
+            code,
+            debug,
+        };
+        goaway.write(self.outbox.buffer());
+    }
+
     /// The second GOAWAY.
     pub(super) fn finish_goaway(&mut self, now: Instant) {
-        let last = self.last_peer_id;
+        let last = match self.draining {
+            Draining::Said { last } => last.min(self.last_peer_id),
+            _ => self.last_peer_id,
+        };
         self.draining = Draining::Final { last };
         self.timers.stop(Timer::Drain as usize);
         self.write_goaway(last, H2Code::NO_ERROR);
@@ -83,11 +123,13 @@ impl Conn {
         match self.peer_goaway {
             // RFC 9113 section 6.8: what the peer has given up it cannot take back.
             Some((before, _)) if last > before => return Err(Violation::GoawayIdIncreased),
-            Some(_) => self.peer_goaway = Some((last, code)),
-            None => {
+            before => {
                 self.peer_goaway = Some((last, code));
-                if self.side == Side::Client {
-                    self.push_event(Event::GoingAway { code });
+                let is_news = self.side == Side::Client && before.is_none();
+                if is_news || self.config.frame_events {
+                    let last = StreamId(u64::from(last));
+                    let debug = Bytes::copy_from_slice(goaway.debug);
+                    self.push_event(Event::GoingAway { code, last, debug });
                 }
             }
         }

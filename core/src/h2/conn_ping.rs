@@ -9,23 +9,27 @@ use std::time::{Duration, Instant};
 
 /// The PING between the two GOAWAYs of a drain.
 pub(super) const DRAIN_PING: [u8; 8] = *b"draining";
-/// The PING of [`Conn::ping`].
-const USER_PING: [u8; 8] = *b"are you?";
 /// The PING that proves which resets the peer has seen.
 pub(super) const RESET_PING: [u8; 8] = *b"seen it?";
 /// What an answer to nothing costs of the glitch budget.
 const STRAY_PONG_POINTS: u32 = 5;
 
 impl Conn {
-    /// Asks whether the peer lives; [`Event::PongReceived`] is its answer. One at a time: false
-    /// while the one before is unanswered.
-    pub fn ping(&mut self, now: Instant) -> bool {
-        if self.life == Life::Closed || self.pinged_at.is_some() {
+    /// Asks whether the peer lives; [`Event::PongReceived`] with the same bytes is its answer. How
+    /// many wait for theirs is the caller's to bound. False: the connection is closed.
+    pub fn ping(&mut self, now: Instant, opaque: [u8; 8]) -> bool {
+        if self.life == Life::Closed {
             return false;
         }
-        self.pinged_at = Some(now);
-        self.write_ping(USER_PING);
+        let asked = self.asked.get_or_insert_default();
+        asked.pings.push_back((opaque, now));
+        self.write_ping(opaque);
         true
+    }
+    /// Whether a PING of [`ping`](Self::ping) is unanswered.
+    pub fn awaits_pong(&self) -> bool {
+        let asked = self.asked.as_ref();
+        asked.is_some_and(|asked| !asked.pings.is_empty())
     }
 
     pub(super) fn write_ping(&mut self, opaque: [u8; 8]) {
@@ -43,21 +47,34 @@ impl Conn {
             let verdict = self.abuse.ping(now);
             self.judge(now, verdict)?;
             Ping { ack: true, opaque }.write(self.outbox.buffer());
+            if self.config.frame_events {
+                self.push_event(Event::PingReceived { opaque });
+            }
+            return Ok(());
+        }
+        if let Some(sent_at) = self.answered(opaque) {
+            let round_trip = now.saturating_duration_since(sent_at);
+            self.note_round_trip(Some(round_trip));
+            self.push_event(Event::PongReceived { opaque, round_trip });
             return Ok(());
         }
         match opaque {
             DRAIN_PING if self.draining.is_announced() => self.finish_goaway(now),
-            USER_PING if self.pinged_at.is_some() => {
-                let sent_at = self.pinged_at.take();
-                self.note_round_trip(sent_at.map(|at| now.saturating_duration_since(at)));
-                self.push_event(Event::PongReceived);
-            }
             RESET_PING if self.held.handle_pong(now) => self.watch_held(),
             // The answer to the drain's PING after its deadline.
             DRAIN_PING => {}
             _ => return self.glitch(now, STRAY_PONG_POINTS),
         }
         Ok(())
+    }
+
+    /// When the oldest PING with these bytes went out, which is answered now.
+    fn answered(&mut self, opaque: [u8; 8]) -> Option<Instant> {
+        let asked = self.asked.as_mut()?;
+        let place = asked.pings.iter().position(|&(sent, _)| sent == opaque)?;
+        let (_, sent_at) = asked.pings.remove(place)?;
+        self.forget_asked();
+        Some(sent_at)
     }
 
     /// The path keeps the lowest bound.

@@ -1,11 +1,24 @@
-//! SETTINGS, both ways (RFC 9113 section 6.5). What we advertise binds us from the first byte:
-//! it is never changed later, so there is nothing to wait for an acknowledgement with.
+//! SETTINGS, both ways (RFC 9113 section 6.5). What we advertise first binds us from the first
+//! byte. What is changed later binds from its acknowledgement on: whatever the peer sent before it,
+//! it sent by the settings before.
 
 use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
-use super::frame::{FrameHeader, SettingsFrame, WindowUpdate, settings};
-use super::settings::write_ours;
+use super::frame::{FrameHeader, Setting, SettingsFrame, WindowUpdate, settings};
+use super::settings::{Settings, initial_window, write_ours};
 use crate::error::Violation;
+use crate::http::{Event, Side};
+use crate::limits::HPACK_TABLE_BYTES_MAX;
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
+
+/// What the user has asked the peer on the connection, oldest first, until it is answered.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) pings: VecDeque<([u8; 8], Instant)>,
+    /// Behind the preface's; its time stands in `started_at`.
+    settings: VecDeque<(Vec<Setting>, Instant)>,
+}
 
 impl Conn {
     /// Our SETTINGS, and the connection window that SETTINGS cannot raise (RFC 9113
@@ -47,17 +60,126 @@ impl Conn {
             self.life = Life::Open;
             self.timers.stop(Timer::Preface as usize);
         }
+        if self.config.frame_events {
+            self.push_event(Event::SettingsReceived);
+        }
         Ok(())
     }
 
-    fn take_settings_ack(&mut self, now: Instant) -> Result<(), Violation> {
-        if self.settings_acked {
-            return Err(Violation::SettingsAckUnexpected);
+    /// The peer's settings; before its first SETTINGS the defaults.
+    pub fn peer_settings(&self) -> Settings {
+        self.peer
+    }
+
+    /// Changes settings of ours, perhaps none: the peer is told, and is held to them once it has
+    /// acknowledged them. How many wait for that is the caller's to bound. What does not change
+    /// while a connection lives is left out: push, the size of frames, priorities, and extended
+    /// CONNECT once it was announced (RFC 8441 section 3). False: the connection is closed.
+    pub fn change_settings(&mut self, now: Instant, changes: &[Setting]) -> bool {
+        if self.life == Life::Closed {
+            return false;
         }
-        self.settings_acked = true;
-        self.timers.stop(Timer::SettingsAck as usize);
-        self.note_round_trip(Some(now.saturating_duration_since(self.started_at)));
+        let side = self.side;
+        let may_change = |change: &Setting| match change {
+            Setting::HeaderTableSize(_)
+            | Setting::InitialWindowSize(_)
+            | Setting::MaxHeaderListSize(_) => true,
+            Setting::MaxConcurrentStreams(_) => side == Side::Server,
+            Setting::EnableConnectProtocol(on) => side == Side::Server && *on,
+            Setting::EnablePush(_) | Setting::MaxFrameSize(_) | Setting::NoRfc7540Priorities(_) => {
+                false
+            }
+        };
+        let changes: Vec<Setting> = changes.iter().copied().filter(may_change).collect();
+        settings::write(&changes, self.outbox.buffer());
+        let asked = self.asked.get_or_insert_default();
+        asked.settings.push_back((changes, now));
+        self.watch_settings(now);
+        true
+    }
+
+    /// RFC 9113 section 6.5.3: a peer that does not acknowledge in time is left.
+    fn watch_settings(&mut self, now: Instant) {
+        let asked = self.asked.as_ref();
+        let oldest = match self.settings_acked {
+            false => Some(self.started_at),
+            true => asked.and_then(|asked| asked.settings.front().map(|&(_, sent_at)| sent_at)),
+        };
+        match (oldest, self.config.timeouts.settings) {
+            (Some(sent_at), Some(after)) => {
+                let at = (sent_at + after).max(now);
+                self.timers.set(Timer::SettingsAck as usize, at);
+            }
+            _ => self.timers.stop(Timer::SettingsAck as usize),
+        }
+    }
+
+    fn take_settings_ack(&mut self, now: Instant) -> Result<(), Violation> {
+        let sent_at = if self.settings_acked {
+            let asked = self.asked.as_mut();
+            let (changes, sent_at) = asked
+                .and_then(|asked| asked.settings.pop_front())
+                .ok_or(Violation::SettingsAckUnexpected)?;
+            self.apply(&changes);
+            self.forget_asked();
+            sent_at
+        } else {
+            self.settings_acked = true;
+            let table_max = self.config.limits.header_table_bytes_max;
+            if table_max != HPACK_TABLE_BYTES_MAX {
+                self.decoder.set_table_max(table_max);
+            }
+            self.started_at
+        };
+        self.watch_settings(now);
+        let round_trip = now.saturating_duration_since(sent_at);
+        self.note_round_trip(Some(round_trip));
+        if self.config.frame_events {
+            self.push_event(Event::SettingsAcknowledged { round_trip });
+        }
         Ok(())
+    }
+
+    /// The peer has applied what we changed.
+    fn apply(&mut self, changes: &[Setting]) {
+        let before = initial_window(&self.config);
+        let config = Arc::make_mut(&mut self.config);
+        for &change in changes {
+            match change {
+                Setting::HeaderTableSize(bytes) => self.decoder.set_table_max(bytes as usize),
+                Setting::MaxConcurrentStreams(streams) => {
+                    let limits = &mut config.limits;
+                    limits.concurrent_streams_max = streams;
+                    // A handler may outlive its stream for a while.
+                    let handlers = streams.saturating_mul(2);
+                    limits.running_handlers_max = limits.running_handlers_max.max(handlers);
+                }
+                Setting::InitialWindowSize(bytes) => config.windows.stream_initial = bytes,
+                Setting::MaxHeaderListSize(bytes) => {
+                    config.limits.field_section_bytes_max = bytes as usize;
+                }
+                Setting::EnableConnectProtocol(on) => config.extended_connect = on,
+                Setting::EnablePush(_)
+                | Setting::MaxFrameSize(_)
+                | Setting::NoRfc7540Priorities(_) => {}
+            }
+        }
+        let moved = i64::from(initial_window(&self.config)) - i64::from(before);
+        if moved != 0 {
+            for (_, stream) in self.streams.iter_mut() {
+                if let Some(incoming) = stream.incoming() {
+                    incoming.credit.adjust(moved);
+                }
+            }
+        }
+    }
+
+    /// Once all is answered the memory goes.
+    pub(super) fn forget_asked(&mut self) {
+        let asked = self.asked.as_ref();
+        if asked.is_some_and(|asked| asked.pings.is_empty() && asked.settings.is_empty()) {
+            self.asked = None;
+        }
     }
 
     /// RFC 9113 section 6.9.2: a new initial window moves those of all open streams, below zero

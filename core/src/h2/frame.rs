@@ -4,10 +4,12 @@
 //!
 //! Nothing here allocates: parsed frames borrow the payload.
 
+pub mod alt_svc;
 pub mod continuation;
 pub mod data;
 pub mod goaway;
 pub mod headers;
+pub mod origin;
 pub mod ping;
 pub mod priority;
 pub mod priority_update;
@@ -20,6 +22,7 @@ pub mod window_update;
 #[path = "frame_test.rs"]
 mod frame_test;
 
+pub use alt_svc::AltSvc;
 pub use continuation::Continuation;
 pub use data::DataLayout;
 pub use goaway::Goaway;
@@ -44,8 +47,8 @@ pub const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
 /// The highest stream id; the bit above it is reserved and ignored (RFC 9113 section 4.1).
 pub const STREAM_ID_MAX: u32 = (1 << 31) - 1;
 
-/// Frame types. Types that are not listed, ALTSVC and ORIGIN included, are ignored
-/// (RFC 9113 section 5.5).
+/// Frame types. Types that are not listed are ignored, and so are those that only a server sends
+/// and no client of ours asks for (RFC 9113 section 5.5).
 #[allow(missing_docs, reason = "the names are those of RFC 9113 section 6")]
 pub mod kind {
     pub const DATA: u8 = 0x0;
@@ -58,9 +61,9 @@ pub mod kind {
     pub const GOAWAY: u8 = 0x7;
     pub const WINDOW_UPDATE: u8 = 0x8;
     pub const CONTINUATION: u8 = 0x9;
-    /// RFC 7838; ignored.
+    /// RFC 7838 section 4; sent, and ignored.
     pub const ALTSVC: u8 = 0xa;
-    /// RFC 8336; ignored.
+    /// RFC 8336 section 2; sent, and ignored.
     pub const ORIGIN: u8 = 0xc;
     /// RFC 9218 section 7.1.
     pub const PRIORITY_UPDATE: u8 = 0x10;

@@ -130,8 +130,8 @@ impl Settings {
     }
 }
 
-/// Appends the SETTINGS frame of our preface (RFC 9113 section 3.4). Settings that have their
-/// default are left out: SETTINGS_HEADER_TABLE_SIZE and SETTINGS_MAX_FRAME_SIZE.
+/// Appends the SETTINGS frame of our preface (RFC 9113 section 3.4). What has its default is left
+/// out: SETTINGS_MAX_FRAME_SIZE, and mostly SETTINGS_HEADER_TABLE_SIZE.
 pub fn write_ours(side: Side, config: &Config, out: &mut Vec<u8>) {
     let mut ours = [Setting::NoRfc7540Priorities(true); OURS_MAX];
     let mut count = 0;
@@ -144,6 +144,12 @@ pub fn write_ours(side: Side, config: &Config, out: &mut Vec<u8>) {
         Side::Server => put(Setting::MaxConcurrentStreams(
             config.limits.concurrent_streams_max,
         )),
+    }
+    let table_max = config.limits.header_table_bytes_max;
+    if table_max != HEADER_TABLE_DEFAULT as usize {
+        put(Setting::HeaderTableSize(
+            u32::try_from(table_max).unwrap_or(u32::MAX),
+        ));
     }
     put(Setting::InitialWindowSize(initial_window(config)));
     let section_max = config.limits.field_section_bytes_max;

@@ -10,6 +10,7 @@ use super::varint;
 use crate::error::{Closed, H3Code, Violation};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Side, StreamId};
+use bytes::Bytes;
 use std::time::{Duration, Instant};
 
 /// The round trip, where the transport told none.
@@ -132,7 +133,8 @@ impl Conn {
         }
         if is_first {
             let code = Self::GOAWAY_CODE;
-            self.push_event(Event::GoingAway { code });
+            let (last, debug) = (StreamId(id), Bytes::new());
+            self.push_event(Event::GoingAway { code, last, debug });
         }
         for stream in self.streams.ids() {
             if stream.0 >= id {

@@ -58,6 +58,10 @@ impl Decoder {
             self.shrink_due = Some(self.shrink_due.map_or(bytes, |due| due.min(bytes)));
         }
     }
+    /// What its table holds, by the count of RFC 7541 section 4.1.
+    pub fn table_size(&self) -> usize {
+        self.table.size()
+    }
     /// Decodes one whole block into `fields` (cleared first). `Err` is
     /// [`Violation::CompressionInvalid`]: a connection error.
     pub fn decode(

@@ -52,6 +52,10 @@ impl Encoder {
         let lowest = self.resized.map_or(last, |before| before.lowest.min(last));
         self.resized = Some(Resized { lowest, last });
     }
+    /// What its table holds, by the count of RFC 7541 section 4.1.
+    pub fn table_size(&self) -> usize {
+        self.table.size()
+    }
     /// Appends the block of a request.
     pub fn encode_request(&mut self, head: &RequestHead, out: &mut Vec<u8>) {
         self.put_section(Section::of(head.section()), out);

@@ -3,6 +3,7 @@
 use super::{Fields, RequestHead, ResponseHead};
 use crate::error::{Closed, H2Code, Violation};
 use bytes::Bytes;
+use std::time::Duration;
 
 /// Which end of the connection a machine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +82,30 @@ pub enum Event {
     SendReady { stream: StreamId },
     /// Client: [`capacity`](crate::h2::Conn::capacity) changed.
     CapacityChanged,
-    /// Client: the peer drains; exchanges above its last id were reset as unprocessed.
-    GoingAway { code: H2Code },
+    /// The peer drains: it processes nothing above `last`. A client's exchanges above it were reset
+    /// as unprocessed. On a server only with [`Config::frame_events`](crate::limits::Config).
+    GoingAway {
+        code: H2Code,
+        last: StreamId,
+        debug: Bytes,
+    },
     /// HTTP/1.1 only: after 101 or a 2xx to CONNECT the bytes belong to another protocol.
     /// `rest` are those that were read already; the machine handles nothing more.
     Upgraded { stream: StreamId, rest: Bytes },
-    /// A PING of ours was answered; the round trip is for the owner to compute.
-    PongReceived,
+    /// HTTP/2: a PING of ours was answered, with its bytes.
+    PongReceived {
+        opaque: [u8; 8],
+        round_trip: Duration,
+    },
+    /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the peer asked whether we live,
+    /// and was answered.
+    PingReceived { opaque: [u8; 8] },
+    /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the peer's settings are those
+    /// of [`peer_settings`](crate::h2::Conn::peer_settings) now.
+    SettingsReceived,
+    /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the oldest of our SETTINGS
+    /// frames that was not acknowledged is.
+    SettingsAcknowledged { round_trip: Duration },
     /// The machine is done: write what `poll_write` gives, then close the transport.
     Closed(Closed),
 }

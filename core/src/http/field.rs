@@ -1,6 +1,7 @@
 //! A header block as an arena: one byte buffer, and per field a token or a range for the name
 //! and a range for the value. Decoding a block allocates nothing once the arena has grown.
 
+use super::spellings::Spellings;
 use std::fmt;
 
 macro_rules! tokens {
@@ -184,6 +185,8 @@ pub struct Fields {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     size: usize,
+    /// See [`spell`](Self::spell); a zero behind each.
+    spellings: Vec<u8>,
 }
 
 impl Fields {
@@ -203,6 +206,7 @@ impl Fields {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
+        self.spellings.clear();
         self.size = 0;
     }
     /// How many fields.
@@ -228,6 +232,17 @@ impl Fields {
         self.push_with(FieldName::of(name), false, |bytes| {
             bytes.extend_from_slice(value)
         });
+    }
+    /// How the name of the next regular field without a spelling is written, case and all: HTTP/1.1
+    /// alone carries it, and nothing but a reader of names as they came may heed it (RFC 9110
+    /// section 5.1). The first fields of a section have spellings, or none has.
+    pub fn spell(&mut self, name: &[u8]) {
+        self.spellings.extend_from_slice(name);
+        self.spellings.push(0);
+    }
+    /// The spellings of regular fields, in their order.
+    pub fn spellings(&self) -> Spellings<'_> {
+        Spellings::of(&self.spellings)
     }
     /// Appends a field whose value `write` puts straight into the arena: no copy for a decoder.
     /// `write` must only append.
@@ -347,6 +362,7 @@ impl Fields {
         self.clear();
         self.bytes.extend_from_slice(&other.bytes);
         self.entries.extend_from_slice(&other.entries);
+        self.spellings.extend_from_slice(&other.spellings);
         self.size = other.size;
     }
     /// Appends the fields of `other` from `index` on, with one copy of their bytes.
@@ -360,6 +376,7 @@ impl Fields {
             value_at: entry.value_at - first + at,
             ..*entry
         }));
+        self.spellings.extend_from_slice(&other.spellings);
         let before = other.entries[..index].iter();
         let before: usize = before.map(|entry| other.field(entry).size()).sum();
         self.size += other.size - before;

@@ -59,6 +59,7 @@ pub struct ResponseHead {
     /// `pseudo` is 1 when `:status` stands in front, else 0.
     marks: Marks,
     number: Option<NonZeroU64>,
+    reason: Option<Box<[u8]>>,
 }
 
 impl RequestHead {
@@ -297,7 +298,25 @@ impl ResponseHead {
             fields,
             marks,
             number: None,
+            reason: None,
         })
+    }
+    /// HTTP/1.1: says `reason` behind the status, in place of the usual words. Nobody may heed it
+    /// (RFC 9112 section 4).
+    ///
+    /// # Errors
+    /// [`Violation::FieldValueInvalid`] when it has a character that a field value cannot have.
+    pub fn with_reason(mut self, reason: &[u8]) -> Result<Self, Violation> {
+        let is_good = |&byte: &u8| matches!(byte, b'\t' | b' '..=b'~' | 0x80..);
+        if !reason.iter().all(is_good) {
+            return Err(Violation::FieldValueInvalid);
+        }
+        self.reason = Some(reason.into());
+        Ok(self)
+    }
+    /// What [`with_reason`](Self::with_reason) has said.
+    pub fn reason(&self) -> Option<&[u8]> {
+        self.reason.as_deref()
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {

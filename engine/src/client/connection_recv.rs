@@ -48,8 +48,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 // The turn's report tells the pool.
                 Event::CapacityChanged => {}
-                Event::PongReceived => self.tell_answer(now),
-                Event::RequestReceived { .. } => {}
+                Event::PongReceived { .. } => self.tell_answer(now),
+                Event::RequestReceived { .. }
+                | Event::PingReceived { .. }
+                | Event::SettingsReceived
+                | Event::SettingsAcknowledged { .. } => {}
             }
         }
         pumped

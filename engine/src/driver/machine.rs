@@ -55,6 +55,9 @@ macro_rules! delegate {
     };
 }
 
+/// The bytes of a PING that asks for nothing else.
+const ARE_YOU_THERE: [u8; 8] = *b"are you?";
+
 #[allow(dead_code, reason = "some verbs are one side's only")]
 impl Machine {
     /// An HTTP/3 machine.
@@ -69,6 +72,13 @@ impl Machine {
         match self {
             Self::H3(http3) => Some(&mut http3.conn),
             Self::H1(_) | Self::H2(_) => None,
+        }
+    }
+    /// The HTTP/2 machine, if it is one.
+    pub(crate) fn h2(&mut self) -> Option<&mut h2::Conn> {
+        match self {
+            Self::H2(conn) => Some(conn),
+            Self::H1(_) | Self::H3(_) => None,
         }
     }
     /// The version whose rules a head to send must meet.
@@ -154,11 +164,12 @@ impl Machine {
         }
     }
 
-    /// HTTP/2: asks whether the peer lives. HTTP/1.1 has no such question, and QUIC asks itself.
+    /// HTTP/2: asks whether the peer lives, unless an answer is due already. HTTP/1.1 has no such
+    /// question, and QUIC asks itself.
     pub(crate) fn ping(&mut self, now: Instant) -> bool {
         match self {
             Self::H1(_) | Self::H3(_) => false,
-            Self::H2(conn) => conn.ping(now),
+            Self::H2(conn) => !conn.awaits_pong() && conn.ping(now, ARE_YOU_THERE),
         }
     }
 

@@ -86,7 +86,7 @@ fn tls_pair(pipe_bytes: usize) -> Pair {
     config.alpn_protocols = vec![b"h2".to_vec()];
     let name = ServerName::try_from("localhost").unwrap();
     let client = ClientConnection::new(Arc::new(config), name).unwrap();
-    let server = ServerConnection::new(Arc::clone(settings.config())).unwrap();
+    let server = ServerConnection::new(settings.config_of(None)).unwrap();
     let (near, far) = tokio::io::duplex(pipe_bytes);
     let writes = Arc::default();
     let counted = Counted {
@@ -221,7 +221,7 @@ async fn close_notify_ends_the_peers_reading() {
 #[tokio::test]
 async fn bytes_that_are_not_tls_are_answered_with_an_alert() {
     let (settings, _) = TlsSettings::self_signed_with_root(&["localhost"]).unwrap();
-    let server = ServerConnection::new(Arc::clone(settings.config())).unwrap();
+    let server = ServerConnection::new(settings.config_of(None)).unwrap();
     let (near, mut far) = tokio::io::duplex(4096);
     let mut server = Transport::tls(near, server.into());
     far.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();

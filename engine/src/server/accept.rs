@@ -6,7 +6,7 @@ use super::access::AccessLog;
 use super::connection::Connection;
 use super::metrics::{Counters, add};
 use super::respond::Extra;
-use super::serve::{Exchanging, Serve};
+use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
 use super::worker::OpenEntry;
 use crate::connection_info::ConnectionInfo;
@@ -16,6 +16,8 @@ use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
 use crate::tls::Tls;
+use crate::upgrade::Upgraded;
+use bytes::Bytes;
 use rustls::ServerConnection;
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -29,7 +31,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::credit::Lender;
-use trunkline_core::http::Side;
+use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
 use trunkline_core::{h1, h2};
 
@@ -64,12 +66,22 @@ pub(super) struct Ground<S> {
     pub(super) service: S,
     pub(super) tls: Option<Tls>,
     pub(super) config: Arc<Config>,
+    /// Of connections of HTTP/1.1.
+    pub(super) http1_config: Arc<Config>,
     pub(super) counters: Arc<Counters>,
     /// What the windows of all connections of the server borrow from.
     pub(super) lender: Arc<Lender>,
     /// What every answer carries beside the handler's fields.
     pub(super) extra: Arc<Extra>,
     pub(super) shown: Shown,
+    pub(super) cleartext: Cleartext,
+}
+
+/// What is served without TLS.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cleartext {
+    pub(super) http1: bool,
+    pub(super) http2: bool,
 }
 
 impl<S: Serve> Ground<S> {
@@ -97,12 +109,22 @@ enum Stage<S: Serve, T> {
     Over,
 }
 
-type Starting<S, T> = Pin<Box<dyn Future<Output = io::Result<Box<Connection<S, T>>>>>>;
+/// What an accepted socket turned out to be.
+pub(super) enum Opening<S: Serve, T> {
+    Http(Box<Connection<S, T>>),
+    /// It does not say what it speaks: goes with its place among the open connections to who takes it.
+    Stranger(Box<dyn FnOnce(OpenEntry)>),
+    /// It speaks nothing that is served.
+    Nothing,
+}
+
+type Started<S, T> = io::Result<Opening<S, T>>;
+type Starting<S, T> = Pin<Box<dyn Future<Output = Started<S, T>>>>;
 
 impl<S: Serve, T> Served<S, T> {
     /// Serves what [`start`] gives.
     pub(super) fn new(
-        start: impl Future<Output = io::Result<Box<Connection<S, T>>>> + 'static,
+        start: impl Future<Output = Started<S, T>> + 'static,
         counters: &Arc<Counters>,
         entry: OpenEntry,
     ) -> Self {
@@ -125,7 +147,14 @@ where
         loop {
             match &mut self.stage {
                 Stage::Starting(starting) => match ready!(starting.as_mut().poll(cx)) {
-                    Ok(connection) => self.stage = Stage::Serving(connection),
+                    Ok(Opening::Http(connection)) => self.stage = Stage::Serving(connection),
+                    Ok(Opening::Stranger(meet)) => {
+                        if let Some(entry) = self.entry.take() {
+                            meet(entry);
+                        }
+                        break;
+                    }
+                    Ok(Opening::Nothing) => break,
                     Err(_) => {
                         add(&self.counters.handshakes_failed, 1);
                         break;
@@ -158,39 +187,81 @@ pub(super) async fn start<S, T>(
     ground: Ground<S>,
     signals: Arc<Signals>,
     open: Rc<Cell<u64>>,
-) -> io::Result<Box<Connection<S, T>>>
+) -> Started<S, T>
 where
     S: Serve,
-    T: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let timeouts = &ground.config.timeouts;
     let Some(tls) = &ground.tls else {
         let mut transport = Transport::plain(socket);
-        let first = within(timeouts.head, first_bytes(&mut transport)).await?;
-        let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
+        let (first, http2) = match ground.cleartext {
+            Cleartext {
+                http1: true,
+                http2: true,
+            } => {
+                let first = within(timeouts.head, first_bytes(&mut transport)).await?;
+                let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
+                (first, http2)
+            }
+            Cleartext {
+                http1: false,
+                http2: false,
+            } => return Ok(Opening::Nothing),
+            Cleartext { http2, .. } => (Vec::new(), http2),
+        };
         let opened = Opened {
             transport,
             http2,
             info: addresses.map(|(peer, local)| ConnectionInfo::new(peer, local, None)),
         };
-        return Ok(opened.connection(&first, ground, signals, open));
+        return Ok(Opening::Http(
+            opened.connection(&first, ground, signals, open),
+        ));
     };
-    let connection = ServerConnection::new(Arc::clone(tls.config())).map_err(io::Error::other)?;
+    let connection = ServerConnection::new(tls.config_of(addresses)).map_err(io::Error::other)?;
     let mut transport = Transport::tls(socket, connection.into());
-    within(
-        timeouts.handshake,
-        poll_fn(|cx| transport.poll_handshake(cx)),
-    )
-    .await?;
+    let handshake = poll_fn(|cx| transport.poll_handshake(cx));
+    if let Err(error) = within(timeouts.handshake, handshake).await {
+        ground.service.handshake_failed(addresses, &error);
+        return Err(error);
+    }
     let http2 = transport.alpn() == Some(b"h2");
+    let is_stranger = transport.alpn().is_none() && !tls.serves_unnamed();
     let info =
         addresses.map(|(peer, local)| ConnectionInfo::new(peer, local, transport.tls_info(None)));
+    if is_stranger {
+        return Ok(stranger(transport, info, ground, signals));
+    }
     let opened = Opened {
         transport,
         http2,
         info,
     };
-    Ok(opened.connection(&[], ground, signals, open))
+    Ok(Opening::Http(opened.connection(&[], ground, signals, open)))
+}
+
+/// A client under TLS that does not say what it speaks.
+fn stranger<S, T>(
+    transport: Transport<T>,
+    info: Option<ConnectionInfo>,
+    ground: Ground<S>,
+    signals: Arc<Signals>,
+) -> Opening<S, T>
+where
+    S: Serve,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let bytes = Upgraded::new(transport, &Bytes::new());
+    Opening::Stranger(Box::new(move |entry| {
+        let left = Left {
+            stream: StreamId(1),
+            bytes,
+            entry,
+            write_stall: ground.config.timeouts.write_stall,
+        };
+        ground.service.meet_stranger(left, info, &signals);
+    }))
 }
 
 /// A transport whose version of HTTP is known.
@@ -224,11 +295,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
 }
 
 fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
-    let config = Arc::clone(&ground.config);
     if http2 {
+        let config = Arc::clone(&ground.config);
         let conn = h2::Conn::new(Side::Server, config, now);
         Machine::H2(Box::new(conn.borrowing_from(&ground.lender)))
     } else {
+        let config = Arc::clone(&ground.http1_config);
         Machine::H1(Box::new(h1::Conn::new(Side::Server, config, now)))
     }
 }

@@ -2,18 +2,22 @@
 //! and exchange of a server on the thread that serves, in the heads' own form, and answers when it
 //! likes by orders. Nothing is woken per request and no map is made.
 
+use super::handshake_failure::HandshakeFailure;
 use super::heads::{Heads, Making, trailers};
 use super::respond::{Asked, length_of};
+use super::said::{Heard, Said};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::signals::Signals;
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Violation};
+use trunkline_core::h2::Accounts;
 use trunkline_core::http::{Fields, RequestHead, ResponseHead, StreamId, Version};
 
 /// Ends when whoever answers takes more.
@@ -65,9 +69,28 @@ pub trait Attendant: Clone + 'static {
     fn room(&self, exchange: &Self::Exchange, bytes: usize);
     /// The exchange is over.
     fn ended(&self, exchange: Self::Exchange, how: Ended);
-    /// The peer answered [`Line::ping`].
-    fn ponged(&self, connection: &Self::Connection) {
-        let _ = connection;
+    /// The peer said something of the connection itself.
+    fn heard(&self, connection: &Self::Connection, heard: Heard) {
+        let _ = (connection, heard);
+    }
+    /// A TLS handshake failed; nothing of HTTP was said. The addresses are the peer's and ours.
+    fn handshake_failed(
+        &self,
+        addresses: Option<(SocketAddr, SocketAddr)>,
+        why: &HandshakeFailure,
+    ) {
+        let _ = (addresses, why);
+    }
+    /// A client under TLS did not say what it speaks (ALPN), and HTTP/1.1 is not offered. Who takes
+    /// the connection gets its bytes as those of an exchange that left HTTP; otherwise it closes.
+    fn stranger(
+        &self,
+        line: Line,
+        place: Place,
+        info: Option<&ConnectionInfo>,
+    ) -> Option<(Self::Connection, Self::Exchange)> {
+        let _ = (line, place, info);
+        None
     }
     /// The connection is closed.
     fn disconnected(&self, connection: Self::Connection);
@@ -116,8 +139,11 @@ impl Place {
 pub struct Answer<'a> {
     /// From 200 to 599, and 101 on HTTP/1.1.
     pub status: u16,
-    /// Names in lower case and values by turns, a zero between two; a one before a name says that
-    /// its value is sensitive. Fields of the connection are left out where the version has none.
+    /// HTTP/1.1's words behind the status; empty: the usual ones.
+    pub reason: &'a [u8],
+    /// Names and values by turns, a zero between two; a one before a name says that its value is
+    /// sensitive. Fields of the connection are left out where the version has none, and HTTP/1.1
+    /// alone spells names as they are given.
     pub fields: &'a [u8],
     /// What follows.
     pub body: Given,
@@ -172,7 +198,8 @@ pub(super) enum Order {
     Decline(Place),
     ShutDown,
     Abort(H2Code),
-    Ping,
+    Say(Said),
+    Glance(Box<dyn FnOnce(Accounts)>),
 }
 
 impl Line {
@@ -197,7 +224,7 @@ impl Line {
         };
         let length = length_of(answer.status, place.asked, length);
         let making = self.making(answer.status, length, answer.date);
-        let head = self.0.heads.make(now, answer.fields, making);
+        let head = self.0.heads.make(now, answer.reason, answer.fields, making);
         let (body, quiet) = (answer.body, answer.quiet);
         self.order(Order::Answer {
             place,
@@ -218,7 +245,7 @@ impl Line {
         fields: &[u8],
     ) -> Result<(), Violation> {
         let making = self.making(status, None, false);
-        let head = self.0.heads.make(now, fields, making)?;
+        let head = self.0.heads.make(now, &[], fields, making)?;
         self.order(Order::Inform(place, head));
         Ok(())
     }
@@ -251,10 +278,14 @@ impl Line {
     pub fn abort(&self, code: H2Code) {
         self.order(Order::Abort(code));
     }
-    /// Asks whether the peer is there: HTTP/2 alone has such a question. Several that are asked
-    /// before an answer are one.
-    pub fn ping(&self) {
-        self.order(Order::Ping);
+    /// Says something of the connection itself, where the version has words for it.
+    pub fn say(&self, said: Said) {
+        self.order(Order::Say(said));
+    }
+    /// Has `look` see the accounts of an HTTP/2 connection, once what was ordered before is carried
+    /// out. Dropped unseen where there are none.
+    pub fn glance(&self, look: impl FnOnce(Accounts) + 'static) {
+        self.order(Order::Glance(Box::new(look)));
     }
     fn making(&self, status: u16, length: Option<u64>, date: bool) -> Making {
         Making {

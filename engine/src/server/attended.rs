@@ -8,59 +8,21 @@ use super::accept::Shown;
 use super::attendant::{Attendant, Ended, Line, Order, Pause, Place};
 use super::attended_entry::Entry;
 use super::attended_tunnel::Tunnel;
-use super::heads::Heads;
 use super::metrics::Counters;
 use super::respond::{Asked, Extra};
+use super::said::Heard;
 use super::scratch::Scratch;
-use super::serve::{Exchanging, Left, Serve};
+use super::serve::{Exchanging, Left};
 use super::view::Binding;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use bytes::Bytes;
 use http::StatusCode;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::{Closed, H2Code, Misuse};
 use trunkline_core::http::{Fields, RequestHead, Reset, ResetBy, StreamId, Version};
-
-/// What an attended server's connections get their exchanges from.
-#[derive(Clone)]
-pub(super) struct Attended<A> {
-    attendant: A,
-    heads: Rc<Heads>,
-}
-
-impl<A> Attended<A> {
-    pub(super) fn new(attendant: A, extra: &Arc<Extra>) -> Self {
-        let heads = Rc::new(Heads::new(extra));
-        Self { attendant, heads }
-    }
-}
-
-impl<A: Attendant> Serve for Attended<A> {
-    type Exchanges = Exchanges<A>;
-
-    fn exchanges(&self, signals: &Arc<Signals>, _: bool, extra: &Arc<Extra>) -> Exchanges<A> {
-        Exchanges {
-            attendant: self.attendant.clone(),
-            connection: None,
-            line: Line::new(signals, &self.heads),
-            signals: Arc::clone(signals),
-            extra: Arc::clone(extra),
-            binding: None,
-            early: false,
-            orders: Vec::new(),
-            streams: Vec::new(),
-            entries: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-    fn pause(&self) -> Option<Pause> {
-        self.attendant.pause()
-    }
-}
 
 /// The exchanges of one connection.
 pub(super) struct Exchanges<A: Attendant> {
@@ -222,9 +184,9 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.end(machine, now, slot, Ended::Reset { code, by_peer });
         }
     }
-    fn pong(&mut self) {
+    fn hear(&mut self, heard: Heard) {
         if let Some(connection) = &self.connection {
-            self.attendant.ponged(connection);
+            self.attendant.heard(connection, heard);
         }
     }
     fn close(&mut self, _: Closed, _: Instant) {
@@ -252,6 +214,26 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
 }
 
 impl<A: Attendant> Exchanges<A> {
+    pub(super) fn new(
+        attendant: A,
+        line: Line,
+        signals: &Arc<Signals>,
+        extra: &Arc<Extra>,
+    ) -> Self {
+        Self {
+            attendant,
+            connection: None,
+            line,
+            signals: Arc::clone(signals),
+            extra: Arc::clone(extra),
+            binding: None,
+            early: false,
+            orders: Vec::new(),
+            streams: Vec::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+        }
+    }
     /// The connection is over for everybody.
     fn cut_all(&mut self) {
         for slot in 0..self.entries.len() {
@@ -272,14 +254,17 @@ impl<A: Attendant> Exchanges<A> {
     }
 
     fn obey(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, order: Order) {
+        if let Order::Glance(look) = order {
+            if let Some(conn) = machine.h2() {
+                look(conn.accounts());
+            }
+            return;
+        }
         let place = match &order {
             Order::ShutDown => return machine.shut_down(now),
             Order::Abort(code) => return machine.abort(now, *code),
-            Order::Ping => {
-                // One that is under way already answers this one too.
-                let _ = machine.ping(now);
-                return;
-            }
+            Order::Glance(_) => return,
+            Order::Say(said) => return said.carry_out(machine, now),
             Order::Answer { place, .. }
             | Order::Inform(place, _)
             | Order::Send(place, ..)
@@ -320,7 +305,11 @@ impl<A: Attendant> Exchanges<A> {
                 entry.declined = true;
                 Ok(0)
             }
-            Order::Reset(..) | Order::ShutDown | Order::Abort(_) | Order::Ping => Ok(0),
+            Order::Reset(..)
+            | Order::ShutDown
+            | Order::Abort(_)
+            | Order::Say(_)
+            | Order::Glance(_) => Ok(0),
         });
     }
     /// Does something to an entry, and what follows from it. `work` says how many bytes the machine

@@ -272,7 +272,6 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
     fn release(&mut self) {
         self.slots.take_if(|slots| slots.waiting.is_empty());
     }
-    fn pong(&mut self) {}
     fn close(&mut self, closed: Closed, now: Instant) {
         if let Some(view) = &self.view {
             view.tell_closed(closed, now);

@@ -4,6 +4,7 @@
 
 use super::number::number;
 use super::respond::{Adding, Extra, Said};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub(super) struct Making {
 
 struct Kept {
     making: Making,
+    reason: Vec<u8>,
     text: Vec<u8>,
     good_until: Option<Instant>,
     head: Rc<ResponseHead>,
@@ -49,10 +51,11 @@ impl Heads {
             kept: RefCell::default(),
         }
     }
-    /// The head that `text` is.
+    /// The head that `text` is; HTTP/1.1 says `reason` behind the status, unless it is empty.
     pub(super) fn make(
         &self,
         now: Instant,
+        reason: &[u8],
         text: &[u8],
         making: Making,
     ) -> Result<Rc<ResponseHead>, Violation> {
@@ -62,6 +65,7 @@ impl Heads {
         if let Some(kept) = kept
             && kept.making == making
             && kept.text == text
+            && kept.reason == reason
             && kept.good_until.is_none_or(|until| now < until)
         {
             if let Some(head) = Rc::get_mut(&mut kept.head) {
@@ -70,10 +74,15 @@ impl Heads {
             return Ok(Rc::clone(&kept.head));
         }
         let (fields, good_until) = self.fields(now, text, making);
-        let head = Rc::new(ResponseHead::new(making.status, fields, making.version)?);
+        let mut head = ResponseHead::new(making.status, fields, making.version)?;
+        if !reason.is_empty() && is_http1(making.version) {
+            head = head.with_reason(reason)?;
+        }
+        let head = Rc::new(head);
         if text.len() <= KEPT_BYTES_MAX {
             *kept = Some(Kept {
                 making,
+                reason: reason.to_vec(),
                 text: text.to_vec(),
                 good_until,
                 head: Rc::clone(&head),
@@ -85,8 +94,18 @@ impl Heads {
     fn fields(&self, now: Instant, text: &[u8], making: Making) -> (Fields, Option<Instant>) {
         let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len() + ADDED_BYTES);
         let mut said = Said::default();
-        for (name, value, sensitive) in pairs(text) {
+        let is_spelled = |name: &[u8]| name.iter().any(u8::is_ascii_uppercase);
+        let spells = is_http1(making.version) && pairs(text).any(|(name, ..)| is_spelled(name));
+        for (spelled, value, sensitive) in pairs(text) {
+            let lower = match spells {
+                true => Cow::Owned(spelled.to_ascii_lowercase()),
+                false => Cow::Borrowed(spelled),
+            };
+            let name = FieldName::of(&lower);
             if said.note(name, making.version) {
+                if spells {
+                    fields.spell(spelled);
+                }
                 fields.push_with(name, sensitive, |bytes| bytes.extend_from_slice(value));
             }
         }
@@ -101,17 +120,22 @@ impl Heads {
     }
 }
 
-/// A trailer section from text.
+fn is_http1(version: Version) -> bool {
+    matches!(version, Version::Http10 | Version::Http11)
+}
+
+/// A trailer section from text, with names in lower case.
 pub(super) fn trailers(text: &[u8]) -> Fields {
     let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
     for (name, value, sensitive) in pairs(text) {
+        let name = FieldName::of(name);
         fields.push_with(name, sensitive, |bytes| bytes.extend_from_slice(value));
     }
     fields
 }
 
 /// Names and values of a text, and whether each is sensitive.
-fn pairs(text: &[u8]) -> impl Iterator<Item = (FieldName<'_>, &[u8], bool)> {
+fn pairs(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8], bool)> {
     let mut pieces = text.split(|&byte| byte == 0);
     std::iter::from_fn(move || {
         let (name, value) = (pieces.next()?, pieces.next()?);
@@ -119,7 +143,7 @@ fn pairs(text: &[u8]) -> impl Iterator<Item = (FieldName<'_>, &[u8], bool)> {
             Some((&SENSITIVE, name)) => (name, true),
             _ => (name, false),
         };
-        Some((FieldName::of(name), value, sensitive))
+        Some((name, value, sensitive))
     })
 }
 

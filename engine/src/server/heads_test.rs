@@ -33,7 +33,7 @@ fn pair(name: &str, value: &str) -> (String, String) {
 #[test]
 fn a_text_becomes_fields_in_its_order() {
     let text = b"content-type\0text/plain\0set-cookie\0a=1\0set-cookie\0b=2";
-    let made = heads(None).make(Instant::now(), text, making(200, Version::Http2));
+    let made = heads(None).make(Instant::now(), b"", text, making(200, Version::Http2));
     let made = made.expect("it is valid");
     assert_eq!(
         said(&made),
@@ -52,13 +52,13 @@ fn a_head_that_comes_again_is_the_same_one_until_the_second_is_over() {
         date: true,
         ..making(200, Version::Http2)
     };
-    let first = heads.make(now, b"a\0b", dated).expect("it is valid");
-    let again = heads.make(now, b"a\0b", dated).expect("it is valid");
+    let first = heads.make(now, b"", b"a\0b", dated).expect("it is valid");
+    let again = heads.make(now, b"", b"a\0b", dated).expect("it is valid");
     assert!(Rc::ptr_eq(&first, &again));
     let later = now + Duration::from_secs(2);
-    let later = heads.make(later, b"a\0b", dated).expect("it is valid");
+    let later = heads.make(later, b"", b"a\0b", dated).expect("it is valid");
     assert!(!Rc::ptr_eq(&first, &later), "its date has passed");
-    let other = heads.make(now, b"a\0c", dated).expect("it is valid");
+    let other = heads.make(now, b"", b"a\0c", dated).expect("it is valid");
     assert_eq!(said(&other)[0], pair("a", "c"));
 }
 
@@ -70,7 +70,7 @@ fn what_the_text_says_is_not_said_twice() {
         date: true,
         ..making(200, Version::Http2)
     };
-    let made = heads(Some("h3=\":1\"")).make(Instant::now(), text, making);
+    let made = heads(Some("h3=\":1\"")).make(Instant::now(), b"", text, making);
     assert_eq!(made.expect("it is valid").fields().len(), 3);
 }
 
@@ -78,9 +78,9 @@ fn what_the_text_says_is_not_said_twice() {
 fn fields_of_the_connection_stay_where_they_belong() {
     let text = b"connection\0close\0transfer-encoding\0chunked\0upgrade\0x";
     let now = Instant::now();
-    let on_h2 = heads(None).make(now, text, making(200, Version::Http2));
+    let on_h2 = heads(None).make(now, b"", text, making(200, Version::Http2));
     assert_eq!(said(&on_h2.expect("it is valid")), []);
-    let on_h1 = heads(None).make(now, text, making(200, Version::Http11));
+    let on_h1 = heads(None).make(now, b"", text, making(200, Version::Http11));
     assert_eq!(
         said(&on_h1.expect("it is valid")),
         [pair("connection", "close"), pair("upgrade", "x")]
@@ -90,7 +90,7 @@ fn fields_of_the_connection_stay_where_they_belong() {
 #[test]
 fn a_sensitive_value_is_marked_and_its_name_is_clean() {
     let text = b"\x01set-cookie\0secret\0a\0b";
-    let made = heads(None).make(Instant::now(), text, making(200, Version::Http2));
+    let made = heads(None).make(Instant::now(), b"", text, making(200, Version::Http2));
     let made = made.expect("it is valid");
     let sensitive: Vec<bool> = made.fields().map(|field| field.sensitive).collect();
     assert_eq!(sensitive, [true, false]);
@@ -99,8 +99,30 @@ fn a_sensitive_value_is_marked_and_its_name_is_clean() {
 
 #[test]
 fn a_value_that_would_split_the_message_is_refused() {
-    for text in [&b"a\0b\r\nc: d"[..], b"A\0b", b"a b\0c", b"a\0b\nc"] {
-        let made = heads(None).make(Instant::now(), text, making(200, Version::Http11));
+    for text in [&b"a\0b\r\nc: d"[..], b"A b\0c", b"a b\0c", b"a\0b\nc"] {
+        let made = heads(None).make(Instant::now(), b"", text, making(200, Version::Http11));
         assert!(made.is_err(), "{text:?}");
     }
+}
+
+#[test]
+fn http1_spells_names_and_says_a_reason_as_they_are_given_and_nobody_else_does() {
+    let (heads, now) = (heads(None), Instant::now());
+    let text = b"X-One\0Value\0connection\0close\0Content-Type\0text/plain";
+    let made = heads.make(now, b"Fine", text, making(200, Version::Http11));
+    let made = made.expect("it is valid");
+    let names: Vec<&[u8]> = made.section().spellings().collect();
+    assert_eq!(names, [&b"X-One"[..], b"connection", b"Content-Type"]);
+    assert_eq!(said(&made)[0], pair("x-one", "Value"));
+    assert_eq!(made.reason(), Some(&b"Fine"[..]));
+    let other = heads.make(now, b"Other", text, making(200, Version::Http11));
+    assert_eq!(other.expect("it is valid").reason(), Some(&b"Other"[..]));
+    let split = heads.make(now, b"a\r\nb: c", text, making(200, Version::Http11));
+    assert_eq!(split.expect_err("it splits"), Violation::FieldValueInvalid);
+    let made = heads.make(now, b"Fine", b"x-one\0Value", making(200, Version::Http2));
+    let made = made.expect("it is valid");
+    assert_eq!(
+        (made.reason(), made.section().spellings().count()),
+        (None, 0)
+    );
 }

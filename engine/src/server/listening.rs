@@ -1,15 +1,16 @@
 //! A server whose sockets are open, and the two ways to serve on it: workers of its own for a tower
 //! service, or the caller's thread for an attendant.
 
-use super::accept::{Ground, Shown};
+use super::accept::{Cleartext, Ground, Shown};
 use super::attendant::Attendant;
-use super::attended::Attended;
+use super::attended_serve::Attended;
 use super::metrics::{self, Counters, Metrics};
 use super::quic::Seat;
 use super::respond::Extra;
 use super::serve::Serve;
 use super::worker::{self, Command, Post};
 use super::{Running, WorkerHandle, no_worker};
+use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::tls::Tls;
 use std::fmt;
@@ -29,8 +30,10 @@ pub struct Listening {
     pub(super) seats: Vec<Seat>,
     pub(super) tls: Option<Tls>,
     pub(super) config: Arc<Config>,
+    pub(super) http1_config: Arc<Config>,
     pub(super) connections_max: usize,
     pub(super) shown: Shown,
+    pub(super) cleartext: Cleartext,
     pub(super) extra: Arc<Extra>,
     pub(super) lender: Arc<Lender>,
 }
@@ -119,9 +122,11 @@ impl Listening {
             service,
             tls: self.tls.clone(),
             config: Arc::clone(&self.config),
+            http1_config: Arc::clone(&self.http1_config),
             counters: Arc::new(Counters::default()),
             lender: Arc::clone(&self.lender),
             shown: self.shown.clone(),
+            cleartext: self.cleartext,
             extra: Arc::clone(&self.extra),
         }
     }
@@ -154,6 +159,17 @@ impl Attending {
         let (cut, _) = oneshot::channel();
         // A server that has ended has nothing to drain.
         let _ = self.commands.send(Command::Drain { deadline, cut });
+    }
+    /// Connections over TCP that are accepted from now on have these limits, timeouts, windows and
+    /// settings; the other members of `config`, and HTTP/3, stay as they are.
+    ///
+    /// # Errors
+    /// When a setting is out of its range.
+    pub fn configure(&self, config: &ServerConfig) -> Result<(), Error> {
+        // A server that has ended accepts nobody.
+        let (http1, others) = config.freeze_both()?;
+        let _ = self.commands.send(Command::Configure { http1, others });
+        Ok(())
     }
     /// What it has counted so far.
     pub fn metrics(&self) -> Metrics {

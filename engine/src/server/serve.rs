@@ -1,10 +1,11 @@
 //! What stands between a connection and whoever answers its requests: a tower service
 //! ([`exchange`](super::exchange)) or an attendant ([`attended`](super::attended)).
 
-use super::accept::Shown;
+use super::accept::{Addresses, Shown};
 use super::attendant::Pause;
 use super::metrics::Counters;
 use super::respond::Extra;
+use super::said::Heard;
 use super::scratch::Scratch;
 use super::view::View;
 use super::worker::OpenEntry;
@@ -14,6 +15,7 @@ use crate::driver::signals::Signals;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
@@ -33,6 +35,15 @@ pub(super) trait Serve: Clone + 'static {
     /// `Some`: nobody is to be accepted until it is over.
     fn pause(&self) -> Option<Pause> {
         None
+    }
+    /// A TLS handshake failed. Only attendants are told.
+    fn handshake_failed(&self, addresses: Option<Addresses>, error: &io::Error) {
+        let _ = (addresses, error);
+    }
+    /// A client under TLS said nothing of what it speaks, and HTTP/1.1 is not served: attendants may
+    /// take its bytes, others close the connection.
+    fn meet_stranger(&self, left: Left, info: Option<ConnectionInfo>, signals: &Arc<Signals>) {
+        let _ = (left, info, signals);
     }
 }
 
@@ -141,8 +152,10 @@ pub(super) trait Exchanging: 'static {
     }
     /// The exchange ended early.
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
-    /// The peer answered a ping of ours.
-    fn pong(&mut self);
+    /// The peer said something of the connection. Only attendants are told.
+    fn hear(&mut self, heard: Heard) {
+        let _ = heard;
+    }
     /// The machine is done; every exchange has ended before.
     fn close(&mut self, closed: Closed, now: Instant);
     /// The connection left HTTP: what is left of it is for who answered that exchange.

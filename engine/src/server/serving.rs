@@ -3,6 +3,7 @@
 
 use super::attendant::Pause;
 use super::metrics::{Counters, add};
+use super::said::Heard;
 use super::scratch::{Scratch, with_scratch};
 use super::serve::{Exchanging, Serve};
 use crate::driver::machine::Machine;
@@ -180,12 +181,19 @@ impl<S: Serve> Serving<S> {
                     self.counters.closed(closed);
                     exchanges.close(closed, now);
                 }
-                Event::PongReceived => exchanges.pong(),
                 // A client's facts.
                 Event::InterimReceived { .. }
                 | Event::ResponseReceived { .. }
-                | Event::CapacityChanged
-                | Event::GoingAway { .. } => {}
+                | Event::CapacityChanged => {}
+                of_connection @ (Event::PongReceived { .. }
+                | Event::PingReceived { .. }
+                | Event::SettingsReceived
+                | Event::SettingsAcknowledged { .. }
+                | Event::GoingAway { .. }) => {
+                    if let Some(heard) = Heard::of(of_connection, machine) {
+                        exchanges.hear(heard);
+                    }
+                }
             }
             next = machine.poll_event();
         }

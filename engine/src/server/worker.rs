@@ -19,9 +19,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::Instant;
+use trunkline_core::limits::Config;
 
 /// What a worker is told.
 pub(super) enum Command {
+    /// Connections that are accepted from now on have this.
+    Configure {
+        http1: Arc<Config>,
+        others: Arc<Config>,
+    },
     /// Stop accepting, finish what is open until the deadline; answer how many were cut.
     Drain {
         deadline: Duration,
@@ -147,19 +153,27 @@ impl<S: Serve> Worker<S> {
             open,
         })
     }
-    async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
+    async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let command = loop {
             let full = self.open.len() >= self.connections_max;
             let pause = self.ground.service.pause();
             let paused = pause.is_some();
             tokio::select! {
+                // Who connects after an order finds it carried out.
+                biased;
+                command = commands.recv() => match command {
+                    Some(Command::Configure { http1, others }) => {
+                        self.ground.http1_config = http1;
+                        self.ground.config = others;
+                    }
+                    last => break last,
+                },
                 () = until_over(pause), if paused => {}
                 accepted = self.listener.accept(), if !full && !paused => match accepted {
                     Ok((socket, peer)) => self.serve(socket, peer),
                     Err(error) => pause_after(&error).await,
                 },
                 () = self.open.closed.notified(), if full => {}
-                command = commands.recv() => break command,
             }
         };
         // From here on nobody is accepted; what the kernel had queued is refused.
@@ -230,6 +244,8 @@ impl OpenConnections {
                         until = after(deadline).min(until);
                         told.push(cut);
                     }
+                    // Nobody is accepted any more.
+                    Some(Command::Configure { .. }) => {}
                     // Nobody waits for it any more.
                     None => return self.exchanges(),
                 },

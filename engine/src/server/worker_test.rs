@@ -1,6 +1,6 @@
-use super::super::accept::Shown;
+use super::super::accept::{Cleartext, Shown};
 use super::super::attendant::{Attendant, Ended, Line, Place};
-use super::super::attended::Attended;
+use super::super::attended_serve::Attended;
 use super::super::respond::Extra;
 use super::*;
 use crate::connection_info::ConnectionInfo;
@@ -43,6 +43,11 @@ fn post() -> Post<Attended<Idle>> {
         ground: Ground {
             service: Attended::new(Idle, &extra),
             tls: None,
+            http1_config: Arc::new(Config::default()),
+            cleartext: Cleartext {
+                http1: true,
+                http2: true,
+            },
             config: Arc::new(Config::default()),
             counters: Arc::default(),
             lender: Arc::new(Lender::new(1 << 20)),

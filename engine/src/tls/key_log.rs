@@ -1,13 +1,14 @@
-//! A file to which the secrets of TLS sessions are written, for tools that decrypt a recording
-//! (the format that `SSLKEYLOGFILE` names). Whoever can read it can read the traffic.
+//! Where the secrets of TLS sessions are told, for tools that decrypt a recording (in the format that
+//! `SSLKEYLOGFILE` names): a file, or a listener. Whoever can read it can read the traffic.
 
 use crate::error::Error;
 use rustls::KeyLog;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open key log.
 #[derive(Debug)]
@@ -37,17 +38,73 @@ impl KeyLogFile {
 
 impl KeyLog for KeyLogFile {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let mut line = String::from(label);
-        for bytes in [client_random, secret] {
-            line.push(' ');
-            for byte in bytes {
-                // Writing to a String does not fail.
-                let _ = write!(line, "{byte:02x}");
-            }
-        }
+        let mut line = line(label, client_random, secret);
         line.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A full disk must not end a connection.
         let _ = file.write_all(line.as_bytes());
+    }
+}
+
+/// What was said of one session, without the end of its line.
+fn line(label: &str, client_random: &[u8], secret: &[u8]) -> String {
+    let mut line = String::from(label);
+    for bytes in [client_random, secret] {
+        line.push(' ');
+        for byte in bytes {
+            // Writing to a String does not fail.
+            let _ = write!(line, "{byte:02x}");
+        }
+    }
+    line
+}
+
+type Listen = dyn Fn(SocketAddr, SocketAddr, &str) + Send + Sync;
+
+/// Whoever hears of the secrets of every connection.
+#[derive(Clone)]
+pub(super) struct KeyListener(Arc<Listen>);
+
+impl KeyListener {
+    pub(super) fn new(
+        listen: impl Fn(SocketAddr, SocketAddr, &str) + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(listen))
+    }
+    /// For one connection; `other` hears of it too.
+    pub(super) fn of(
+        &self,
+        addresses: (SocketAddr, SocketAddr),
+        other: Arc<dyn KeyLog>,
+    ) -> Arc<dyn KeyLog> {
+        Arc::new(OfConnection {
+            listener: self.clone(),
+            addresses,
+            other,
+        })
+    }
+}
+
+impl fmt::Debug for KeyListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyListener").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+struct OfConnection {
+    listener: KeyListener,
+    addresses: (SocketAddr, SocketAddr),
+    other: Arc<dyn KeyLog>,
+}
+
+impl KeyLog for OfConnection {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        let (peer, local) = self.addresses;
+        (self.listener.0)(peer, local, &line(label, client_random, secret));
+        self.other.log(label, client_random, secret);
+    }
+    fn will_log(&self, _: &str) -> bool {
+        true
     }
 }

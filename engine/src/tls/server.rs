@@ -1,11 +1,12 @@
 //! A server's certificates and what it offers by ALPN.
 
 use super::identities::Identities;
-use super::key_log::KeyLogFile;
+use super::key_log::{KeyListener, KeyLogFile};
 use crate::error::Error;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ pub struct Tls {
     config: Arc<ServerConfig>,
     /// `None`: the user's own configuration has its own.
     identities: Option<Arc<Identities>>,
+    keys: Option<KeyListener>,
 }
 
 impl Tls {
@@ -59,12 +61,18 @@ impl Tls {
         self.identities()?.set_for(name, chain, key)
     }
     /// What is offered by ALPN over TCP, best first: `h2`, `http/1.1`. Default: both. A client
-    /// that does not say what it speaks is served HTTP/1.1.
+    /// that does not say what it speaks is served HTTP/1.1 where that is offered, or nothing is;
+    /// otherwise its connection closes, unless an attendant takes it.
     #[must_use]
     pub fn offer(mut self, protocols: &[&str]) -> Self {
         let offered = protocols.iter().map(|name| name.as_bytes().to_vec());
         Arc::make_mut(&mut self.config).alpn_protocols = offered.collect();
         self
+    }
+    /// Whether a client that does not say what it speaks is served HTTP/1.1.
+    pub(crate) fn serves_unnamed(&self) -> bool {
+        let offered = &self.config.alpn_protocols;
+        offered.is_empty() || offered.iter().any(|name| name == b"http/1.1")
     }
     /// Reads another certificate chain and key in the place of the first one. From the next
     /// handshake on it is shown, on every clone and every server; connections stay as they are.
@@ -113,6 +121,7 @@ impl Tls {
         Self {
             config,
             identities: None,
+            keys: None,
         }
     }
     /// Whether the certificate for everybody names no host at all: it has no subjectAltName, and
@@ -133,6 +142,31 @@ impl Tls {
         Arc::make_mut(&mut self.config).key_log = Arc::new(log);
         Ok(self)
     }
+    /// Tells `listener` the secrets of every session over TCP, a line each without its end, in the
+    /// format of `SSLKEYLOGFILE`, and whose they are: the peer's address and ours. It is called in
+    /// the middle of a handshake, and must not block. For debugging only.
+    #[must_use]
+    pub fn key_listener(
+        mut self,
+        listener: impl Fn(SocketAddr, SocketAddr, &str) + Send + Sync + 'static,
+    ) -> Self {
+        self.keys = Some(KeyListener::new(listener));
+        self
+    }
+    /// The configuration for a connection between these addresses, the peer's and ours.
+    pub(crate) fn config_of(
+        &self,
+        addresses: Option<(SocketAddr, SocketAddr)>,
+    ) -> Arc<ServerConfig> {
+        match (&self.keys, addresses) {
+            (Some(keys), Some(addresses)) => {
+                let mut config = (*self.config).clone();
+                config.key_log = keys.of(addresses, config.key_log);
+                Arc::new(config)
+            }
+            _ => Arc::clone(&self.config),
+        }
+    }
     fn from_der(
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
@@ -148,6 +182,7 @@ impl Tls {
         Ok(Self {
             config: Arc::new(config),
             identities: Some(identities),
+            keys: None,
         })
     }
     fn identities(&self) -> Result<&Identities, Error> {
@@ -157,10 +192,6 @@ impl Tls {
                  its own resolver",
             )
         })
-    }
-    /// What rustls needs.
-    pub(crate) fn config(&self) -> &Arc<ServerConfig> {
-        &self.config
     }
     /// The same for QUIC: h3 by ALPN, and early data if it is wanted.
     pub(crate) fn quic_config(&self, early_data: bool) -> Arc<ServerConfig> {

@@ -17,6 +17,7 @@ pub(crate) mod kind {
     pub(crate) const SETTINGS: u8 = 4;
     pub(crate) const PING: u8 = 6;
     pub(crate) const GOAWAY: u8 = 7;
+    pub(crate) const ORIGIN: u8 = 12;
 }
 
 #[derive(Debug)]

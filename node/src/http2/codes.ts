@@ -24,6 +24,7 @@ const PLAIN: Record<string, [Base, string]> = {
   ERR_HTTP2_INVALID_ORIGIN: [TypeError, 'ORIGIN needs origins that a URL can have'],
   ERR_HTTP2_INVALID_SESSION: [Error, 'the session has been destroyed'],
   ERR_HTTP2_INVALID_STREAM: [Error, 'the stream has been destroyed'],
+  ERR_HTTP2_MAX_PENDING_SETTINGS_ACK: [Error, 'more settings wait for their acknowledgement than maxOutstandingSettings allows'],
   ERR_HTTP2_NO_SOCKET_MANIPULATION: [Error, 'the bytes of the socket belong to HTTP: it cannot be read, written or steered'],
   ERR_HTTP2_ORIGIN_LENGTH: [TypeError, 'ORIGIN takes at most 16,382 bytes of origins'],
   ERR_HTTP2_PING_CANCEL: [Error, 'the ping was cancelled'],

@@ -5,15 +5,17 @@ import type { EventEmitter } from 'node:events'
 import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse, type Settings } from 'node:http2'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import { Listener, type Identity, type ListenOptions } from '../server/listener'
+import { Listener, type HandshakeFailure, type Identity, type ListenOptions } from '../server/listener'
+import { handshakeError } from './handshake'
 import { hearErrors, tellAsHttp1, tellUpgrade, type Classes } from './http1'
 import { isOfHttp1 } from './express'
 import { later } from './later'
 import { Http2ServerRequest } from './request'
 import { Http2ServerResponse } from './response'
-import { ServerHttp2Session } from './session'
+import { ServerHttp2Session, type SessionOptions } from './session'
 import { Socket } from './socket'
 import { ServerHttp2Stream } from './stream'
+import { UpgradeSocket } from './upgrade'
 
 /** A class of a user's in place of ours: it is made over the stream as node:http2 makes its own. */
 type RequestClass = new (stream: unknown, headers: unknown, options: undefined, raw: string[]) => { socket: unknown }
@@ -22,9 +24,13 @@ type ResponseClass = new (stream: unknown) => { socket: unknown }
 export interface DeskOptions {
   settings: Settings
   drainTimeout: number | undefined
+  /** How long who did not say what it speaks may take to leave, in ms. */
+  unknownProtocolTimeout: number
   sharesPort: boolean | undefined
   limits: Record<string, number>
+  resets: ListenOptions['resets']
   timeouts: Record<string, number>
+  session: SessionOptions
   Http2ServerRequest: unknown
   Http2ServerResponse: unknown
   classes: Classes
@@ -33,6 +39,7 @@ export interface DeskOptions {
 /** What is offered. */
 export interface Offer {
   http1: boolean
+  http2?: boolean
   http3?: boolean
   tls?: Identity
 }
@@ -40,6 +47,9 @@ export interface Offer {
 /** The server whose desk it is. */
 interface Server extends EventEmitter {
   timeout: number
+  headersTimeout?: number
+  requestTimeout?: number
+  keepAliveTimeout?: number
   _connections?: number
   _emitCloseIfDrained?: () => void
 }
@@ -52,6 +62,9 @@ interface Handle {
   unref: () => void
   onconnection?: unknown
 }
+
+/** RFC 9113 section 6.9.2, as node:http2 has it. */
+const WINDOW_DEFAULT = 65_535
 
 export class Desk {
   settings: Settings
@@ -72,19 +85,20 @@ export class Desk {
   // Its life.
 
   listen (address: string | null, port: number, backlog: number): Handle {
+    const { server } = this
     const listener = new Listener({
       onRequest: exchange => { this.onRequest(exchange) },
       onConnection: connection => { this.onConnection(connection) },
-      onConnectionClosed: connection => { this.onConnectionClosed(connection) }
+      onConnectionClosed: connection => { this.onConnectionClosed(connection) },
+      onStranger: exchange => { this.onStranger(exchange) },
+      onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
+      onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), new Socket(connection)) }
     })
-    const { offer } = this
-    const question: ListenOptions = { port, http1: offer.http1, http3: offer.http3 ?? false, limits: this.limits(), windows: this.windows() }
-    question.timeouts = this.options.timeouts
+    const question: ListenOptions = { port, ...this.question() }
     if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
     if (address !== null) question.host = address
     if (backlog > 0) question.backlog = backlog
-    if (this.identity !== undefined) question.tls = { ...this.identity, names: this.identities }
-    if (this.settings.enableConnectProtocol) question.extendedConnect = true
+    if (this.identity !== undefined) question.tls = { ...this.identity, names: this.identities, tellsSecrets: server.listenerCount('keylog') > 0 }
     listener.listen(question)
     this.listener = listener
     return {
@@ -98,6 +112,36 @@ export class Desk {
     }
   }
 
+  /** What connections have. */
+  private question (): ListenOptions {
+    const { offer, options, settings } = this
+    return {
+      http1: offer.http1,
+      http2: offer.http2 ?? true,
+      http3: offer.http3 ?? false,
+      frameEvents: true,
+      spelledNames: true,
+      extendedConnect: settings.enableConnectProtocol === true,
+      limits: this.limits(),
+      resets: options.resets,
+      windows: this.windows(),
+      timeouts: options.timeouts,
+      http1Timeouts: this.http1Timeouts()
+    }
+  }
+
+  /** Sessions from now on begin with these settings too. */
+  updateSettings (settings: Settings): void {
+    this.settings = { ...this.settings, ...settings }
+    this.listener?.configure(this.question())
+  }
+
+  /** What node:http has as members of a server; 0: never. */
+  private http1Timeouts (): Record<string, number> {
+    const { headersTimeout: head, keepAliveTimeout: idle } = this.server
+    return { ...(head === undefined ? {} : { head }), ...(idle === undefined ? {} : { idle }), ...this.options.timeouts }
+  }
+
   /** Settings of HTTP/2 that are limits of the engine's. */
   private limits (): Record<string, number> {
     const limits: Record<string, number> = {}
@@ -107,14 +151,15 @@ export class Desk {
       // A handler may outlive its stream for a while.
       limits.runningHandlersMax = limits.requestHandlersMax = Math.min(2 * maxConcurrentStreams, 2 ** 32 - 1)
     }
+    const { headerTableSize } = this.settings
+    if (headerTableSize !== undefined) limits.headerTableBytesMax = headerTableSize
     const list = maxHeaderSize ?? maxHeaderListSize
     if (list !== undefined) limits.fieldSectionBytesMax = list
     return { ...limits, ...this.options.limits }
   }
 
   private windows (): Record<string, number> {
-    const { initialWindowSize } = this.settings
-    return initialWindowSize === undefined ? {} : { streamInitial: initialWindowSize }
+    return { streamInitial: this.settings.initialWindowSize ?? WINDOW_DEFAULT }
   }
 
   /** Whether there is a certificate for everybody. */
@@ -135,17 +180,41 @@ export class Desk {
   private onConnection (connection: Connection): void {
     const { server } = this
     server._connections = (server._connections ?? 0) + 1
-    const socket = new Socket(connection)
-    socket.server = server
-    this.sockets.set(connection, socket)
+    // A socket for its bytes follows at once.
+    if (connection.version === 0) return
+    const socket = this.keep(connection, new Socket(connection))
     if (connection.version >= 20) this.tellSession(connection, socket)
     else hearErrors(server, socket)
     server.emit(connection.encrypted ? 'secureConnection' : 'connection', socket)
   }
 
+  private keep<S extends Socket> (connection: Connection, socket: S): S {
+    socket.server = this.server
+    this.sockets.set(connection, socket)
+    return socket
+  }
+
+  /** Who did not say what it speaks hears so, unless a listener talks to it. */
+  private onStranger (exchange: Exchange): void {
+    const { server } = this
+    const socket = this.keep(exchange.connection, new UpgradeSocket(exchange, true))
+    server.emit('secureConnection', socket)
+    if (server.emit('unknownProtocol', socket)) return
+    const timer = setTimeout(() => { socket.destroy() }, this.options.unknownProtocolTimeout).unref()
+    socket.once('close', () => { clearTimeout(timer) })
+    socket.resume().end(MISSING_ALPN)
+  }
+
+  private onHandshakeFailed (failure: HandshakeFailure, connection: Connection): void {
+    const { server } = this
+    const [error, socket] = [handshakeError(failure), new Socket(connection)]
+    server.emit('tlsClientError', error, socket)
+    if (!server.emit('clientError', error, socket)) socket.destroy()
+  }
+
   private tellSession (connection: Connection, socket: Socket): void {
     const { server } = this
-    const session = new ServerHttp2Session(connection, server as never, socket)
+    const session = new ServerHttp2Session(connection, server as never, socket, { ...this.options.session, settings: this.settings })
     connection.owner = session
     if (server.timeout > 0) session.setTimeout(server.timeout, () => { this.onSessionTimeout(session) })
     server.emit('session', session)
@@ -232,6 +301,13 @@ export class Desk {
     return [request, response] as unknown as [Http2ServerRequest, Http2ServerResponse]
   }
 }
+
+/** What node:http2 says to who offers nothing by ALPN. */
+const MISSING_ALPN = [
+  'HTTP/1.0 403 Forbidden', 'Content-Type: text/plain', '', 'Missing ALPN Protocol, expected `h2` to be available.\n' +
+  'If this is a HTTP request: The server was not configured with the `allowHTTP1` option or a listener for the ' +
+  '`unknownProtocol` event.\n'
+].join('\r\n')
 
 /** Events of the compatible API beside `request`. */
 const COMPATIBLE = ['connect', 'checkContinue', 'checkExpectation']

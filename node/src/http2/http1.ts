@@ -43,6 +43,8 @@ export interface Classes {
 
 /** Who is told of requests: the server. */
 export interface Teller {
+  /** How long a request may take to be whole, in ms; 0 and undefined: for ever. */
+  requestTimeout?: number
   emit: (event: string, ...args: unknown[]) => boolean
   listenerCount: (event: string) => number
 }
@@ -60,27 +62,33 @@ const originals = http.ServerResponse.prototype as unknown as Response
 const NEEDS_DRAIN = Object.getOwnPropertySymbols(new http.ServerResponse(new http.IncomingMessage(null as never)))
   .find(symbol => symbol.description === 'kNeedDrain')
 
-/** Fields of a head of HTTP/1.1, as they cross the border. */
-function fieldsOf (head: string): string {
+/** Fields of a head of HTTP/1.1, as they cross the border; `spells`: names as they are. */
+function fieldsOf (head: string, spells: boolean): string {
   let text = ''
   for (const line of head.split('\r\n').slice(1)) {
     const colon = line.indexOf(':')
     if (colon <= 0) continue
-    const name = line.slice(0, colon).toLowerCase()
-    if (!OF_CONNECTIONS.has(name)) text += `${text === '' ? '' : '\0'}${name}\0${line.slice(colon + 1).trim()}`
+    const lower = line.slice(0, colon).toLowerCase()
+    const name = spells ? line.slice(0, colon) : lower
+    if (!OF_CONNECTIONS.has(lower)) text += `${text === '' ? '' : '\0'}${name}\0${line.slice(colon + 1).trim()}`
   }
   return text
 }
 
+/** What stands behind the status in the first line, which is `HTTP/1.1 200 OK`. */
+function reasonOf (head: string): string { return head.slice(REASON_AT, head.indexOf('\r\n')) }
+const REASON_AT = 'HTTP/1.1 200 '.length
+
 /** Between a response of node:http and its exchange. */
 class Carrier implements ExchangeEars {
   readonly intake: Intake
-  private head: { status: number; text: string } | null = null
+  private head: { status: number; reason: string; text: string } | null = null
   private pieces: Buffer[] = []
   private waiting: ((error?: Error) => void)[] = []
   private isStreaming = false
   private isPlanned = false
   private isFinished = false
+  private deadline: NodeJS.Timeout | undefined
 
   constructor (
     private readonly exchange: Exchange,
@@ -104,19 +112,36 @@ class Carrier implements ExchangeEars {
     response.on('finish', () => { this.onFinish() })
   }
 
+  /** Nobody waits longer for the rest of the request. */
+  limit (server: Teller): void {
+    const { exchange, socket } = this
+    if (server.requestTimeout === undefined || server.requestTimeout <= 0) return
+    this.deadline = setTimeout(() => {
+      if (exchange.received || exchange.closed) return
+      const error = Object.assign(new Error('the request is not whole in time'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+      if (server.emit('clientError', error, socket)) return
+      exchange.connection.shutDown()
+      if (exchange.headSent) exchange.reset(CANCEL)
+      else exchange.answer(408, '', null)
+    }, server.requestTimeout).unref()
+  }
+
   // What the response says.
 
   keepHead (): void {
     const { response } = this
-    const text = fieldsOf(response._header ?? '')
+    const spells = this.exchange.version < 20
+    const head = response._header ?? ''
+    const text = fieldsOf(head, spells)
+    const reason = spells ? reasonOf(head) : ''
     try {
-      checkLength(text.length)
+      checkLength(reason.length + text.length)
     } catch (error) {
       // Another head may be made.
       response._header = null
       throw error
     }
-    this.head = { status: response.statusCode, text }
+    this.head = { status: response.statusCode, reason, text }
     // The framing is the engine's.
     ;(response as unknown as { chunkedEncoding: boolean }).chunkedEncoding = false
   }
@@ -148,7 +173,8 @@ class Carrier implements ExchangeEars {
 
   private flush (): void {
     if (this.head !== null) {
-      this.exchange.respond(this.head.status, this.head.text, Flags.NoDate)
+      const { status, text, reason } = this.head
+      this.exchange.respond(status, text, Flags.NoDate, reason)
       this.head = null
       this.isStreaming = true
     }
@@ -166,12 +192,12 @@ class Carrier implements ExchangeEars {
 
   finish (): void {
     if (this.isFinished) return
-    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`) : ''
+    const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, false) : ''
     if (this.head !== null && trailers === '') {
-      const { status, text } = this.head
+      const { status, text, reason } = this.head
       this.head = null
       const [first = null, ...more] = this.pieces.splice(0)
-      this.exchange.answer(status, text, more.length > 0 ? Buffer.concat([first!, ...more]) : first, Flags.NoDate)
+      this.exchange.answer(status, text, more.length > 0 ? Buffer.concat([first!, ...more]) : first, Flags.NoDate, reason)
     } else {
       this.flush()
       this.exchange.end(trailers)
@@ -181,7 +207,7 @@ class Carrier implements ExchangeEars {
 
   inform (head: string): void {
     const status = Number(head.slice(9, 12))
-    this.exchange.inform(status, fieldsOf(head))
+    this.exchange.inform(status, fieldsOf(head, this.exchange.version < 20))
   }
 
   private onFinish (): void {
@@ -201,6 +227,7 @@ class Carrier implements ExchangeEars {
 
   onEnd (trailers: string): void {
     const { request } = this
+    clearTimeout(this.deadline)
     request.complete = true
     const raw = trailers === '' ? [] : trailers.split('\0')
     if (raw.length > 0) request._addHeaderLines(raw, raw.length)
@@ -214,6 +241,7 @@ class Carrier implements ExchangeEars {
 
   onClosed (code: number): void {
     const { request, response } = this
+    clearTimeout(this.deadline)
     this.intake.drop()
     const isWhole = code === 0 && response.writableEnded
     const error = aborted()
@@ -327,6 +355,7 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, 
   const carrier = new Carrier(exchange, request, response, socket, ownsSocket)
   exchange.owner = carrier
   exchange.ears = carrier
+  if (exchange.hasBody && exchange.version < 20) carrier.limit(server)
   tell(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {
     request.complete = true

@@ -1,5 +1,6 @@
 // Certificates and keys as the options of node:tls give them.
 
+import { createPrivateKey } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
 import type { Identity } from '../server/listener'
 import { notProvided } from './codes'
@@ -12,6 +13,7 @@ const REFUSED: Record<string, string> = {
   crl: 'certificates of clients are not asked for',
   allowPartialTrustChain: 'certificates of clients are not asked for',
   SNICallback: 'use addContext for each name',
+  ALPNCallback: 'allowHTTP1 says what is offered',
   pskCallback: 'give cert and key',
   ciphers: 'the suites of TLS 1.2 and 1.3 are the engine\'s: forward secret, with AEAD',
   sigalgs: 'the algorithms are the engine\'s',
@@ -41,15 +43,24 @@ function pem (given: unknown): string {
   return Buffer.isBuffer(text) || ArrayBuffer.isView(text) ? Buffer.from(text as Buffer).toString() : String(text)
 }
 
+function passphraseOf (key: unknown): string | undefined {
+  return typeof key === 'object' && key !== null ? (key as { passphrase?: string }).passphrase : undefined
+}
+
+/** A key without its passphrase. */
+function opened (key: string, passphrase: string): string {
+  return createPrivateKey({ key, passphrase }).export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
 /** The identity that a context shows; undefined: the options name none. */
 export function identityOf (options: SecureContextOptions): Identity | undefined {
   checkPolicy(options)
   if (options.pfx !== undefined) throw notProvided('a certificate in a PFX file: give cert and key in PEM')
-  if (options.passphrase !== undefined) throw notProvided('a key with a passphrase: give it decrypted')
   const cert = first(options.cert)
   const key = first(options.key)
   if (cert === undefined || key === undefined) return undefined
-  return { cert: pem(cert), key: pem(key) }
+  const passphrase = passphraseOf(key) ?? options.passphrase
+  return { cert: pem(cert), key: passphrase === undefined ? pem(key) : opened(pem(key), passphrase) }
 }
 
 /** The identity that a context must have. */

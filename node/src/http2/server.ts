@@ -15,6 +15,11 @@ import type { ServerHttp2Stream } from './stream'
 /** Of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4
 
+/** The default of node:http2. */
+const UNKNOWN_PROTOCOL_MS = 10_000
+/** Pings, and changes of settings, that a session may have under way: the default of node:http2. */
+const OUTSTANDING_MAX = 10
+
 type Listener = (...args: any[]) => void
 
 /** What servers of ours take beside the options of node:http2. */
@@ -25,6 +30,9 @@ export interface Options extends ServerOptions {
   limits?: Record<string, number>
   /** The engine's timeouts by their names, in ms; 0: never. */
   timeouts?: Record<string, number>
+  /** Whether HTTP/1.1 and HTTP/2 are served in cleartext; under TLS `allowHTTP1` says it. Default: both. */
+  http1?: boolean
+  http2?: boolean
   /** Other processes may listen on the same port, each with a share of the connections. */
   sharesPort?: boolean
 }
@@ -33,16 +41,9 @@ export interface SecureOptions extends SecureServerOptions, Options {
   http3?: boolean
 }
 
-/** What node's `listen` calls when it has made sense of its arguments. */
-type ListenNow = (address: string | null, port: number, family: number, backlog: number, fd?: number) => void
-
-/** What both servers are. */
-interface Serving extends net.Server {
-  desk: Desk
-  _handle: unknown
-  _connections: number
-  _emitCloseIfDrained: () => void
-}
+/** What `net.Server` keeps to itself, as far as it is needed here. */
+interface Bare extends net.Server { _handle: unknown }
+type Made<S> = abstract new (...args: any[]) => S
 
 /** Checks what node:http2 checks, with its errors. */
 function checked<T extends object> (options: T | undefined): T {
@@ -53,14 +54,32 @@ function checked<T extends object> (options: T | undefined): T {
   return own
 }
 
-function deskOptions (options: Options & { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }): DeskOptions {
-  const { http1Options = {} } = options
+/** Options of node:http2 that are limits of the engine's. */
+function limitsOf ({ maxHeaderListPairs: pairs }: Options): Record<string, number> {
+  const limits: Record<string, number> = {}
+  if (pairs !== undefined) limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
+  return limits
+}
+
+/** Options of node:http2 that its types lack. */
+interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
+
+function deskOptions (options: Options & Untyped & Partial<Pick<SecureOptions, 'origins' | 'handshakeTimeout'>> & { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }): DeskOptions {
+  const { http1Options = {}, streamResetBurst: burst, streamResetRate: perSecond } = options
   return {
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
     sharesPort: options.sharesPort,
-    limits: { ...(options.maxHeaderListPairs === undefined ? {} : { fieldCountMax: Math.max(options.maxHeaderListPairs, HEADER_PAIRS_MIN) }), ...options.limits },
-    timeouts: options.timeouts ?? {},
+    limits: { ...limitsOf(options), ...options.limits },
+    // Node heeds the two together only.
+    resets: burst === undefined || perSecond === undefined ? undefined : { burst, perSecond },
+    timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
+    unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
+    session: {
+      pingsMax: options.maxOutstandingPings ?? OUTSTANDING_MAX,
+      settingsMax: Math.max(options.maxOutstandingSettings ?? OUTSTANDING_MAX, 1),
+      origins: options.origins ?? []
+    },
     Http2ServerRequest: options.Http2ServerRequest,
     Http2ServerResponse: options.Http2ServerResponse,
     classes: {
@@ -70,26 +89,14 @@ function deskOptions (options: Options & { allowHTTP1?: boolean; Http1IncomingMe
   }
 }
 
-/** What this node's own server says of the times of HTTP/1.1; the engine keeps its own. */
-function timesOfHttp1 (): Record<string, unknown> {
-  const own = nodeHttp2.createSecureServer({ allowHTTP1: true }) as unknown as Record<string, unknown>
+/** What this node's own server says of the times of HTTP/1.1. */
+function timesOfHttp1 (options: SecureOptions): Record<string, unknown> {
+  const own = nodeHttp2.createSecureServer({ ...options, allowHTTP1: true }) as unknown as Record<string, unknown>
   const times: Record<string, unknown> = {}
   for (const name of ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout']) {
     if (own[name] !== undefined) times[name] = own[name]
   }
   return times
-}
-
-/** Listens, where node's own has come to the same point. */
-function listenNow (server: Serving, address: string | null, port: number, backlog: number): void {
-  try {
-    server._handle = server.desk.listen(address, port, backlog)
-  } catch (failure) {
-    const error = listenError(failure as { message: string; system?: string }, address, port)
-    process.nextTick(() => { server.emit('error', error) })
-    return
-  }
-  process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
 }
 
 function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number): Error {
@@ -108,68 +115,77 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   return listen.apply(server, all) as unknown as net.Server
 }
 
-function setTimeoutOf (server: { timeout: number } & net.Server, time: number, callback?: () => void): void {
-  server.timeout = time
-  if (callback === undefined) return
-  checkCall(callback, 'callback')
-  server.on('timeout', callback)
+/** What both servers are: `Base` that listens with the engine. */
+function serving<B extends Made<net.Server>> (Base: B) {
+  abstract class Serving extends Base {
+    timeout = 0
+    /** Made by the constructors. */
+    declare readonly desk: Desk
+
+    override listen (...args: any[]): this { return ownListen(Base.prototype.listen as Listener, this, args) as this }
+
+    /** What node's `listen` calls when it has made sense of its arguments. */
+    _listen2 (address: string | null, port: number, _family: number, backlog: number): void {
+      const server = this as unknown as Bare
+      try {
+        server._handle = this.desk.listen(address, port, backlog)
+      } catch (failure) {
+        const error = listenError(failure as { message: string; system?: string }, address, port)
+        process.nextTick(() => { server.emit('error', error) })
+        return
+      }
+      process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
+    }
+
+    setTimeout (time: number, callback?: () => void): this {
+      this.timeout = time
+      if (callback === undefined) return this
+      checkCall(callback, 'callback')
+      this.on('timeout', callback)
+      return this
+    }
+
+    updateSettings (settings: Settings): void {
+      checkObject(settings, 'settings')
+      nodeHttp2.getPackedSettings(settings)
+      this.desk.updateSettings(settings)
+    }
+
+    closeIdleConnections (): void { this.desk.closeIdle() }
+  }
+  Object.defineProperty(Serving.prototype, EventEmitter.captureRejectionSymbol, { value: onRejection, writable: true, configurable: true })
+  return Serving
 }
 
-function updateSettingsOf (desk: Desk, settings: Settings): void {
-  checkObject(settings, 'settings')
-  nodeHttp2.getPackedSettings(settings)
-  desk.settings = { ...desk.settings, ...settings }
-}
-
-export class Http2Server extends net.Server {
-  timeout = 0
-  readonly desk: Desk
-
+export class Http2Server extends serving(net.Server) {
   constructor (options?: Options, listener?: Listener) {
     const own = checked(options)
     super(own as net.ServerOpts)
-    this.desk = new Desk(this, deskOptions(own), { http1: true })
+    const { http1 = true, http2 = true } = own
+    Object.assign(this, { desk: new Desk(this, deskOptions(own), { http1, http2 }) })
     if (typeof listener === 'function') this.on('request', listener)
   }
-
-  override listen (...args: any[]): this { return ownListen(net.Server.prototype.listen as Listener, this, args) as this }
-  _listen2: ListenNow = (address, port, _family, backlog) => { listenNow(this as unknown as Serving, address, port, backlog) }
-  setTimeout (time: number, callback?: () => void): this {
-    setTimeoutOf(this, time, callback)
-    return this
-  }
-  updateSettings (settings: Settings): void { updateSettingsOf(this.desk, settings) }
-  closeIdleConnections (): void { this.desk.closeIdle() }
 }
 
-export class Http2SecureServer extends tls.Server {
-  timeout = 0
-  readonly desk: Desk
-
+export class Http2SecureServer extends serving(tls.Server) {
   constructor (options?: SecureOptions, listener?: Listener) {
     const own = checked(options)
     own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
     super(own)
     // Node's own would begin a handshake on what is told as a connection.
     this.removeAllListeners('connection')
-    const { allowHTTP1 = false, http3 = false, origins: _origins } = own
-    this.desk = new Desk(this, deskOptions(own), { http1: allowHTTP1, http3, tls: identityOf(own) })
-    if (allowHTTP1) Object.assign(this, timesOfHttp1())
+    const { allowHTTP1 = false, http3 = false } = own
+    Object.assign(this, { desk: new Desk(this, deskOptions(own), { http1: allowHTTP1, http3, tls: identityOf(own) }) })
+    if (allowHTTP1) Object.assign(this, timesOfHttp1(own))
     if (typeof listener === 'function') this.on('request', listener)
   }
 
   override listen (...args: any[]): this {
     // What listens without one would speak in cleartext.
     if (!this.desk.hasIdentity) throw notProvided('a secure server needs an identity before it listens: give cert and key in PEM; those of addContext are for their names alone')
-    return ownListen(tls.Server.prototype.listen as Listener, this, args) as this
+    return super.listen(...args)
   }
-  _listen2: ListenNow = (address, port, _family, backlog) => { listenNow(this as unknown as Serving, address, port, backlog) }
-  setTimeout (time: number, callback?: () => void): this {
-    setTimeoutOf(this, time, callback)
-    return this
-  }
-  updateSettings (settings: Settings): void { updateSettingsOf(this.desk, settings) }
-  closeIdleConnections (): void { this.desk.closeIdle() }
+
   override setSecureContext (options: tls.SecureContextOptions): void {
     super.setSecureContext(options)
     // Called by the constructor of node's too, before there is a desk.
@@ -202,10 +218,6 @@ function onRejection (this: net.Server, error: Error, event: string, ...given: a
     else otherwise.call(this, error, event, ...given)
   }
 }
-for (const made of [Http2Server, Http2SecureServer]) {
-  Object.defineProperty(made.prototype, EventEmitter.captureRejectionSymbol, { value: onRejection, writable: true, configurable: true })
-}
-
 export function createServer (options?: Options | Listener, listener?: Listener): Http2Server {
   return typeof options === 'function' ? new Http2Server({}, options) : new Http2Server(options, listener)
 }

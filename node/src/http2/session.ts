@@ -1,8 +1,9 @@
 // A connection of HTTP/2 or HTTP/3, as programs of node:http2 know it.
 
 import { EventEmitter } from 'node:events'
-import { getDefaultSettings, getPackedSettings, type Settings } from 'node:http2'
-import type { Connection } from '../server/connection'
+import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
+import { Say } from '../server/border'
+import type { Connection, ConnectionEars } from '../server/connection'
 import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
 } from './codes'
@@ -16,16 +17,53 @@ const INTERNAL_ERROR = 2
 /** NGHTTP2_SESSION_SERVER. */
 const SERVER = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
+/** The next stream that a server would open; it opens none. */
+const FIRST_OF_SERVERS = 2
 /** Bytes of an ALTSVC or ORIGIN frame that fit every peer's frame. */
 const FRAME_BYTES_MAX = 16_382
 const QUOTABLE = /^[\x09\x20-\x5b\x5d-\x7e\x80-\xff]*$/
 
-/** The server's end of what a session tells. */
-export interface Owner extends EventEmitter {
-  readonly settings: Settings
+/** What a session begins with. */
+export interface SessionOptions {
+  /** Pings that may be unanswered. */
+  pingsMax: number
+  /** Changes of settings that may be unacknowledged. */
+  settingsMax: number
+  /** Origins that the server answers for beside that of the connection. */
+  origins: unknown[]
 }
 
-export class ServerHttp2Session extends EventEmitter {
+type SettingsCallback = (error: Error | null, settings?: Settings, duration?: number) => void
+type PingCallback = (error: Error | null, duration?: number, payload?: Buffer) => void
+
+/** With the older name of one of them, which node's types lack. */
+type Settings = NodeSettings & { maxHeaderSize?: number | undefined }
+
+/** Both sides' settings before anything is said of them. */
+const UNSAID: Settings = {
+  headerTableSize: 4096,
+  enablePush: true,
+  initialWindowSize: 65_535,
+  maxFrameSize: 16_384,
+  maxConcurrentStreams: 2 ** 32 - 1,
+  maxHeaderListSize: 2 ** 32 - 1,
+  maxHeaderSize: 2 ** 32 - 1,
+  enableConnectProtocol: false
+}
+/** What the engine says where the user says nothing. */
+const OURS: Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
+
+/** `settings` changed by `changes`; the two names of one setting say the same, and the size of frames
+ * stays. */
+function changed (settings: Settings, changes: Settings): Settings {
+  const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
+  const said = Object.entries(changes).filter(([name, value]) => name in UNSAID && name !== 'maxFrameSize' && value !== undefined)
+  const next = { ...settings, ...Object.fromEntries(said) as Settings }
+  if (maxHeaderSize !== undefined) next.maxHeaderListSize = next.maxHeaderSize = maxHeaderSize
+  return next
+}
+
+export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   rawSocket: Socket | undefined
   /** With which code it was ended by this side; 0: it was not. */
   endCode = NO_ERROR
@@ -40,11 +78,29 @@ export class ServerHttp2Session extends EventEmitter {
   private isTold = false
   private error: Error | undefined
   private timer: Timer | undefined
-  private lastStreamID = 0
+  /** Who waits for the session to come has not seen it yet. */
+  private isFresh = true
+  private local = UNSAID
+  private remote = UNSAID
+  /** Changes of ours that the peer has not acknowledged, oldest first. */
+  private readonly sent: { settings: Settings; callback?: SettingsCallback | undefined }[] = []
+  private readonly pings: { payload: Buffer; callback: PingCallback }[] = []
 
-  constructor (private readonly connection: Connection, readonly server: Owner, socket: Socket) {
+  constructor (
+    private readonly connection: Connection,
+    readonly server: EventEmitter,
+    socket: Socket,
+    private readonly options: SessionOptions & { settings: Settings }
+  ) {
     super()
     this.rawSocket = socket
+    connection.ears = this
+    setImmediate(() => { this.isFresh = false })
+    const first = changed(OURS, options.settings)
+    // HTTP/3 acknowledges nothing.
+    if (connection.version === 20) this.sent.push({ settings: first })
+    else this.local = changed(UNSAID, first)
+    if (options.origins.length > 0) this.origin(...options.origins)
     this.on('error', error => { this.server.emit('sessionError', error, this) })
     process.nextTick(() => { if (!this.isDestroyed) this.emit('connect', this, this.rawSocket) })
   }
@@ -54,7 +110,7 @@ export class ServerHttp2Session extends EventEmitter {
   get connecting (): boolean { return false }
   get closed (): boolean { return this.isClosed }
   get destroyed (): boolean { return this.isDestroyed }
-  get pendingSettingsAck (): boolean { return false }
+  get pendingSettingsAck (): boolean { return this.sent.length > 0 }
   get socket (): Socket | undefined { return this.isTold ? undefined : (this.proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined {
     if (!this.encrypted || this.isDestroyed) return undefined
@@ -62,19 +118,23 @@ export class ServerHttp2Session extends EventEmitter {
     return [new URL(`https://${servername ?? remoteAddress}:${remotePort}`).origin]
   }
 
-  get localSettings (): Settings {
-    if (this.isDestroyed) return {}
-    return Object.assign({}, getDefaultSettings(), this.server.settings)
-  }
-  /** What a client that changed nothing has: the engine keeps the peer's settings to itself. */
-  get remoteSettings (): Settings { return this.isDestroyed ? {} : Object.assign({}, getDefaultSettings()) }
+  /** Those that the peer has acknowledged. */
+  get localSettings (): Settings { return this.isDestroyed ? {} : this.local }
+  get remoteSettings (): Settings { return this.isDestroyed ? {} : this.remote }
 
   get state (): object {
     if (this.isDestroyed) return {}
+    const accounts = this.connection.accounts()
     return {
-      effectiveLocalWindowSize: 65_535, effectiveRecvDataLength: 0, nextStreamID: 2, localWindowSize: 65_535,
-      lastProcStreamID: this.lastStreamID, remoteWindowSize: 65_535, outboundQueueSize: 0,
-      deflateDynamicTableSize: 4096, inflateDynamicTableSize: 4096
+      effectiveLocalWindowSize: accounts.receiveWindow,
+      effectiveRecvDataLength: accounts.unread,
+      nextStreamID: FIRST_OF_SERVERS,
+      localWindowSize: accounts.receivable,
+      lastProcStreamID: accounts.lastPeerStream,
+      remoteWindowSize: accounts.sendable,
+      outboundQueueSize: accounts.streamsSending,
+      deflateDynamicTableSize: accounts.encoderTable,
+      inflateDynamicTableSize: accounts.decoderTable
     }
   }
 
@@ -82,7 +142,6 @@ export class ServerHttp2Session extends EventEmitter {
 
   add (stream: ServerHttp2Stream): void {
     this.streams.add(stream)
-    this.lastStreamID = stream.id
     this.refresh()
   }
 
@@ -97,16 +156,20 @@ export class ServerHttp2Session extends EventEmitter {
 
   // What users do to it.
 
-  settings (settings: Settings, callback?: (error: Error | null, settings: Settings, duration: number) => void): void {
+  settings (settings: Settings, callback?: SettingsCallback): void {
     this.check()
     checkObject(settings, 'settings')
-    getPackedSettings(settings)
-    if (callback === undefined) return
-    checkCall(callback, 'callback')
-    process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
+    const packed = getPackedSettings(settings)
+    if (callback) checkCall(callback, 'callback')
+    this.refresh()
+    if (this.sent.length >= this.options.settingsMax) {
+      if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
+      this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
+    } else if (this.connection.say(Say.Settings, packed)) this.sent.push({ settings: { ...settings }, callback })
+    else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 
-  ping (payload?: unknown, callback?: unknown): boolean {
+  ping (payload?: unknown, callback?: unknown): boolean | undefined {
     this.check()
     if (typeof payload === 'function') [payload, callback] = [undefined, payload]
     if (payload) {
@@ -114,11 +177,17 @@ export class ServerHttp2Session extends EventEmitter {
       if (payload.byteLength !== 8) throw plain('ERR_HTTP2_PING_LENGTH')
     }
     checkCall(callback, 'callback')
-    const sent = payload ?? Buffer.alloc(8)
-    const { connection } = this
-    const isSent = !this.isClosed && connection.ping(time => { callback(null, time, sent) })
-    if (!isSent) process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'), 0, sent)
-    return isSent
+    if (this.isClosed) {
+      process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
+      return
+    }
+    const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
+    if (this.pings.length >= this.options.pingsMax || !this.connection.say(Say.Ping, sent)) {
+      callback(plain('ERR_HTTP2_PING_CANCEL'))
+      return false
+    }
+    this.pings.push({ payload: sent, callback: callback as PingCallback })
+    return true
   }
 
   goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
@@ -126,8 +195,12 @@ export class ServerHttp2Session extends EventEmitter {
     if (data !== undefined) checkBytes(data, 'opaqueData')
     checkNumber(code, 'code')
     checkNumber(lastStreamID, 'lastStreamID')
-    if (code === NO_ERROR) this.connection.shutDown()
-    else this.connection.abort(code)
+    this.refresh()
+    const { connection } = this
+    if (connection.say(Say.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
+    // HTTP/3 has neither a code nor words for people.
+    if (code === NO_ERROR) connection.shutDown()
+    else connection.abort(code)
   }
 
   close (callback?: () => void): void {
@@ -135,7 +208,8 @@ export class ServerHttp2Session extends EventEmitter {
     this.isClosed = true
     if (typeof callback === 'function') this.once('close', callback)
     this.connection.shutDown()
-    this.maybeDestroy()
+    // The GOAWAY is to go first.
+    setImmediate(() => { this.maybeDestroy() })
   }
 
   destroy (error: Error | number = NO_ERROR, code?: number): void {
@@ -154,6 +228,7 @@ export class ServerHttp2Session extends EventEmitter {
     this.timer?.stop()
     this.removeAllListeners('timeout')
     for (const stream of [...this.streams]) stream.destroy(reason)
+    setImmediate(() => { this.cancelAsked() })
     if (this.isOver) later(() => { this.tellClosed() })
     else if (this.isClosed && reason === undefined) this.connection.shutDown()
     else this.connection.abort(this.endCode)
@@ -162,6 +237,7 @@ export class ServerHttp2Session extends EventEmitter {
   setLocalWindowSize (size: number): void {
     this.check()
     checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
+    this.connection.say(Say.Window, undefined, Math.max(size, 1))
   }
 
   setNextStreamID (id: number): void {
@@ -173,11 +249,13 @@ export class ServerHttp2Session extends EventEmitter {
   altsvc (alt: string, of?: unknown): void {
     this.check()
     let origin = ''
+    let stream = 0
     if (typeof of === 'string') {
       origin = originOf(of)
       if (origin === 'null') throw plain('ERR_HTTP2_ALTSVC_INVALID_ORIGIN')
     } else if (typeof of === 'number') {
       if (of >>> 0 !== of || of === 0) throw outOfRange('originOrStream', '> 0 and < 2 ** 32', of)
+      stream = of
     } else if (of !== undefined) {
       const given = (of as { origin?: unknown } | null)?.origin
       if (typeof given !== 'string') throw invalidType('originOrStream', 'a string, a number, a URL or an object', of)
@@ -187,18 +265,23 @@ export class ServerHttp2Session extends EventEmitter {
     checkText(alt, 'alt')
     if (!QUOTABLE.test(alt)) throw invalidCharacter('alt')
     if (alt.length + origin.length > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ALTSVC_LENGTH')
+    this.connection.say(Say.AltSvc, Buffer.from(`${origin}\0${alt}`, 'latin1'), stream)
   }
 
   origin (...origins: unknown[]): void {
     this.check()
+    if (origins.length === 0) return
+    const named: string[] = []
     let bytes = 0
     for (const given of origins) {
       const origin = typeof given === 'string' ? originOf(given) : (given as { origin?: unknown } | null)?.origin
       checkText(origin, 'origin')
       if (origin === 'null') throw plain('ERR_HTTP2_INVALID_ORIGIN')
       bytes += origin.length
+      named.push(origin)
     }
     if (bytes > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ORIGIN_LENGTH')
+    this.connection.say(Say.Origins, Buffer.from(named.join('\0'), 'latin1'))
   }
 
   setTimeout (time: number, callback?: () => void): this {
@@ -214,6 +297,50 @@ export class ServerHttp2Session extends EventEmitter {
 
   private check (): void { if (this.isDestroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
 
+  // What the peer says of the connection.
+
+  onSettings (values: number[]): void {
+    if (this.isFresh) return later(() => { this.onSettings(values) })
+    if (this.isDestroyed) return
+    const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderSize, connect] = values
+    this.refresh()
+    this.remote = {
+      headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
+      maxHeaderListSize: maxHeaderSize, maxHeaderSize, enableConnectProtocol: connect === 1
+    }
+    this.emit('remoteSettings', this.remote)
+  }
+
+  onSettingsAcknowledged (ms: number): void {
+    if (this.isFresh) return later(() => { this.onSettingsAcknowledged(ms) })
+    const oldest = this.sent.shift()
+    if (oldest === undefined || this.isDestroyed) return
+    this.local = changed(this.local, oldest.settings)
+    oldest.callback?.(null, this.local, ms)
+    this.emit('localSettings', this.local)
+  }
+
+  onPing (payload: Buffer): void {
+    if (this.isDestroyed) return
+    this.refresh()
+    this.emit('ping', payload)
+  }
+
+  onPong (payload: Buffer, ms: number): void {
+    const place = this.pings.findIndex(ping => ping.payload.equals(payload))
+    const [ping] = place < 0 ? [] : this.pings.splice(place, 1)
+    ping?.callback(null, ms, payload)
+  }
+
+  onGoaway (code: number, lastStream: number, data: Buffer): void {
+    if (this.isDestroyed) return
+    this.goawayCode = code
+    this.goawayLastStreamID = lastStream
+    this.emit('goaway', code, lastStream, data.length === 0 ? undefined : data)
+    if (code === NO_ERROR) this.close()
+    else this.destroy(sessionError(code), NO_ERROR)
+  }
+
   // What becomes of the connection.
 
   /** `told` is called when all has been told. */
@@ -228,6 +355,11 @@ export class ServerHttp2Session extends EventEmitter {
     })
   }
 
+  /** Nobody answers any more. Of settings that wait nobody is told, as node has it. */
+  private cancelAsked (): void {
+    for (const { callback } of this.pings.splice(0)) callback(plain('ERR_HTTP2_PING_CANCEL'))
+  }
+
   /** Once: the connection's end and the last stream's may both bring it. */
   private tellClosed (): void {
     if (this.isTold) return
@@ -238,6 +370,18 @@ export class ServerHttp2Session extends EventEmitter {
     if (this.error !== undefined) this.emit('error', this.error)
     this.emit('close')
   }
+}
+
+function bytesOf (view: NodeJS.ArrayBufferView | undefined): Uint8Array | undefined {
+  return view === undefined ? undefined : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+}
+
+let pingsMade = 0n
+/** The bytes of a ping that has none of its own: those of no other that is under way. */
+function freshPayload (): Buffer {
+  const payload = Buffer.alloc(8)
+  payload.writeBigUInt64BE(pingsMade++)
+  return payload
 }
 
 /** The origin of a URL; throws what node does for a text that is none. */

@@ -1,6 +1,7 @@
 // What leaves HTTP: a connection of HTTP/1.1, or a stream of HTTP/2 or HTTP/3 by extended CONNECT. The
 // socket that listeners of `upgrade` get: what they write begins with the head of an answer of
 // HTTP/1.1, as on a socket of node's; from a 101 on its bytes are theirs. On a stream the 101 is a 200.
+// A connection that never spoke HTTP has no head before its bytes.
 
 import { apart } from '../ring'
 import { Flags } from '../server/border'
@@ -27,8 +28,13 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
   private refusal: { status: number; fields: string; body: Buffer[] } | null = null
 
-  constructor (private readonly exchange: Exchange) {
+  /** `isBare`: no head stands before the bytes. */
+  constructor (private readonly exchange: Exchange, isBare = false) {
     super(exchange.connection, () => { exchange.reset(CANCEL) })
+    if (isBare) {
+      this.head = null
+      exchange.headSent = true
+    }
     this.intake = new Intake(exchange, true)
     exchange.owner = exchange.ears = this
   }

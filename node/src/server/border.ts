@@ -2,7 +2,7 @@
 // go into the submissions'. `node/native/desk.rs` is the other end and has the same numbers.
 
 import { apart, BY_REFERENCE, BY_REFERENCE_BYTES_MIN, HEAD_BYTES_MAX, INLINE, PUT, STREAMING, theBorder, type Border, type ServerHalf } from '../ring'
-import { Connection } from './connection'
+import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
 import type { Listener } from './listener'
 
@@ -17,6 +17,13 @@ const DISCONNECTED = 22
 const ENDED = 23
 const PONG = 24
 const FILE_FAILED = 25
+const SETTINGS_RECEIVED = 26
+const SETTINGS_ACKNOWLEDGED = 27
+const PINGED = 28
+const GOAWAY = 29
+const STRANGER = 30
+const HANDSHAKE_FAILED = 31
+const SECRET = 32
 /** The request's body is to come, or this was not its last piece. */
 const MORE = 1 << 10
 
@@ -29,11 +36,27 @@ const RESET = 20
 const TAKE = 21
 const SHUT_DOWN = 22
 const ABORT = 23
-const PING = 24
+const SAY = 24
 const DECLINE = 25
 
 /** A body that is a file. */
 const OF_FILE = 4 << 8
+
+/** What is said of an HTTP/2 connection to its peer (`node/native/said.rs`). */
+export const Say = {
+  /** Eight bytes. */
+  Ping: 1,
+  /** As the payload of a SETTINGS frame has them. */
+  Settings: 2,
+  /** Two numbers: the code, and the last stream that is served (0: the newest); bytes for people. */
+  Goaway: 3,
+  /** A number: the stream. The origin, a zero, and the value. */
+  AltSvc: 4,
+  /** Origins with a zero between two. */
+  Origins: 5,
+  /** A number: the bytes of the connection's receive window. */
+  Window: 6
+} as const
 
 /** How an answer is given. */
 export const Flags = {
@@ -91,7 +114,30 @@ export class ServerBorder implements ServerHalf {
         this.connections.delete(number)
         return connection?.listener.closed(connection)
       }
-      case PONG: return this.connections.get(number)?.ponged()
+      case PONG: return this.connections.get(number)?.ears?.onPong(this.data(at), completions[at + 5]! / 1000)
+      case PINGED: return this.connections.get(number)?.ears?.onPing(this.data(at))
+      case SETTINGS_RECEIVED: return this.connections.get(number)?.ears?.onSettings(this.text(at).split(' ').map(Number))
+      case SETTINGS_ACKNOWLEDGED: return this.connections.get(number)?.ears?.onSettingsAcknowledged(completions[at + 5]! / 1000)
+      case GOAWAY: return this.connections.get(number)?.ears?.onGoaway(completions[at + 2]!, completions[at + 5]!, this.data(at))
+      case STRANGER: {
+        const connection = this.connections.get(completions[at + 5]!)
+        if (connection === undefined) return
+        const exchange = new Exchange(this, connection, number, completions[at + 2]!, 1, true, '', 0, 0, 0)
+        this.exchanges[number] = exchange
+        connection.open++
+        return connection.listener.ears.onStranger?.(exchange)
+      }
+      case HANDSHAKE_FAILED:
+      case SECRET: {
+        const listener = this.listeners.get(number)
+        if (listener === undefined) return
+        const parts = this.utf8(at).split('\0')
+        const connection = new Connection(this, listener, 0, 0, parts.slice(0, 4).join('\0'))
+        connection.closed = true
+        const said = parts[4] ?? ''
+        if (verb === SECRET) return listener.ears.onSecret?.(said, connection)
+        return listener.ears.onHandshakeFailed?.({ kind: completions[at + 2]!, alert: completions[at + 5]!, text: said }, connection)
+      }
       case ENDED: {
         const listener = this.listeners.get(number)
         this.listeners.delete(number)
@@ -168,18 +214,19 @@ export class ServerBorder implements ServerHalf {
     return border.copy(completions[at + 3]!, completions[at + 4]!)
   }
 
-  /** A whole answer, or (`'streaming'`) its head. */
-  answer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number): void {
+  /** A whole answer, or (`streams`) its head. */
+  answer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reason: string): void {
     const { border } = this
     if (border.hasEnded) return
+    fields = reason + fields
     if (typeof body === 'string' && body.length > TEXT_LENGTH_MAX) body = Buffer.from(body)
-    if (border.isFull || !this.writeAnswer(exchange, status, fields, body, streams, flags)) {
+    if (border.isFull || !this.writeAnswer(exchange, status, fields, body, streams, flags, reason.length)) {
       const given = body
-      border.defer(() => this.writeAnswer(exchange, status, fields, given, streams, flags))
+      border.defer(() => this.writeAnswer(exchange, status, fields, given, streams, flags, reason.length))
     } else border.wrote()
   }
 
-  private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number): boolean {
+  private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reasonLength: number): boolean {
     const { border } = this
     let kind = ANSWER | (flags & (Flags.Quiet | Flags.NoDate | Flags.NoLength))
     let room = fields.length
@@ -206,7 +253,7 @@ export class ServerBorder implements ServerHalf {
       word5 = border.native.put(body as Buffer)
     }
     border.arenaWritten = (position + fields.length + (inline ? word5 : 0)) | 0
-    border.entry(kind, exchange.number, exchange.serial, position, fields.length, word5, status, 0)
+    border.entry(kind, exchange.number, exchange.serial, position, fields.length, word5, status, reasonLength)
     return true
   }
 
@@ -262,8 +309,28 @@ export class ServerBorder implements ServerHalf {
   take (exchange: Exchange, bytes: number): void { this.command(TAKE, exchange.number, exchange.serial, bytes) }
   decline (exchange: Exchange): void { this.command(DECLINE, exchange.number, exchange.serial, 0) }
   shutDown (connection: number): void { this.command(SHUT_DOWN, connection, 0, 0) }
-  ping (connection: number): void { this.command(PING, connection, 0, 0) }
   abort (connection: number, code: number): void { this.command(ABORT, connection, 0, code) }
+  /** Tells the peer of a connection something of it: see `Say`. */
+  say (connection: number, what: number, bytes: Uint8Array, first = 0, second = 0): void {
+    const { border } = this
+    border.write(() => {
+      const position = border.room(bytes.length)
+      if (position === undefined) return false
+      border.submissionArena.set(bytes, position & (border.arenaBytes - 1))
+      border.arenaWritten = (position + bytes.length) | 0
+      border.entry(SAY, connection, what, position, bytes.length, 0, first, second)
+      return true
+    })
+  }
+
+  /** The accounts of a connection; null: there are none. */
+  glance (connection: number): Accounts | null {
+    const { border } = this
+    if (border.hasEnded) return null
+    // What was done before counts.
+    border.flush()
+    return border.ask('glance', { connection }) as Accounts | null
+  }
 
   private command (kind: number, number: number, serial: number, word6: number): void {
     const { border } = this

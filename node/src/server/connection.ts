@@ -6,15 +6,43 @@ import type { Listener } from './listener'
 /** CANCEL of RFC 9113 section 7. */
 const CANCEL = 8
 
+const NOTHING = new Uint8Array(0)
+
+/** Who hears what the peer of an HTTP/2 connection says of it, where the listener asks for frames. */
+export interface ConnectionEars {
+  /** Its settings: the size of its table, push, streams, window, frames, head, extended CONNECT. */
+  onSettings: (values: number[]) => void
+  /** It has applied the oldest of our settings that it had not, so long after they were sent. */
+  onSettingsAcknowledged: (ms: number) => void
+  onPing: (payload: Buffer) => void
+  /** It has answered the ping with this payload, so long after it was sent. */
+  onPong: (payload: Buffer, ms: number) => void
+  onGoaway: (code: number, lastStream: number, data: Buffer) => void
+}
+
+/** What a connection holds, in bytes where nothing else is said (`core/src/h2/accounts.rs`). */
+export interface Accounts {
+  receiveWindow: number
+  receivable: number
+  unread: number
+  sendable: number
+  lastPeerStream: number
+  streamsSending: number
+  encoderTable: number
+  decoderTable: number
+}
+
+const NO_ACCOUNTS: Accounts = {
+  receiveWindow: 0, receivable: 0, unread: 0, sendable: 0, lastPeerStream: 0, streamsSending: 0, encoderTable: 0, decoderTable: 0
+}
+
 export class Connection {
   /** Whoever is told of it keeps here what is theirs. */
   owner: unknown = null
   /** Exchanges that are open. */
   open = 0
   closed = false
-  /** Who waits for the peer to say that it is there. */
-  private waiting: ((ms: number) => void)[] | null = null
-  private askedAt = 0
+  ears: ConnectionEars | null = null
   private said: string[] | undefined
 
   /** `text`: both addresses, then what TLS agreed on, a zero between two. */
@@ -22,7 +50,7 @@ export class Connection {
     private readonly border: ServerBorder,
     readonly listener: Listener,
     readonly number: number,
-    /** 11, 20 or 30. */
+    /** 10, 11, 20 or 30; 0: none that is known. */
     readonly version: number,
     private readonly text: string
   ) {}
@@ -43,25 +71,17 @@ export class Connection {
 
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */
   shutDown (): void { if (!this.closed) this.border.shutDown(this.number) }
-  /** Asks whether the peer is there; `done` gets how long the answer took. False: only HTTP/2 has
-   * such a question. Those that are asked before an answer are one. */
-  ping (done: (ms: number) => void): boolean {
+  /** Tells the peer something of the connection (see `Say`). False: only HTTP/2 has words for it. */
+  say (what: number, bytes: Uint8Array = NOTHING, first = 0, second = 0): boolean {
     if (this.closed || this.version !== 20) return false
-    if (this.waiting === null) {
-      this.waiting = []
-      this.askedAt = performance.now()
-      this.border.ping(this.number)
-    }
-    this.waiting.push(done)
+    this.border.say(this.number, what, bytes, first, second)
     return true
   }
 
-  /** What the border tells. */
-  ponged (): void {
-    const { waiting } = this
-    this.waiting = null
-    const ms = performance.now() - this.askedAt
-    for (const done of waiting ?? []) done(ms)
+  /** What an HTTP/2 connection holds and may do now: the engine is asked, and this thread waits for it. */
+  accounts (): Accounts {
+    const now = this.closed || this.version !== 20 ? null : this.border.glance(this.number)
+    return now ?? NO_ACCOUNTS
   }
 
   /** Ends at once. */

@@ -99,17 +99,22 @@ export class Exchange {
     return value
   }
 
-  /** Names in lower case and values by turns, in the order they came, behind what is in `raw`. */
+  /** Names and values by turns, in the order they came, behind what is in `raw`; names in lower case,
+   * but where a listener asked for their spelling. */
   rawFields (raw: string[] = []): string[] {
     const { text } = this
+    const first = raw.length
+    const spelled = text.indexOf('\n\0')
+    const fieldsEnd = spelled === -1 ? text.length : spelled
     let at = this.fieldsStart
-    while (at < text.length) {
+    while (at < fieldsEnd) {
       const zero = text.indexOf('\0', at)
       const end = text.indexOf('\n', zero)
       const next = end === -1 ? text.length : end
       raw.push(text.slice(at + 1, zero), text.slice(zero + 1, next))
       at = next
     }
+    if (spelled !== -1) for (const [index, name] of text.slice(spelled + 2).split(',').entries()) raw[first + 2 * index] = name
     return raw
   }
 
@@ -173,13 +178,14 @@ export class Exchange {
   /** Bytes of the request's body were taken: the peer may send as many more. */
   take (bytes: number): void { if (!this.closed && bytes > 0) this.border.take(this, bytes) }
 
-  /** The whole answer. `fields`: names in lower case and values by turns, a zero between two; a one
-   * before a name keeps its value out of the compressors' tables. */
-  answer (status: number, fields: string, body: Buffer | string | null, flags = 0): void {
+  /** The whole answer. `fields`: names and values by turns, a zero between two; a one before a name
+   * keeps its value out of the compressors' tables. Names are in lower case, but for HTTP/1.1, which
+   * also says `reason` behind the status, unless it is empty. */
+  answer (status: number, fields: string, body: Buffer | string | null, flags = 0, reason = ''): void {
     if (this.closed || this.headSent) return
     checkLength(fields.length)
     this.headSent = this.done = true
-    this.border.answer(this, status, fields, body, false, flags)
+    this.border.answer(this, status, fields, body, false, flags, reason)
     if ((flags & Flags.Quiet) === 0) return
     this.border.forget(this)
     this.over(0)
@@ -196,12 +202,12 @@ export class Exchange {
   }
 
   /** The head of an answer whose body follows, unless the flags say `End`. */
-  respond (status: number, fields: string, flags = 0): void {
-    if ((flags & Flags.End) !== 0) return this.answer(status, fields, null, flags)
+  respond (status: number, fields: string, flags = 0, reason = ''): void {
+    if ((flags & Flags.End) !== 0) return this.answer(status, fields, null, flags, reason)
     if (this.closed || this.headSent) return
     checkLength(fields.length)
     this.headSent = true
-    this.border.answer(this, status, fields, null, true, flags)
+    this.border.answer(this, status, fields, null, true, flags, reason)
   }
 
   /** A piece of the body; `pending` says how much of it waits, `onRoom` when it goes on. */

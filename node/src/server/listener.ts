@@ -15,6 +15,8 @@ export interface ListenTls extends Identity {
   names?: Record<string, Identity>
   /** The secrets of every session are appended here: for debugging. */
   keyLogFile?: string
+  /** `onSecret` hears of the secrets of every session: for debugging. */
+  tellsSecrets?: boolean
   /** A request for another host than the one that was asked for by SNI is answered with 421. */
   sniIsBinding?: boolean
 }
@@ -28,21 +30,32 @@ export interface ListenOptions {
   sharesPort?: boolean
   backlog?: number
   tls?: ListenTls
-  /** Whether HTTP/1.1 and HTTP/2 are offered by ALPN; false needs `tls`. Default: both. */
+  /** Whether HTTP/1.1 and HTTP/2 are offered, by ALPN or in cleartext. Default: both. */
   http1?: boolean
   http2?: boolean
   /** Needs `tls`. Default: false. */
   http3?: boolean
   /** RFC 8441 and RFC 9220. */
   extendedConnect?: boolean
+  /** The ears of HTTP/2 connections hear of settings, pings and GOAWAY. Default: false. */
+  frameEvents?: boolean
+  /** Names of fields of HTTP/1.1 requests come as they are spelled too. Default: false. */
+  spelledNames?: boolean
   connectionsMax?: number
   /** The engine's own, by its names in camel case; times in ms, 0: never. */
   limits?: Record<string, number>
+  /** Resets that a peer may cause: so many at once, and so many per second. */
+  resets?: { burst: number; perSecond: number } | undefined
   timeouts?: Record<string, number>
+  /** Those of HTTP/1.1, over the ones of all. */
+  http1Timeouts?: Record<string, number>
   windows?: Record<string, number | boolean>
 }
 
 export interface Address { address: string; port: number; family: 'IPv4' | 'IPv6' }
+
+/** Why a handshake failed: a number of `node/native/desk.rs`, the client's alert, and words. */
+export interface HandshakeFailure { kind: number; alert: number; text: string }
 
 /** Who hears what becomes of a server. */
 export interface ListenerEars {
@@ -51,6 +64,13 @@ export interface ListenerEars {
   onConnection?: (connection: Connection) => void
   /** The last that is heard of a connection. */
   onConnectionClosed?: (connection: Connection) => void
+  /** A client under TLS did not say what it speaks, and HTTP/1.1 is not offered: its bytes are the
+   * bodies of an exchange. Its connection was told with the version 0. */
+  onStranger?: (exchange: Exchange) => void
+  /** A TLS handshake failed; the connection says where from, and is closed. */
+  onHandshakeFailed?: (failure: HandshakeFailure, connection: Connection) => void
+  /** With `tellsSecrets`: a line of a key log, of a connection whose handshake is under way. */
+  onSecret?: (line: string, connection: Connection) => void
   /** After `close` or `destroy`: nothing of it is left. */
   onClosed?: () => void
 }
@@ -94,6 +114,13 @@ export class Listener {
     this.where = { address: made.address, port: made.port, family: made.family }
     this.border.enlist(this.number, this)
     if (this.wantsHold) this.hold()
+  }
+
+  /** Connections over TCP from now on have these limits, timeouts, windows and settings. */
+  configure (options: ListenOptions): void {
+    if (this.where === null || this.border.border.hasEnded) return
+    const { tls: _, ...listen } = options
+    this.border.border.ask('configure', { server: this.number, listen })
   }
 
   address (): Address | null { return this.where }

@@ -25,7 +25,7 @@ impl World {
                 }
                 Event::StreamReset { stream, reset } => self.lose(own, stream.0, reset),
                 Event::SendReady { stream } => self.upload(own, stream.0),
-                Event::CapacityChanged | Event::PongReceived => {}
+                Event::CapacityChanged | Event::PongReceived { .. } => {}
                 Event::GoingAway { .. } => own.draining = true,
                 Event::Closed(closed) => {
                     own.draining = true;

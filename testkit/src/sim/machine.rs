@@ -71,7 +71,7 @@ impl Machine {
     pub fn ping(&mut self, now: Instant) -> bool {
         match self {
             Self::H1(_) => false,
-            Self::H2(conn) => conn.ping(now),
+            Self::H2(conn) => !conn.awaits_pong() && conn.ping(now, *b"are you?"),
         }
     }
     /// The HTTP/2 machine, if it is one.

@@ -158,5 +158,50 @@ export default {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
       socket.pipe(socket)
     })
-  })
+  }),
+  'names of HTTP/1.1 are spelled as they are': http1((request, response, { log }) => {
+    log(request.rawHeaders.filter((_, index) => index % 2 === 0).filter(name => /^x/i.test(name)))
+    response.setHeader('X-Mixed-Case', '1')
+    response.setHeader('ETag', '"a"')
+    response.setHeader('x-lower', '2')
+    response.end('hi')
+  }, {
+    headers: { 'X-Mixed': '1', 'x-lower': '2', 'X-UPPER': '3' },
+    before: (asked, log) => { asked.on('response', answer => { log(answer.rawHeaders.filter(name => /^(x-|etag)/i.test(name))) }) }
+  }),
+  'names of writeHead are spelled as they are': http1((request, response) => {
+    response.writeHead(200, ['X-One', '1', 'x-two', '2', 'X-One', '3', 'Content-Length', '2'])
+    response.write('a')
+    response.end('b')
+  }, { before: (asked, log) => { asked.on('response', answer => { log(answer.rawHeaders.filter(name => /^x-/i.test(name))) }) } }),
+  'a message of writeHead': http1((request, response) => { response.writeHead(200, 'Splendid', { 'x-a': 'b', 'content-length': 0 }); response.end() }),
+  'a message for each of several requests': http1((request, response) => {
+    response.statusMessage = request.url.slice(1)
+    response.end()
+  }, [{ path: '/One' }, { path: '/Two' }, { path: '/One' }]),
+  'a message that would split the response is refused': http1((request, response, { log, t }) => {
+    response.statusMessage = 'a\r\nb: c'
+    t.attempt(log, 'writeHead', () => response.writeHead(200))
+    response.statusMessage = 'good'
+    response.end()
+  }),
+  'statuses have their usual messages': http1((request, response) => {
+    response.statusCode = Number(request.url.slice(1))
+    response.end()
+  }, [200, 202, 413, 418, 422, 451, 507, 599].map(status => ({ path: `/${status}` }))),
+  'times of HTTP/1.1 are members of the server': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
+    t.log('server')(server.headersTimeout, server.requestTimeout, server.connectionsCheckingInterval)
+  },
+  'an idle connection of HTTP/1.1 ends after keepAliveTimeout': async (http2, t) => {
+    const log = t.log('client')
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { response.end('ok') })
+    server.keepAliveTimeout = 50
+    await t.listen(server)
+    const socket = await t.connectTls(server, { ALPNProtocols: ['http/1.1'] })
+    socket.resume()
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+    await new Promise(resolve => { socket.on('close', resolve) })
+    log('closed')
+  }
 }

@@ -54,8 +54,8 @@ export default {
     const called = new Promise(resolve => {
       own.settings({ initialWindowSize: 90_000 }, (error, settings, duration) => { log(error, settings.initialWindowSize, typeof duration); resolve() })
     })
-    const [settings] = await once(client, 'remoteSettings')
-    seen(settings.initialWindowSize)
+    while (client.remoteSettings.initialWindowSize !== 90_000) await once(client, 'remoteSettings')
+    seen(client.remoteSettings.initialWindowSize)
     await called
   }),
   'settings that cannot be are refused': session((own, { log, t }) => {

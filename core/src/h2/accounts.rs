@@ -1,0 +1,41 @@
+//! What a connection holds and may do, at a moment: for those who look, not for decisions.
+
+use super::conn::Conn;
+
+/// The accounts of a connection. Bytes, where nothing else is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accounts {
+    /// The connection's receive window: how much the peer may send that nobody has taken.
+    pub receive_window: u32,
+    /// How much of that it may send now.
+    pub receivable: u64,
+    /// What came and nobody has taken.
+    pub unread: u64,
+    /// What the peer lets us send now.
+    pub sendable: u32,
+    /// The highest stream that the peer has opened.
+    pub last_peer_stream: u32,
+    /// Streams with bytes that are ready to go out.
+    pub streams_sending: u32,
+    /// The compressor's table.
+    pub encoder_table: usize,
+    /// The decompressor's.
+    pub decoder_table: usize,
+}
+
+impl Conn {
+    /// The accounts of now.
+    pub fn accounts(&self) -> Accounts {
+        let window = self.connection_window();
+        Accounts {
+            receive_window: window.window,
+            receivable: window.granted.saturating_sub(window.used),
+            unread: window.unread,
+            sendable: self.connection_quota(),
+            last_peer_stream: self.last_peer_id,
+            streams_sending: self.schedule.len(),
+            encoder_table: self.encoder.table_size(),
+            decoder_table: self.decoder.table_size(),
+        }
+    }
+}

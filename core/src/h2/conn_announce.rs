@@ -1,0 +1,44 @@
+//! What a server says of itself beside its answers: where else an origin is served (ALTSVC, RFC 7838
+//! section 4), and for which other origins it answers (ORIGIN, RFC 8336).
+
+use super::conn::{Conn, Life};
+use super::frame::{AltSvc, FRAME_BYTES_DEFAULT, origin};
+use crate::error::Misuse;
+use crate::http::Side;
+
+/// What fits a frame that every peer takes, bytes.
+const ANNOUNCED_BYTES_MAX: usize = FRAME_BYTES_DEFAULT as usize;
+
+impl Conn {
+    /// Server: sends ALTSVC. One that a receiver must ignore is not sent.
+    ///
+    /// # Errors
+    /// [`Misuse::WrongSide`] on a client; [`Misuse::ConnectionClosed`]; [`Misuse::BodyLength`] when
+    /// it does not fit a frame of 16 KiB.
+    pub fn announce_alt_svc(&mut self, said: AltSvc<'_>) -> Result<(), Misuse> {
+        self.may_announce(said.payload_len())?;
+        if !said.is_void() {
+            said.write(self.outbox.buffer());
+        }
+        Ok(())
+    }
+
+    /// Server: sends ORIGIN.
+    ///
+    /// # Errors
+    /// As [`announce_alt_svc`](Self::announce_alt_svc).
+    pub fn announce_origins<O: AsRef<[u8]>>(&mut self, origins: &[O]) -> Result<(), Misuse> {
+        self.may_announce(origin::len(origins))?;
+        origin::write(origins, self.outbox.buffer());
+        Ok(())
+    }
+
+    fn may_announce(&self, bytes: usize) -> Result<(), Misuse> {
+        match (self.side, self.life) {
+            (Side::Client, _) => Err(Misuse::WrongSide),
+            (Side::Server, Life::Closed) => Err(Misuse::ConnectionClosed),
+            (Side::Server, _) if bytes > ANNOUNCED_BYTES_MAX => Err(Misuse::BodyLength),
+            (Side::Server, _) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! ORIGIN (RFC 8336 section 2): sent only.
+
+use super::{FrameHeader, kind};
+
+#[cfg(test)]
+#[path = "origin_test.rs"]
+mod origin_test;
+
+/// Bytes before each origin.
+const LENGTH_BYTES: usize = 2;
+
+/// Payload bytes of a frame with these origins.
+pub fn len<O: AsRef<[u8]>>(origins: &[O]) -> usize {
+    origins
+        .iter()
+        .map(|origin| LENGTH_BYTES + origin.as_ref().len())
+        .sum()
+}
+
+/// Appends a frame with the origins that this server answers for beside that of the connection;
+/// all of it must fit a frame of the peer's.
+pub fn write<O: AsRef<[u8]>>(origins: &[O], out: &mut Vec<u8>) {
+    FrameHeader {
+        len: len(origins) as u32,
+        kind: kind::ORIGIN,
+        flags: 0,
+        stream: 0,
+    }
+    .write(out);
+    for origin in origins {
+        let origin = origin.as_ref();
+        out.extend_from_slice(&(origin.len() as u16).to_be_bytes());
+        out.extend_from_slice(origin);
+    }
+}

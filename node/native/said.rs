@@ -1,0 +1,113 @@
+//! What the two ends of an HTTP/2 connection say of the connection itself, on its way over the
+//! border.
+
+use crate::desk::Kind;
+use crate::environment::Shared;
+use crate::ring::Entry;
+use bytes::Bytes;
+use std::time::Duration;
+use trunkline::core::error::H2Code;
+use trunkline::core::h2::frame::Setting;
+use trunkline::core::h2::settings::Settings;
+use trunkline::server::{Heard, Said};
+
+// What is said: word 2 of a submission. `node/src/server/border.ts` has the same numbers.
+
+/// Eight bytes.
+const PING: u32 = 1;
+/// As the payload of a SETTINGS frame has them.
+const SETTINGS: u32 = 2;
+/// Words 6 the code, 7 the last stream (0: the newest).
+const GOAWAY: u32 = 3;
+/// Word 6 the stream; the text is the origin, a zero, and the value.
+const ALT_SVC: u32 = 4;
+/// The text is the origins with a zero between two.
+const ORIGINS: u32 = 5;
+/// Word 6: bytes.
+const WINDOW: u32 = 6;
+
+/// Bytes of one setting (RFC 9113 section 6.5.1).
+const SETTING_BYTES: usize = 6;
+
+/// What a submission says; `None`: nothing that has a meaning.
+pub(crate) fn read(entry: &Entry, bytes: &[u8]) -> Option<Said> {
+    Some(match entry[2] {
+        PING => Said::Ping(bytes.try_into().ok()?),
+        SETTINGS => Said::Settings(settings(bytes)),
+        GOAWAY => Said::Goaway {
+            last: Some(entry[7]).filter(|&last| last > 0),
+            code: H2Code(entry[6]),
+            debug: Bytes::copy_from_slice(bytes),
+        },
+        ALT_SVC => {
+            let zero = bytes.iter().position(|&byte| byte == 0)?;
+            Said::AltSvc {
+                stream: entry[6],
+                origin: Bytes::copy_from_slice(&bytes[..zero]),
+                value: Bytes::copy_from_slice(&bytes[zero + 1..]),
+            }
+        }
+        ORIGINS => {
+            let origins = bytes.split(|&byte| byte == 0);
+            Said::Origins(origins.map(Bytes::copy_from_slice).collect())
+        }
+        WINDOW => Said::Window(entry[6]),
+        _ => return None,
+    })
+}
+
+/// Those that are known and in their range; JavaScript has looked at them.
+fn settings(bytes: &[u8]) -> Vec<Setting> {
+    let (settings, _) = bytes.as_chunks::<SETTING_BYTES>();
+    let known = settings.iter().filter_map(|&[i0, i1, v0, v1, v2, v3]| {
+        let id = u16::from_be_bytes([i0, i1]);
+        let value = u32::from_be_bytes([v0, v1, v2, v3]);
+        Setting::parse(id, value).ok().flatten()
+    });
+    known.collect()
+}
+
+/// Tells JavaScript what the peer of a connection has said.
+pub(crate) fn tell(shared: &Shared, connection: u32, heard: &Heard) {
+    let (kind, code, word5) = match heard {
+        Heard::Settings(_) => (Kind::SettingsReceived, 0, 0),
+        Heard::SettingsAcknowledged(time) => (Kind::SettingsAcknowledged, 0, micros(*time)),
+        Heard::Ping(_) => (Kind::Pinged, 0, 0),
+        Heard::Pong(_, time) => (Kind::Pong, 0, micros(*time)),
+        // A stream of HTTP/2 is below 2^31.
+        Heard::Goaway { code, last, .. } => (Kind::Goaway, code.0, *last as u32),
+    };
+    let described;
+    let text: &[u8] = match heard {
+        Heard::Settings(settings) => {
+            described = describe(settings);
+            described.as_bytes()
+        }
+        Heard::SettingsAcknowledged(_) => &[],
+        Heard::Ping(opaque) | Heard::Pong(opaque, _) => opaque,
+        Heard::Goaway { debug, .. } => debug,
+    };
+    let entry = [kind as u32, connection, code, 0, 0, word5, 0, 0];
+    shared.complete(entry, text, &[]);
+}
+
+/// In the order of their identifiers.
+fn describe(settings: &Settings) -> String {
+    let [push, connect] = [settings.enable_push, settings.enable_connect_protocol].map(u32::from);
+    [
+        settings.header_table_size,
+        push,
+        settings.max_concurrent_streams,
+        settings.initial_window_size,
+        settings.max_frame_size,
+        settings.max_header_list_size,
+        connect,
+    ]
+    .map(|value| value.to_string())
+    .join(" ")
+}
+
+/// More than an hour is an hour.
+fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,89 @@
+//! What JavaScript is told of connections and requests, in the words that it splits again:
+//! `node/src/server/border.ts` is the other end.
+
+use std::net::SocketAddr;
+use trunkline::ConnectionInfo;
+use trunkline::core::http::{RequestHead, Version};
+use trunkline::server::HandshakeFailure;
+
+/// The number of a kind of failure in `node/src/http2/handshake.ts`, and its alert.
+pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
+    match why {
+        HandshakeFailure::Timeout => (1, 0),
+        HandshakeFailure::Gone => (2, 0),
+        HandshakeFailure::NotTls => (3, 0),
+        HandshakeFailure::Version => (4, 0),
+        HandshakeFailure::Cipher => (5, 0),
+        HandshakeFailure::Protocol => (6, 0),
+        HandshakeFailure::Alert(alert) => (7, u32::from(*alert)),
+        _ => (0, 0),
+    }
+}
+
+/// A request's head as JavaScript splits it: a name is found by the line feed before it and the
+/// zero behind it, which no value holds.
+pub(crate) fn write_head(text: &mut Vec<u8>, head: &RequestHead) {
+    text.clear();
+    text.extend_from_slice(head.method());
+    for part in [
+        head.path(),
+        head.authority(),
+        head.scheme(),
+        head.protocol(),
+    ] {
+        text.push(0);
+        text.extend_from_slice(part.unwrap_or_default());
+    }
+    for field in head.fields() {
+        text.push(b'\n');
+        text.extend_from_slice(field.name);
+        text.push(0);
+        text.extend_from_slice(field.value);
+    }
+    let mut spellings = head.section().spellings();
+    if let Some(first) = spellings.next() {
+        text.extend_from_slice(b"\n\0");
+        text.extend_from_slice(first);
+        for name in spellings {
+            text.push(b',');
+            text.extend_from_slice(name);
+        }
+    }
+}
+
+/// The lengths of method, path and authority in 6, 16 and 10 bits; 0 where they do not fit.
+pub(crate) fn lengths(head: &RequestHead) -> u32 {
+    let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
+    let method = head.method().len();
+    let (path, authority) = (length(head.path()), length(head.authority()));
+    if method >= 1 << 6 || path >= 1 << 16 || authority >= 1 << 10 {
+        return 0;
+    }
+    (authority << 22 | path << 6 | method) as u32
+}
+
+/// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on.
+pub(crate) fn described(info: &ConnectionInfo) -> String {
+    let mut text = places(info.peer_addr(), info.local_addr());
+    if let Some(tls) = info.tls() {
+        let alpn = String::from_utf8_lossy(tls.alpn().unwrap_or_default());
+        let name = tls.server_name().unwrap_or_default();
+        text += &format!("\0{}\0{alpn}\0{name}", tls.protocol());
+    }
+    text
+}
+
+/// The peer's address and ours.
+pub(crate) fn places(peer: SocketAddr, local: SocketAddr) -> String {
+    let ((peer_ip, peer_port), (ip, port)) = ((peer.ip(), peer.port()), (local.ip(), local.port()));
+    format!("{peer_ip}\0{peer_port}\0{ip}\0{port}")
+}
+
+pub(crate) fn digits(version: Version) -> u32 {
+    match version {
+        Version::Http10 => 10,
+        Version::Http11 => 11,
+        Version::Http2 => 20,
+        Version::Http3 => 30,
+    }
+}

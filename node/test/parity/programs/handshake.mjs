@@ -1,0 +1,89 @@
+// What servers say of clients that speak something else, and what they are told of handshakes.
+import { once } from 'node:events'
+import net from 'node:net'
+import { cert, closing, key } from '../stage.mjs'
+
+export default {
+  'who offers nothing is told with a socket': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key })
+    const told = once(server, 'unknownProtocol')
+    await t.listen(server)
+    const client = await t.connectTls(server)
+    const pieces = []
+    client.on('data', piece => { pieces.push(piece) })
+    client.write('hello')
+    const [socket] = await told
+    log(socket.alpnProtocol, socket.encrypted, typeof socket.remotePort)
+    const [piece] = await once(socket, 'data')
+    log(piece.toString())
+    socket.end('who are you?')
+    await once(client, 'end')
+    t.log('client')(Buffer.concat(pieces).toString())
+  },
+  'who offers nothing and stays is left': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key, unknownProtocolTimeout: 50 })
+    await t.listen(server)
+    const client = await t.connectTls(server, { allowHalfOpen: true })
+    client.resume()
+    await closing(client)
+    t.log('client')('closed')
+  },
+  'all of what is said to who offers nothing': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key })
+    await t.listen(server)
+    const client = await t.connectTls(server)
+    const pieces = []
+    client.on('data', piece => { pieces.push(piece) })
+    await once(client, 'end')
+    t.log('client')(Buffer.concat(pieces).toString())
+  },
+  'a connection that breaks off in its handshake': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key })
+    const port = await t.listen(server)
+    const told = once(server, 'tlsClientError')
+    const socket = net.connect(port, '127.0.0.1', () => { socket.end(Buffer.from('160301', 'hex')) })
+    socket.on('error', () => {})
+    const [error, of] = await told
+    log(error instanceof Error, error.code, typeof of.destroy)
+  },
+  'a client that does not trust the certificate': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key })
+    await t.listen(server)
+    const told = once(server, 'tlsClientError')
+    const client = await t.connectTls(server, { ca: undefined, ALPNProtocols: ['h2'], maxVersion: 'TLSv1.2' })
+    const [error] = await told
+    log(error.code)
+    client.destroy()
+  },
+  'a client that speaks nothing that is offered': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key })
+    await t.listen(server)
+    const told = once(server, 'tlsClientError')
+    const client = await t.connectTls(server, { ALPNProtocols: ['spdy/1'] })
+    const [error] = await told
+    t.log('server')(error.code.startsWith('ERR_SSL_'))
+    client.destroy()
+  },
+  'the secrets of sessions are told': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key })
+    const lines = []
+    let five
+    const told = new Promise(resolve => { five = resolve })
+    server.on('keylog', (line, socket) => { if (lines.length === 4) setImmediate(five); lines.push([Buffer.isBuffer(line), line.toString().split(' ')[0], line.toString().endsWith('\n'), typeof socket.remotePort]) })
+    const client = await t.open(server, { secure: true })
+    await once(client, 'connect')
+    await told
+    for (const line of lines.sort((one, other) => one[1] < other[1] ? -1 : 1)) log(...line)
+  },
+  'a key with a passphrase': async (http2, t) => {
+    const { createPrivateKey } = await import('node:crypto')
+    const closed = createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' })
+    const server = http2.createSecureServer({ cert, key: closed, passphrase: 'secret' }, (request, response) => { response.end('opened') })
+    await t.show(await t.open(server, { secure: true }))
+    t.attempt(t.log('server'), 'another passphrase', () => { http2.createSecureServer({ cert, key: closed, passphrase: 'wrong' }) })
+  }
+}
