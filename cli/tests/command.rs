@@ -354,9 +354,9 @@ fn serve_writes_a_line_per_request_in_the_common_log_format() {
     folder.file("a.txt", b"hello");
     let log = folder.path() + ".log";
     let served = Served::start(&[&folder.path(), "--access-log", &log]);
-    for (path, code) in [("/a.txt?b=c", 0), ("/missing", 1)] {
+    for path in ["/a.txt?b=c", "/missing"] {
         let output = run(&["get", "--http2", &served.url(path)]);
-        assert_eq!(output.status.code(), Some(code), "{path}");
+        assert_eq!(output.status.code(), Some(0), "{path}");
     }
     assert_eq!(served.terminate(), Some(0));
     let lines = std::fs::read_to_string(&log).expect("it was written");

@@ -3,7 +3,6 @@
 
 use crate::callback::Callback;
 use crate::client::{Clients, read};
-use crate::exchange::Kind;
 use crate::failure;
 use crate::glance::{self, Glances};
 use crate::intake::Intake;
@@ -11,6 +10,7 @@ use crate::loan::Loan;
 use crate::lookup::Lookups;
 use crate::napi::{Env, Outcome, Refused, Value, call};
 use crate::outbound::Outbound;
+use crate::reply::Reply;
 use crate::ring::{ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, Memory};
 use crate::servers::{Servers, Task};
 use crate::uv::{self, Bell};
@@ -328,7 +328,7 @@ unsafe extern "C" fn put(
 }
 
 /// `lend(bytes, number)`: the bytes of a body, which JavaScript keeps until they are returned
-/// ([`Kind::Returned`]) by this number; returns where they lie.
+/// ([`crate::exchange::Kind::Returned`]) by this number; returns where they lie.
 unsafe extern "C" fn lend(
     env: napi_sys::napi_env,
     info: napi_sys::napi_callback_info,
@@ -432,7 +432,7 @@ impl Environment {
         }
         self.shared.bell.close(closed);
     }
-    /// JavaScript answers a question of [`Kind::Lookup`].
+    /// JavaScript answers a question of [`crate::exchange::Kind::Lookup`].
     fn looked_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         Ok(self.shared.lookups().answer(read(text)?))
     }
@@ -440,11 +440,7 @@ impl Environment {
     fn warm_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         let ask: WarmUp = read(text)?;
         let client = self.shared.clients().client(ask.client)?.clone();
-        let reply = Reply {
-            shared: Arc::clone(&self.shared),
-            ticket: ask.ticket,
-            answer: None,
-        };
+        let reply = Reply::new(&self.shared, ask.ticket);
         if let Some(engine) = &self.engine {
             engine.runtime.spawn(async move {
                 let answer = client.warm_up(&ask.url, ask.count).await;
@@ -455,32 +451,6 @@ impl Environment {
             });
         }
         Ok(serde_json::Value::Null)
-    }
-}
-
-/// What a cold call that takes time is answered with: whoever waits hears it, also where the task
-/// that was to answer is no more.
-struct Reply {
-    shared: Arc<Shared>,
-    ticket: u32,
-    answer: Option<serde_json::Value>,
-}
-
-impl Reply {
-    fn give(mut self, answer: serde_json::Value) {
-        self.answer = Some(answer);
-    }
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        let why = "the engine let go of the call after a fault of its own, which stderr names";
-        let answer = self.answer.take();
-        let answer = answer
-            .unwrap_or_else(|| serde_json::json!({ "error": failure::refusal("ended", why) }));
-        let entry = [Kind::Answer as u32, self.ticket, 0, 0, 0, 0, 0, 0];
-        let text = answer.to_string();
-        self.shared.complete(entry, text.as_bytes(), &[]);
     }
 }
 

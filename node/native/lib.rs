@@ -18,6 +18,7 @@ mod loan;
 mod lookup;
 mod napi;
 mod outbound;
+mod reply;
 mod ring;
 mod said;
 mod servers;

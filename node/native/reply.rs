@@ -1,0 +1,39 @@
+//! Answers to the cold calls that take time.
+
+use crate::environment::Shared;
+use crate::exchange::Kind;
+use crate::failure;
+use std::sync::Arc;
+
+/// What a cold call that takes time is answered with: whoever waits hears it, also where the task
+/// that was to answer is no more.
+pub(crate) struct Reply {
+    shared: Arc<Shared>,
+    ticket: u32,
+    answer: Option<serde_json::Value>,
+}
+
+impl Reply {
+    pub(crate) fn new(shared: &Arc<Shared>, ticket: u32) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            ticket,
+            answer: None,
+        }
+    }
+    pub(crate) fn give(mut self, answer: serde_json::Value) {
+        self.answer = Some(answer);
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        let why = "the engine let go of the call after a fault of its own, which stderr names";
+        let answer = self.answer.take();
+        let answer = answer
+            .unwrap_or_else(|| serde_json::json!({ "error": failure::refusal("ended", why) }));
+        let entry = [Kind::Answer as u32, self.ticket, 0, 0, 0, 0, 0, 0];
+        let text = answer.to_string();
+        self.shared.complete(entry, text.as_bytes(), &[]);
+    }
+}
