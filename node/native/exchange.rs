@@ -200,12 +200,18 @@ struct UploadState {
     failed: bool,
     /// Its exchange is over, and the number another's: nobody hears of it any more.
     is_over: bool,
+    /// The engine has let go of it: nobody reads what is left or comes.
+    is_unread: bool,
     waker: Option<Waker>,
 }
 
 impl Upload {
     pub(crate) fn push(&self, piece: Bytes) {
-        self.change(|state| state.pieces.push_back(piece));
+        self.change(|state| {
+            if !state.is_unread {
+                state.pieces.push_back(piece);
+            }
+        });
     }
     pub(crate) fn end(&self) {
         self.change(|state| state.ended = true);
@@ -243,6 +249,17 @@ pub(crate) struct UploadBody {
     pub(crate) upload: Arc<Upload>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) number: u32,
+}
+
+impl Drop for UploadBody {
+    /// What is left goes back to whoever lent it.
+    fn drop(&mut self) {
+        let mut state = self.upload.lock();
+        state.is_unread = true;
+        let left = mem::take(&mut state.pieces);
+        drop(state);
+        drop(left);
+    }
 }
 
 impl Body for UploadBody {

@@ -4,7 +4,7 @@
 /** What the engine has on loan. */
 interface Loan {
   readonly bytes: Buffer
-  readonly returned: (() => void) | null
+  returned: (() => void) | null
 }
 
 /** Memory that can move or shrink under the engine, or belongs to other threads too, is not lent. */
@@ -30,6 +30,17 @@ export class Loans {
     this.all[number] = undefined
     this.free.push(number)
     loan?.returned?.()
+  }
+
+  /** The engine is no more: who waits, to be told now. The bytes stay, for its thread may not have gone. */
+  giveUp (): (() => void)[] {
+    const waiting: (() => void)[] = []
+    for (const loan of this.all) {
+      if (loan == null || loan.returned === null) continue
+      waiting.push(loan.returned)
+      loan.returned = null
+    }
+    return waiting
   }
 
   /** Bytes that are on loan. */

@@ -247,7 +247,12 @@ export class Border {
   /** Bytes that do not go through the arena: where the engine finds them. `returned`: it reads them no
    * longer. */
   private show (bytes: Buffer, returned: (() => void) | null): number {
-    if (isLendable(bytes)) return this.native.lend(bytes, this.loans.add(bytes, returned))
+    if (isLendable(bytes)) {
+      if (returned === null) return this.native.lend(bytes, this.loans.add(bytes, null))
+      // Whoever waits hears of it, also when the exchange is over first.
+      this.hold()
+      return this.native.lend(bytes, this.loans.add(bytes, () => { this.release(); returned() }))
+    }
     if (returned !== null) queueMicrotask(returned)
     return this.native.put(bytes)
   }
@@ -407,6 +412,7 @@ export class Border {
     this.hasEnded = true
     this.backlog = []
     for (const answer of this.answers.values()) answer(JSON.stringify({ error: ENDED_FAILURE }))
+    for (const returned of this.loans.giveUp()) apart(returned)
     for (const ears of this.ears.splice(1)) {
       if (ears === undefined) continue
       ears.number = 0

@@ -78,7 +78,8 @@ export class Tunnel extends Duplex {
     if (this.under.number === 0) return done(new SocketError('other side closed'))
     this.ahead += chunk.length
     this.border.piece(this.under.number, chunk, () => {
-      if (this.ahead > AHEAD_BYTES_MAX) this.waiting = done
+      // Of room only an exchange that goes on hears.
+      if (this.under.number !== 0 && this.ahead > AHEAD_BYTES_MAX) this.waiting = done
       else done()
     })
   }

@@ -1,16 +1,15 @@
-// Every form of a server, asked by clients that are not Node.js's own: curl, undici, aioquic, quic-go.
+// Every form of a server, asked over TCP by clients that are not Node.js's own: curl and undici.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { after, test } from 'node:test'
 import { Agent as Undici, request } from 'undici7'
-import { faces } from './behaviour/faces.mjs'
-import { Notes } from './behaviour/notes.mjs'
+import { faces, withServer } from './behaviour/faces.mjs'
 import { BIG, digest } from './behaviour/sizes.mjs'
 import { cert, certFile } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
-import { curl, said, stacks } from './support/peers.mjs'
+import { curl, said } from './support/peers.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'trunkline-foreign-'))
 const big = join(folder, 'big')
@@ -24,16 +23,6 @@ const ways = {
   'h1 over TLS': { curl: ['--http1.1', '--cacert', certFile], undici: { connect: { ca: cert } } },
   h2c: { curl: ['--http2-prior-knowledge'] },
   h2: { curl: ['--http2', '--cacert', certFile], undici: { connect: { ca: cert }, allowH2: true } }
-}
-
-async function withServer (face, version, work) {
-  const server = await faces[face].make(version, new Notes())
-  try {
-    const scheme = version.options.tls === undefined ? 'http' : 'https'
-    await work(`${scheme}://localhost:${server.port}`, server.port)
-  } finally {
-    await server.end()
-  }
 }
 
 for (const version of versions) {
@@ -66,28 +55,5 @@ for (const version of versions) {
       assert.ok(many.every(([status, text]) => status === 200 && text === 'hello'))
       await dispatcher.destroy()
     }))
-  }
-}
-
-const h3 = versions.find(({ name }) => name === 'h3')
-for (const face of Object.keys(faces)) {
-  for (const [stack, { why, run }] of Object.entries(stacks)) {
-    /** What the client says of each case that it gets through. */
-    const cases = {
-      get: /200 HTTP\/3\.0\n$/,
-      echo: /^same: true\n$/,
-      trailers: /^body theirs\n$/,
-      continue: /^interim 100\n200 5\n$/,
-      reset: /^reset 0x1[^]*again 1024/,
-      cancel: /gone\n[^]*again 1024/,
-      refuse: /^refused 413\nagain 1024/
-    }
-    describe(`h3, ${face}: ${stack}`, { skip: why }, () => {
-      for (const [name, expected] of Object.entries(cases)) {
-        test(`h3, ${face}: ${stack} gets through its case ${name}`, () => withServer(face, h3, async (url, port) => {
-          assert.match(await run(port, name), expected)
-        }))
-      }
-    })
   }
 }

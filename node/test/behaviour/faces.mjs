@@ -11,7 +11,7 @@ import { createSecureServer, createServer, Response as Lean, serve } from 'trunk
 import { BIG } from './sizes.mjs'
 import { coreRoutes } from './core_routes.mjs'
 import { listenerOf, nodeRoutes } from './node_routes.mjs'
-import { pathOf } from './notes.mjs'
+import { Notes, pathOf } from './notes.mjs'
 import { fetchOf, webRoutes } from './web_routes.mjs'
 
 const settings = { maxConcurrentStreams: 1000, enableConnectProtocol: true }
@@ -189,5 +189,16 @@ export const faces = {
       const { fetch } = aHono(notes, false)
       return await serving(version, (request, info) => fetch(request, info))
     }
+  }
+}
+
+/** `work` gets the URL and the port of a server of its own. */
+export async function withServer (face, version, work) {
+  const server = await faces[face].make(version, new Notes())
+  try {
+    const scheme = version.options.tls === undefined ? 'http' : 'https'
+    await work(`${scheme}://localhost:${server.port}`, server.port)
+  } finally {
+    await server.end()
   }
 }

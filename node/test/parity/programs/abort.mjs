@@ -1,5 +1,5 @@
 // Exchanges that one of the two sides ends early.
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { compat, core } from '../shapes.mjs'
 
 /** What the client has heard, for the server. */
@@ -85,16 +85,20 @@ export default {
     t.watch(log, response, 'response', ['finish', 'error', 'close'])
     request.once('data', () => { response.write('begin') })
   }, { body: null, endStream: false, headers: { ':method': 'POST' }, before: client => { client.write('half'); client.on('response', () => { client.close(8) }) } }),
-  'a response that is written after the client has gone': compat((request, response, { log }) => {
-    response.write('begin')
-    request.stream.on('close', () => {
-      setImmediate(() => {
-        log(response.write('more'), response.writableEnded, response.headersSent)
-        response.end('last', () => { log('end callback') })
-        log(response.writableEnded, response.finished)
+  'a response that is written after the client has gone': async (http2, t) => {
+    const told = once(heard, 'told')
+    await compat((request, response, { log }) => {
+      response.write('begin')
+      request.stream.on('close', () => {
+        setImmediate(() => {
+          log(response.write('more'), response.writableEnded, response.headersSent)
+          response.end('last', () => { log('end callback'); heard.emit('told') })
+          log(response.writableEnded, response.finished)
+        })
       })
-    })
-  }, { before: client => { client.on('response', () => { client.close(8) }) } }),
+    }, { before: client => { client.on('response', () => { client.close(8) }) } })(http2, t)
+    await told
+  },
   'destroying a response': compat((request, response, { log, t }) => {
     t.watch(log, request, 'request', ['aborted', 'error', 'close'])
     t.watch(log, response, 'response', ['finish', 'error', 'close'])

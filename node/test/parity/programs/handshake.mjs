@@ -1,7 +1,7 @@
 // What servers say of clients that speak something else, and what they are told of handshakes.
 import { once } from 'node:events'
 import net from 'node:net'
-import { cert, closing, key } from '../stage.mjs'
+import { cert, key } from '../stage.mjs'
 
 export default {
   'who offers nothing is told with a socket': async (http2, t) => {
@@ -21,14 +21,6 @@ export default {
     await once(client, 'end')
     t.log('client')(Buffer.concat(pieces).toString())
   },
-  'who offers nothing and stays is left': async (http2, t) => {
-    const server = http2.createSecureServer({ cert, key, unknownProtocolTimeout: 50 })
-    await t.listen(server)
-    const client = await t.connectTls(server, { allowHalfOpen: true })
-    client.resume()
-    await closing(client)
-    t.log('client')('closed')
-  },
   'all of what is said to who offers nothing': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key })
     await t.listen(server)
@@ -47,16 +39,6 @@ export default {
     socket.on('error', () => {})
     const [error, of] = await told
     log(error instanceof Error, error.code, typeof of.destroy)
-  },
-  'a client that does not trust the certificate': async (http2, t) => {
-    const log = t.log('server')
-    const server = http2.createSecureServer({ cert, key })
-    await t.listen(server)
-    const told = once(server, 'tlsClientError')
-    const client = await t.connectTls(server, { ca: undefined, ALPNProtocols: ['h2'], maxVersion: 'TLSv1.2' })
-    const [error] = await told
-    log(error.code)
-    client.destroy()
   },
   'a client that speaks nothing that is offered': async (http2, t) => {
     const server = http2.createSecureServer({ cert, key })
