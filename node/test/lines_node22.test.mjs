@@ -1,0 +1,3 @@
+import { onLine } from './support/on_line.mjs'
+
+onLine('node22')
