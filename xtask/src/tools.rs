@@ -165,10 +165,18 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// A cargo command with `args`.
+/// A cargo command with `args`. It does not see what the cargo that started us said of this
+/// package: build scripts that watch those variables (ring's) would run again, and everything
+/// behind them would be built again, with each change between `make` and cargo by hand.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.args(args);
+    for (name, _) in std::env::vars_os() {
+        let said = name.to_string_lossy();
+        if said.starts_with("CARGO_PKG_") || said.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
