@@ -15,6 +15,7 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
 import { cert, key } from '../support/certificate.mjs'
+import { outsideOfFrames } from '../support/servers.mjs'
 
 const text = length => 'x'.repeat(Number(length))
 
@@ -75,7 +76,7 @@ function answer (request, response) {
   faults[word](request, response, rest)
 }
 
-const servers = [http.createServer(answer), https.createServer({ cert, key }, answer), http2.createSecureServer({ cert, key, allowHTTP1: true, settings: { maxConcurrentStreams: 50 } }, answer)]
+const servers = [http.createServer(answer), https.createServer({ cert, key }, answer), http2.createSecureServer({ cert, key, allowHTTP1: true, settings: { maxConcurrentStreams: 50 } }, outsideOfFrames(answer))]
 for (const server of servers) {
   server.on('sessionError', () => {}).on('session', session => { session.on('error', () => {}) })
   server.on('connection', socket => { socket.on('error', () => {}) }).on('tlsClientError', () => {})

@@ -60,11 +60,18 @@ export function h1s (handler) {
   return made
 }
 
+/** A handler for node:http2, called after the frame that brought its request was read. A stream or session
+ * closed within the callback of that frame is freed under nghttp2, which goes on to use it
+ * (https://github.com/nodejs/node/issues/64113): the process dies of a corrupted heap, now and then. */
+export function outsideOfFrames (handler) {
+  return (request, response) => { setImmediate(handler, request, response) }
+}
+
 /** HTTP/2 over TLS, HTTP/1.1 if `allowHTTP1`. */
 export function h2 (handler, options = {}) {
   const server = http2.createSecureServer({ cert, key, ...options })
   const made = counted(server, true)
-  server.on('request', handler)
+  server.on('request', outsideOfFrames(handler))
   return made
 }
 
@@ -72,7 +79,7 @@ export function h2 (handler, options = {}) {
 export function h2c (handler, options = {}) {
   const server = http2.createServer(options)
   const made = counted(server, false)
-  server.on('request', handler)
+  server.on('request', outsideOfFrames(handler))
   return made
 }
 
