@@ -295,6 +295,30 @@ fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
 }
 
 #[test]
+fn a_body_that_stands_still_is_a_timeout_where_the_head_may_take_as_long_as_it_wants() {
+    run(async {
+        let (url, peer) = frames::scripted(move |mut peer| {
+            let stream = peer.hears_request();
+            peer.answers_in_part(stream);
+            assert_eq!(peer.hears_more(), Heard::Reset(stream, 8), "CANCEL");
+        });
+        let timeouts = ClientTimeouts {
+            headers: None,
+            body: Some(Duration::from_millis(50)),
+            ..ClientTimeouts::default()
+        };
+        let builder = Client::builder().protocols(Protocols::H2Only);
+        let client = builder.timeouts(timeouts).build().unwrap();
+        let response = client.get(url).send().await.unwrap();
+        let body = response.into_body().collect();
+        let body = tokio::time::timeout(Duration::from_secs(60), body);
+        let error = body.await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+        finished(peer).await;
+    });
+}
+
+#[test]
 fn a_total_timeout_covers_the_body_too() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {

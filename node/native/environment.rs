@@ -6,7 +6,6 @@ use crate::client::{Clients, read};
 use crate::failure;
 use crate::glance::{self, Glances};
 use crate::intake::Intake;
-use crate::loan::Loan;
 use crate::lookup::Lookups;
 use crate::napi::{Env, Outcome, Refused, Value, call};
 use crate::outbound::Outbound;
@@ -271,7 +270,6 @@ fn border(env: Env, shared: &Arc<Shared>, data: *mut c_void) -> Outcome<Value> {
     env.set_function(border, c"kick", kick, data)?;
     env.set_function(border, c"hold", hold, data)?;
     env.set_function(border, c"put", put, data)?;
-    env.set_function(border, c"lend", lend, data)?;
     env.set_function(border, c"take", take, data)?;
     env.set_function(border, c"ask", ask, data)?;
     Ok(border)
@@ -323,26 +321,6 @@ unsafe extern "C" fn put(
         call(env, info, |env, [bytes], data| {
             let bytes = Bytes::from(env.as_bytes(bytes)?);
             env.number(of(data).shared.put(bytes))
-        })
-    }
-}
-
-/// `lend(bytes, number)`: the bytes of a body, which JavaScript keeps until they are returned
-/// ([`crate::exchange::Kind::Returned`]) by this number; returns where they lie.
-unsafe extern "C" fn lend(
-    env: napi_sys::napi_env,
-    info: napi_sys::napi_callback_info,
-) -> napi_sys::napi_value {
-    // SAFETY: as in `kick`.
-    unsafe {
-        call(env, info, |env, [bytes, number], data| {
-            let shared = &of(data).shared;
-            let (number, (start, length)) = (env.as_number(number)?, env.place_of(bytes)?);
-            if start.is_null() {
-                return Err(Refused("the bytes are nowhere".into()));
-            }
-            // `Loans` of JavaScript holds the bytes until they are returned.
-            env.number(shared.put(Loan::of(shared, number, start, length)))
         })
     }
 }

@@ -42,8 +42,6 @@ pub(crate) enum Kind {
     Started = 10,
     /// A name is to be looked up; words 1 the question's number, 2 the client's: a JSON text.
     Lookup = 11,
-    /// The engine reads the bytes of this number no longer (`loan.rs`).
-    Returned = 12,
 }
 
 /// The exchange's number is free again: the last completion of its exchange.

@@ -14,7 +14,6 @@ mod failure;
 mod files;
 mod glance;
 mod intake;
-mod loan;
 mod lookup;
 mod napi;
 mod outbound;

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::null_mut;
+use std::ptr::{self, null_mut};
 
 /// A Node.js environment, on whose thread the caller is.
 #[derive(Clone, Copy)]
@@ -79,18 +79,10 @@ impl Env {
         bytes.truncate(written);
         String::from_utf8(bytes).map_err(|_| Refused("a string is not UTF-8".into()))
     }
-    /// A copy of the bytes of a `Uint8Array`.
+    /// A copy of the bytes of a `Uint8Array`. Never the bytes themselves: Node-API has no handle that
+    /// would keep them, because whoever has the `ArrayBuffer` may transfer it away, free it or move it.
     pub(crate) fn as_bytes(self, value: Value) -> Outcome<Vec<u8>> {
-        let (start, length) = self.place_of(value)?;
-        if length == 0 {
-            return Ok(Vec::new());
-        }
-        // SAFETY: Node-API says that so many bytes are there; nobody writes them during the call.
-        Ok(unsafe { std::slice::from_raw_parts(start, length) }.to_vec())
-    }
-    /// Where the bytes of a `Uint8Array` lie, and how many they are.
-    pub(crate) fn place_of(self, value: Value) -> Outcome<(*const u8, usize)> {
-        let (mut kind, mut length, mut data) = (0, 0, null_mut::<c_void>());
+        let (mut kind, mut length, mut start) = (0, 0, null_mut::<c_void>());
         // SAFETY: the environment is live and this is its thread; the pointers outlive the call.
         let status = unsafe {
             napi_sys::napi_get_typedarray_info(
@@ -98,7 +90,7 @@ impl Env {
                 value.0,
                 &mut kind,
                 &mut length,
-                &mut data,
+                &mut start,
                 null_mut(),
                 null_mut(),
             )
@@ -107,7 +99,16 @@ impl Env {
         if kind != napi_sys::TypedarrayType::uint8_array {
             return Err(Refused("the bytes are not a Uint8Array".into()));
         }
-        Ok((data.cast_const().cast(), length))
+        let mut bytes = Vec::<u8>::with_capacity(length);
+        if length > 0 {
+            // SAFETY: Node-API says that so many bytes are there, on this thread until the call is
+            // over; the room is ours. No slice of them is made: of shared memory others may write.
+            unsafe {
+                ptr::copy_nonoverlapping(start.cast(), bytes.as_mut_ptr(), length);
+                bytes.set_len(length);
+            }
+        }
+        Ok(bytes)
     }
     pub(crate) fn set(self, object: Value, name: &CStr, value: Value) -> Outcome<()> {
         // SAFETY: the environment is live and this is its thread; the name ends with a zero.

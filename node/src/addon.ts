@@ -19,8 +19,6 @@ export interface Native {
   hold: (holds: 0 | 1) => void
   /** Copies bytes for the engine; returns where they lie. */
   put: (bytes: Uint8Array) => number
-  /** Shows bytes to the engine, which reads them until it returns them by this number; returns where they lie. */
-  lend: (bytes: Uint8Array, number: number) => number
   /** The bytes that the engine put there. */
   take: (place: number) => Buffer
   /** A cold call: JSON in, JSON out. */

@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream'
 import { RequestAbortedError } from './errors'
-import { fieldsObject, rawFields, type Fields } from './head'
+import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
 
 /** Where a body's bytes come from. */
 export interface Spring {
@@ -169,7 +169,7 @@ export class Answer {
   /** Fields by lower-case name; a name that came more than once has an array. */
   get headers (): Fields {
     if (this.fields === null) {
-      this.fields = fieldsObject(rawFields(this.text))
+      this.fields = fieldsOf(this.text)
     }
     return this.fields
   }

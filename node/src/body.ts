@@ -8,6 +8,11 @@ import type { Border } from './ring'
 
 /** Bytes that may be on their way to the connection before the source has to wait. */
 const AHEAD_BYTES_MAX = 256 * 1024
+/** Bytes of a body that the engine gets whole, to send it again where nobody has seen it. What is
+ * larger is copied as the connection takes it, so that nothing has to be there twice. */
+const WHOLE_BYTES_MAX = 1024 * 1024
+/** Bytes that are copied at a time. */
+const PIECE_BYTES_MAX = 64 * 1024
 
 /** A body that is not all there. */
 export interface Source {
@@ -39,12 +44,12 @@ function isBlob (body: object): body is Blob {
 /** What a caller gave as a body. */
 export function bodyOf (body: unknown): RequestBody {
   if (body == null) return null
-  if (typeof body === 'string') return body.length > 0 ? Buffer.from(body) : null
+  if (typeof body === 'string') return body.length > 0 ? bytesOf(Buffer.from(body)) : null
   if (ArrayBuffer.isView(body)) {
     if (body.byteLength === 0) return null
-    return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    return bytesOf(Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength))
   }
-  if (isAnyArrayBuffer(body)) return body.byteLength > 0 ? Buffer.from(body) : null
+  if (isAnyArrayBuffer(body)) return body.byteLength > 0 ? bytesOf(Buffer.from(body)) : null
   if (typeof body !== 'object') throw unusable()
   if (isStream(body)) return { pieces: body, length: null, type: null }
   if (isFormData(body)) return formSource(body)
@@ -53,6 +58,22 @@ export function bodyOf (body: unknown): RequestBody {
     return { pieces: body as AsyncIterable<unknown>, length: null, type: null }
   }
   throw unusable()
+}
+
+function bytesOf (bytes: Buffer): RequestBody {
+  const { length } = bytes
+  if (length <= WHOLE_BYTES_MAX) return bytes
+  function * pieces (): Generator<Buffer> {
+    mustHave(bytes, length)
+    yield bytes
+  }
+  return { pieces: pieces(), length, type: null }
+}
+
+/** Of memory that is transferred away nothing is left. */
+function mustHave (bytes: Buffer, length: number): void {
+  if (bytes.length === length) return
+  throw new InvalidArgumentError(`the memory of the body, ${length} bytes, was transferred away while the body was being sent`)
 }
 
 function unusable (): Error {
@@ -101,8 +122,6 @@ export interface Sender {
 /** A streaming request body on its way. */
 export class Upload {
   private ahead = 0
-  /** A piece that the source must not write into again yet. */
-  private isLent = false
   private wake: (() => void) | null = null
   private stopped = false
   private iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null
@@ -128,10 +147,7 @@ export class Upload {
         const chunk = chunkOf(next.value)
         sent += chunk.length
         if (this.length !== null && sent > this.length) throw new RequestContentLengthMismatchError()
-        if (chunk.length > 0) this.push(chunk)
-        while ((this.ahead > AHEAD_BYTES_MAX || this.isLent) && !this.stopped) {
-          await new Promise<void>(resolve => { this.wake = resolve })
-        }
+        await this.send(chunk)
         if (this.stopped) return
       }
       if (this.length !== null && sent < this.length) throw new RequestContentLengthMismatchError()
@@ -144,14 +160,19 @@ export class Upload {
     }
   }
 
-  private push (chunk: Buffer): void {
-    this.ahead += chunk.length
-    this.isLent = true
-    this.border.piece(this.sender.number, chunk, () => {
-      this.isLent = false
-      this.rouse()
-    })
-    this.sender.onSent(chunk)
+  /** Sends a chunk as fast as it is taken. */
+  private async send (chunk: Buffer): Promise<void> {
+    const { length } = chunk
+    for (let at = 0; at < length && !this.stopped; at += PIECE_BYTES_MAX) {
+      mustHave(chunk, length)
+      const piece = chunk.subarray(at, at + PIECE_BYTES_MAX)
+      this.ahead += piece.length
+      this.border.piece(this.sender.number, piece)
+      this.sender.onSent(piece)
+      while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
+        await new Promise<void>(resolve => { this.wake = resolve })
+      }
+    }
   }
 
   /** The connection took so many bytes. */

@@ -210,6 +210,21 @@ export function fieldsObject (raw: readonly string[]): Fields {
   return object
 }
 
+/** Characters of a head that is kept for the next one. */
+const KEPT_LENGTH_MAX = 4096
+/** The head that came last and its fields: peers say the same again and again. */
+let kept: { text: string; fields: Fields } = { text: '', fields: {} }
+
+/** The fields of a head as it comes over the border; an object of the caller's own. */
+export function fieldsOf (text: string): Fields {
+  if (text === kept.text) return { ...kept.fields }
+  const fields = fieldsObject(rawFields(text))
+  if (text.length <= KEPT_LENGTH_MAX && Object.values(fields).every(isText)) kept = { text, fields: { ...fields } }
+  return fields
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+
 /** A name that every object inherits. */
 function setOwn (object: object, name: string, value: string): void {
   Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })

@@ -81,6 +81,12 @@ export class Lane implements Ears, Spring {
     told?.(null, this.answer)
   }
 
+  onWhole (status: number, fields: string, version: number, body: Buffer | undefined): void {
+    this.onResponse(status, fields, version)
+    if (body !== undefined) this.onData(body, false)
+    this.onEnd('')
+  }
+
   onData (chunk: Buffer, credit: boolean): void {
     if (this.isOver) return
     if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {

@@ -4,7 +4,6 @@
 
 import { markAsUntransferable } from 'node:worker_threads'
 import { load, type Native } from './addon'
-import { isLendable, Loans } from './loans'
 
 // Words of control (ring.rs).
 const SUBMITTED = 0
@@ -53,7 +52,6 @@ const ANSWER = 8
 const NEWS = 9
 const STARTED = 10
 const LOOKUP = 11
-const RETURNED = 12
 const LAST = 1 << 8
 export const BY_REFERENCE = 1 << 9
 
@@ -99,6 +97,8 @@ export interface Ears {
   onStarted: (connection: number) => void
   /** The final head; `fields` are names and values by turns, a zero between two. */
   onResponse: (status: number, fields: string, version: number) => void
+  /** The final head and all that follows it: a body, or none. */
+  onWhole: (status: number, fields: string, version: number, body: Buffer | undefined) => void
   onInterim: (status: number, fields: string) => void
   /** A piece of the body. `credit`: its bytes are to be taken (`Border.take`). */
   onData: (chunk: Buffer, credit: boolean) => void
@@ -165,7 +165,6 @@ export class Border {
   /** By the client's number. */
   readonly hearers = new Map<number, Hearer>()
   private tickets = 0
-  readonly loans = new Loans()
   private slab = freshSlab()
   private slabUsed = 0
 
@@ -215,7 +214,10 @@ export class Border {
     this.ears[number] = ears
     ears.number = number
     this.hold()
-    this.write(() => this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout, flags))
+    if (!this.isFull && this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout, flags)) return this.wrote()
+    // Until there is room the body may be changed, or transferred away.
+    const own = typeof body === 'object' && body !== null ? Buffer.from(body) : body
+    this.defer(() => this.writeRequest(number, origin, head, own, headersTimeout, bodyTimeout, flags))
   }
 
   private writeRequest (number: number, origin: number, head: string, body: Given, headersTimeout: number, bodyTimeout: number, flags: number): boolean {
@@ -237,42 +239,33 @@ export class Border {
       kind |= STREAMING | LEAVES_HTTP
     } else if (body !== null) {
       kind |= PUT
-      word5 = this.show(body, null)
+      word5 = this.native.put(body)
     }
     this.arenaWritten = (position + length) | 0
     this.entry(kind, number, origin, position, head.length, word5, headersTimeout, bodyTimeout)
     return true
   }
 
-  /** Bytes that do not go through the arena: where the engine finds them. `returned`: it reads them no
-   * longer. */
-  private show (bytes: Buffer, returned: (() => void) | null): number {
-    if (isLendable(bytes)) {
-      if (returned === null) return this.native.lend(bytes, this.loans.add(bytes, null))
-      // Whoever waits hears of it, also when the exchange is over first.
-      this.hold()
-      return this.native.lend(bytes, this.loans.add(bytes, () => { this.release(); returned() }))
-    }
-    if (returned !== null) queueMicrotask(returned)
-    return this.native.put(bytes)
+  /** A piece of a streaming request body, which may be changed again at once. */
+  piece (number: number, chunk: Buffer): void {
+    if (this.hasEnded) return
+    if (!this.isFull && this.writePiece(number, chunk)) return this.wrote()
+    const own = Buffer.from(chunk)
+    this.defer(() => this.writePiece(number, own))
   }
 
-  /** A piece of a streaming request body, which may be changed again once it is `returned`. */
-  piece (number: number, chunk: Buffer, returned: () => void): void {
-    this.write(() => {
-      if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
-        if (!this.hasEntry()) return false
-        this.entry(PIECE | PUT, number, 0, 0, 0, this.show(chunk, returned), 0, 0)
-        return true
-      }
-      const position = this.room(chunk.length)
-      if (position === undefined) return false
-      this.submissionArena.set(chunk, position & (this.arenaBytes - 1))
-      this.arenaWritten = (position + chunk.length) | 0
-      this.entry(PIECE | INLINE, number, 0, position, chunk.length, 0, 0, 0)
-      returned()
+  private writePiece (number: number, chunk: Buffer): boolean {
+    if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
+      if (!this.hasEntry()) return false
+      this.entry(PIECE | PUT, number, 0, 0, 0, this.native.put(chunk), 0, 0)
       return true
-    })
+    }
+    const position = this.room(chunk.length)
+    if (position === undefined) return false
+    this.submissionArena.set(chunk, position & (this.arenaBytes - 1))
+    this.arenaWritten = (position + chunk.length) | 0
+    this.entry(PIECE | INLINE, number, 0, position, chunk.length, 0, 0, 0)
+    return true
   }
 
   /** The end of a streaming request body. */
@@ -412,7 +405,6 @@ export class Border {
     this.hasEnded = true
     this.backlog = []
     for (const answer of this.answers.values()) answer(JSON.stringify({ error: ENDED_FAILURE }))
-    for (const returned of this.loans.giveUp()) apart(returned)
     for (const ears of this.ears.splice(1)) {
       if (ears === undefined) continue
       ears.number = 0
@@ -433,7 +425,6 @@ export class Border {
     switch (verb) {
       case ANSWER: return this.answers.get(number)?.(this.utf8(position, length))
       case NEWS: return this.hearers.get(number)?.onNews(this.utf8(position, length))
-      case RETURNED: return this.loans.end(number)
       case LOOKUP: return this.hearers.get(completions[at + 2]!)?.onLookup(number, this.utf8(position, length))
     }
     const ears = this.ears[number]
@@ -465,10 +456,10 @@ export class Border {
     let body: Buffer | undefined
     if (kind & BY_REFERENCE) body = this.native.take(word5)
     else if (word5 > 0) body = this.copy((position + length) | 0, word5)
-    ears.onResponse(completions[at + 2]!, fields, completions[at + 6]!)
-    if ((kind & LAST) === 0) return
-    if (body !== undefined) ears.onData(body, false)
-    ears.onEnd('')
+    const status = completions[at + 2]!
+    const version = completions[at + 6]!
+    if ((kind & LAST) === 0) ears.onResponse(status, fields, version)
+    else ears.onWhole(status, fields, version, body)
   }
 
   /** One string for a whole head. */

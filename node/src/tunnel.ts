@@ -77,11 +77,9 @@ export class Tunnel extends Duplex {
   override _write (chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
     if (this.under.number === 0) return done(new SocketError('other side closed'))
     this.ahead += chunk.length
-    this.border.piece(this.under.number, chunk, () => {
-      // Of room only an exchange that goes on hears.
-      if (this.under.number !== 0 && this.ahead > AHEAD_BYTES_MAX) this.waiting = done
-      else done()
-    })
+    this.border.piece(this.under.number, chunk)
+    if (this.ahead > AHEAD_BYTES_MAX) this.waiting = done
+    else done()
   }
 
   override _final (done: () => void): void {

@@ -1,3 +1,3 @@
-import { onLine } from './support/on_line.mjs'
+import { undiciOnLine } from './support/on_line.mjs'
 
-onLine('node26')
+undiciOnLine('node26')

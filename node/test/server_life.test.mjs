@@ -1,5 +1,5 @@
-// The life of servers: processes and workers that end, ports that are shared, certificates that
-// change. What may crash runs in a process of its own.
+// The life of servers on this Node (on the other lines `lines_*_life.test.mjs` asks), and certificates
+// that change.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -9,49 +9,9 @@ import test from 'node:test'
 import { connect } from 'node:tls'
 import { Response as Lean, serve } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
-import { lines, run } from './support/lines.mjs'
+import { serverLife } from './support/server_life.mjs'
 
-const programs = { [`node ${process.version}`]: process.execPath, ...lines }
-
-for (const [line, program] of Object.entries(programs)) {
-  test(`${line}: a server holds the process until it is closed, or let go of`, async () => {
-    const ended = await run(program, 'life/serve-idle.mjs')
-    assert.deepEqual([ended.code, ended.stdout], [0, 'closed'], ended.stderr)
-  })
-  test(`${line}: process.exit under load is clean`, async () => {
-    for (let round = 0; round < 3; round++) {
-      const ended = await run(program, 'life/serve-exit.mjs')
-      assert.deepEqual([ended.code, ended.signal], [7, null], ended.stderr)
-    }
-  })
-  test(`${line}: a pipe is no file, and holds nobody up who answers or exits`, async () => {
-    const ended = await run(program, 'life/pipe.mjs')
-    assert.deepEqual([ended.code, ended.signal, ended.stdout], [7, null, 'EINVAL'], ended.stderr)
-  })
-  test(`${line}: a worker that ends does not wait for a file that is being opened`, { skip: process.platform !== 'linux' }, async () => {
-    // The kernel takes a lease away after 45 s, and a process here has 30.
-    const ended = await run(program, 'life/leased.mjs')
-    assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'asked for\nthe worker has ended'], ended.stderr)
-  })
-  for (const form of ['serve', 'createServer', 'createSecureServer']) {
-    test(`${line}: ${form}: workers share a port, and those that are terminated leave the others alone`, async () => {
-      const ended = await run(program, 'life/serve-workers.mjs', { args: [form] })
-      assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '4 serve\nmain still serves'], ended.stderr)
-    })
-    test(`${line}: ${form}: processes of a cluster share a port, and one that goes leaves it to the others`, async () => {
-      const ended = await run(program, 'life/serve-cluster.mjs', { args: [form] })
-      assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, '2 processes serve'], ended.stderr)
-    })
-  }
-  test(`${line}: while JavaScript stands still nothing more is read, and all is answered after`, async () => {
-    const ended = await run(program, 'life/serve-behind.mjs')
-    assert.deepEqual([ended.code, ended.stdout], [0, 'little is held\n[["1048576",40]]\nclosed'], ended.stderr)
-  })
-  test(`${line}: a panic of the engine ends its servers and what is open on them, and the process lives`, async () => {
-    const ended = await run(program, 'life/serve-panic.mjs')
-    assert.deepEqual([ended.code, ended.stdout], [0, 'aborted\nuncaught of the first server\nclosed\nUND_ERR_ENGINE_ENDED'], ended.stderr)
-  })
-}
+serverLife(`node ${process.version}`, process.execPath)
 
 /** A certificate for one name. */
 function identityOf (name) {

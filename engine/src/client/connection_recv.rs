@@ -251,12 +251,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn start_streaming(&mut self, slot: u32, receiver: Receiver) {
         if let Some(entry) = self.slots.get_mut(slot) {
             entry.incoming = Incoming::Streaming(receiver);
-            // The phase changed, and with it the deadline.
-            let due = entry.due();
-            let serial = entry.serial;
-            let patience = entry.request.patience;
+            // The phase changed, and with it the deadline. One of the headers' phase that is no later
+            // is there already, and is put off when it comes.
+            let (due, serial, patience) = (entry.due(), entry.serial, entry.request.patience);
+            let is_sooner = |body| patience.headers.is_none_or(|headers| body < headers);
             if let Some(due) = due
-                && patience.body < patience.headers
+                && patience.body.is_some_and(is_sooner)
             {
                 self.deadlines.push(due, slot, serial);
             }

@@ -6,7 +6,7 @@ import { differentOn } from './different.mjs'
 import { Stage, shown } from './stage.mjs'
 
 /** How long a program may take; one that waits for what is not there yet says so sooner. */
-const PROGRAM_MS_MAX = 5_000
+const PROGRAM_MS_MAX = 20_000
 const NOT_YET_MS_MAX = 500
 
 const [subject, text = ''] = process.argv.slice(2)

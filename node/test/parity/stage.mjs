@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 import { cert, key } from '../support/certificate.mjs'
 
 /** How long the sides have to part after a program has ended. */
-const PARTING_MS_MAX = 3_000
+const PARTING_MS_MAX = 20_000
 
 export { cert, key }
 

@@ -34,8 +34,15 @@ export function isExplained (error) {
 /** Faults and their shares; what is left is `ok`. */
 const FAULTS = [['slow', 0.1], ['hang', 0.02], ['half', 0.02], ['reset', 0.04], ['cut', 0.01], ['goaway', 0.01], ['refuse', 0.03], ['garbage', 0.005], ['trailers', 0.05], ['echo', 0.2]]
 
-/** Draws one request: what it is, and how to ask it. `ask` resolves when it is over, to a word for
- * the tally. */
+/** How long a request waits for a head, and for each piece of a body: long enough for the slow, and what
+ * hangs must not be most of the load. */
+const PATIENCE_MS = 500
+
+/** What a soak of any length has met, protocol and fault. */
+export const KINDS = ['h1', 'h1s', 'h2'].flatMap(protocol => [...FAULTS.map(([word]) => word), 'ok'].map(word => `${protocol} ${word}`)).concat('h3 echo', 'h3 bytes')
+
+/** Draws one request: what it is, of which kind, and how to ask it. `ask` resolves when it is over, to a
+ * word for the tally. */
 export function draw (next, { faults, origin, agents, fetch }) {
   const upTo = most => Math.floor(next() * most)
   const pick = list => list[upTo(list.length)]
@@ -47,7 +54,7 @@ export function draw (next, { faults, origin, agents, fetch }) {
   const length = next() < 0.1 ? upTo(400_000) : upTo(20_000)
   const path = { slow: `/slow/${length}/${upTo(100)}`, half: `/half/${length + 2}`, reset: `/reset/${length}`, cut: `/cut/${length}`, ok: `/ok/${length}`, bytes: `/bytes/${length + 1}` }[word] ?? `/${word}`
   const base = { h1: `http://localhost:${faults.h1}`, h1s: `https://localhost:${faults.h1s}`, h2: `https://localhost:${faults.h2}`, h3: origin.https }[protocol]
-  const asked = { origin: base, path, method: 'GET', headersTimeout: 2000, bodyTimeout: 2000 }
+  const asked = { origin: base, path, method: 'GET', headersTimeout: PATIENCE_MS, bodyTimeout: PATIENCE_MS }
   let sent = ''
   if (word === 'echo' || next() < 0.2) {
     sent = 'y'.repeat(length)
@@ -66,7 +73,7 @@ export function draw (next, { faults, origin, agents, fetch }) {
   const agent = pick(protocol === 'h3' ? agents.h3 : agents.tcp)
   const what = `${how.name} of ${asked.method} ${protocol} ${path}`
   const seen = bytes => { if (expected !== undefined) assert.equal(bytes, expected, what) }
-  return { what, ask: () => how({ agent, asked, fetch, pick, seen }) }
+  return { what, kind: `${protocol} ${word}`, ask: () => how({ agent, asked, fetch, pick, seen }) }
 }
 
 async function byRequest ({ agent, asked, seen }) {
@@ -102,7 +109,7 @@ async function dropped ({ agent, asked }) {
 }
 
 async function byFetch ({ asked: { origin, path, method, body, signal }, fetch, seen }) {
-  const answer = await fetch(origin + path, { method, body, signal: signal ?? AbortSignal.timeout(3000) })
+  const answer = await fetch(origin + path, { method, body, signal: signal ?? AbortSignal.timeout(2 * PATIENCE_MS) })
   const text = await answer.text()
   if (answer.status === 200) seen(text.length)
   return 'fetch'

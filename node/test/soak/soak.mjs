@@ -14,7 +14,7 @@ import { Agent, fetchOver } from 'trunkline'
 import { theBorder } from '../../dist/ring.js'
 import { cert } from '../support/certificate.mjs'
 import { origin as startOrigin } from '../support/servers.mjs'
-import { draw, isExplained, random } from './requests.mjs'
+import { draw, isExplained, KINDS, random } from './requests.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -24,10 +24,13 @@ const { values } = parseArgs({
   }
 })
 const [seconds, seed, concurrency] = [values.seconds, values.seed, values.concurrency].map(Number)
-/** No request takes longer: its own times are 2 s for the head and for each piece of the body. */
+/** No request takes longer: its own times are half a second for the head and for each piece of the body. */
 const SETTLED_MS_MAX = 20_000
 /** What a process may have more at the end than after its first fifth: caches and the heap's holes. */
 const GROWTH_MIB_MAX = 48
+
+/** So many requests are of every kind: the rarest is one of 1,200. */
+const ALL_KINDS_MIN = 20_000
 
 /** Of what is wrong, so many are shown. */
 const WRONG_SHOWN_MAX = 20
@@ -59,7 +62,9 @@ const ground = { faults, origin, agents: { tcp, h3 }, fetch: fetchOver(tcp[0]) }
 
 const next = random(seed)
 const tally = {}
+const met = new Set()
 const count = word => { tally[word] = (tally[word] ?? 0) + 1 }
+const settled = () => Object.values(tally).reduce((sum, each) => sum + each, 0)
 const wrong = []
 server.once('exit', code => { wrong.push(new Error(`the server of faults ended with ${code}`)) })
 const start = performance.now()
@@ -83,13 +88,14 @@ async function within (promise, what) {
 }
 
 function ask () {
-  const { what, ask } = draw(next, ground)
-  const settled = ask().then(count, error => {
+  const { what, kind, ask } = draw(next, ground)
+  met.add(kind)
+  const over = ask().then(count, error => {
     const { name, code = name } = error.cause ?? error
     count(typeof code === 'string' ? code : name)
     if (!isExplained(error)) wrong.push(new Error(what, { cause: error }))
   })
-  return within(settled, `${what} had not settled after`)
+  return within(over, `${what} had not settled after`)
 }
 
 async function loop () {
@@ -102,7 +108,7 @@ const looking = (async () => {
   early = await memory()
   while (passed() < seconds && wrong.length === 0) {
     await rest(Math.min(30, seconds / 5) * 1000)
-    console.error(`${passed().toFixed(0)} s: ${Object.values(tally).reduce((sum, each) => sum + each, 0)} settled, ${(process.memoryUsage.rss() / 2 ** 20).toFixed(0)} MiB`)
+    console.error(`${passed().toFixed(0)} s: ${settled()} settled, ${(process.memoryUsage.rss() / 2 ** 20).toFixed(0)} MiB`)
   }
 })()
 await loops
@@ -112,6 +118,8 @@ for (const agent of [...tcp, ...h3]) await within(agent.close(), 'a dispatcher h
 for (const end = performance.now() + 10_000; files() > before && performance.now() < end;) await rest(50)
 const grown = await memory() - early
 const border = theBorder()
+const missing = settled() < ALL_KINDS_MIN ? [] : KINDS.filter(kind => !met.has(kind))
+for (const kind of missing) wrong.push(new Error(`nobody asked for ${kind}`))
 const checks = {
   'exchanges that are open': [border.active, 0],
   'exchanges that someone still listens to': [border.ears.filter(Boolean).length, 0],
@@ -122,7 +130,7 @@ const checks = {
 for (const [what, [found, most]] of Object.entries(checks)) {
   if (found > most) wrong.push(new Error(`${what}: ${found}, at most ${most}`))
 }
-console.log(`seed ${seed}, ${passed().toFixed(0)} s: ${JSON.stringify(tally)}; grown by ${grown.toFixed(0)} MiB from ${early.toFixed(0)}`)
+console.log(`seed ${seed}, ${passed().toFixed(0)} s: ${settled()} settled, ${JSON.stringify(tally)}; grown by ${grown.toFixed(0)} MiB from ${early.toFixed(0)}`)
 for (const error of wrong.slice(0, WRONG_SHOWN_MAX)) console.error(error.message, error.cause ?? '')
 server.removeAllListeners('exit').stdin.end()
 await origin.close()

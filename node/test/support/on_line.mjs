@@ -1,26 +1,52 @@
-// What the tests that use undici say on this Node is true on the other lines, whose fetch is another.
-// Each line has a file, so that none takes long.
+// What is said of this Node is true on the other lines, whose fetch is another. Each line has files of
+// its own, so that none takes long.
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import test, { describe } from 'node:test'
+import { compare } from '../parity/compare.mjs'
 import { certFile } from './certificate.mjs'
+import { life } from './life.mjs'
 import { lines, run } from './lines.mjs'
+import { serverLife } from './server_life.mjs'
 
 /** What differs from line to line, and what is promised on each of them. */
-const FILES = ['undici', 'undici_parts', 'refusals', 'channels', 'connections', 'multiplexing', 'dispatch', 'uploads'].map(name => `${name}.test.mjs`)
+const OF_UNDICI = ['undici', 'undici_parts', 'refusals', 'channels']
+const OF_DISPATCHERS = ['connections', 'multiplexing', 'dispatch', 'uploads']
+/** How long the tests of a file may take, on a busy machine too. */
+const FILE_MS_MAX = 100_000
 
-/** Every test of those files on one line. */
-export function onLine (line) {
-  const program = lines[line]
-  const skip = program === undefined && 'this Node is of that line, or it is not installed'
-  test(`${line}: its own fetch over h2, decompression and abort`, { skip }, async () => {
-    const ended = await run(program, 'support/fetch-global.mjs', { env: { NODE_EXTRA_CA_CERTS: certFile } })
+/** Why nothing is asked of a line. */
+const absent = line => lines[line] === undefined && 'this Node is of that line, or it is not installed'
+
+/** Everything that uses undici, and the built-in fetch, on one line. */
+export function undiciOnLine (line) {
+  test(`${line}: its own fetch over h2, decompression and abort`, { skip: absent(line) }, async () => {
+    const ended = await run(lines[line], 'support/fetch-global.mjs', { env: { NODE_EXTRA_CA_CERTS: certFile } })
     assert.deepEqual([ended.code, ended.stdout], [0, 'ok'], ended.stderr)
   })
-  for (const file of FILES) {
-    test(`${line}: every test of ${file}`, { skip }, async () => {
-      const ended = await run(program, file, { limit: 60_000 })
+  filesOnLine(line, OF_UNDICI)
+}
+
+/** What dispatchers do on one line. */
+export function dispatchersOnLine (line) { filesOnLine(line, OF_DISPATCHERS) }
+
+function filesOnLine (line, names) {
+  for (const name of names) {
+    test(`${line}: every test of ${name}`, { skip: absent(line) }, async () => {
+      const ended = await run(lines[line], `${name}.test.mjs`, { limit: FILE_MS_MAX })
       assert.equal(ended.code, 0, ended.stderr + ended.stdout)
       assert.match(ended.stdout, /pass [1-9]/)
     })
   }
+}
+
+/** What becomes of processes on one line. */
+export function lifeOnLine (line) {
+  const skip = absent(line)
+  describe(`${line}, life`, { skip }, () => { life(line, lines[line]) })
+  describe(`${line}, life of servers`, { skip }, () => { serverLife(line, lines[line]) })
+}
+
+/** What is compared with node:http2 on this Node is compared on the line too. */
+export function parityOnLine (line) {
+  test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, () => compare(lines[line], line.replace('node', '')))
 }

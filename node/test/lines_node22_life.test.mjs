@@ -1,0 +1,3 @@
+import { lifeOnLine } from './support/on_line.mjs'
+
+lifeOnLine('node22')
