@@ -12,10 +12,11 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
-import { createSecureServer, createServer, serve } from 'trunkline'
+import { createSecureServer, createServer } from 'trunkline'
 import { WebSocket, WebSocketServer } from 'ws'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
+import { serveFor } from './support/serving.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'trunkline-frameworks-'))
 writeFileSync(join(folder, 'page.txt'), 'a page of text')
@@ -175,7 +176,7 @@ for (const version of versions) {
     })
   })
 
-  test(`${name}: Hono, through its server for Node and through serve`, async () => {
+  test(`${name}: Hono, through its server for Node and through serve`, async t => {
     const app = new Hono()
     app.get('/hello/:name', context => context.json({ hello: context.req.param('name'), q: context.req.query('q') }))
     app.post('/echo', async context => context.text(await context.req.text(), 201))
@@ -195,16 +196,15 @@ for (const version of versions) {
     await listening
     await asking(version, server, check)
 
-    const lean = serve({ hostname: '127.0.0.1', ...version.options, fetch: app.fetch })
+    const lean = serveFor(t, { ...version.options, fetch: app.fetch })
     const client = version.connect(lean.port)
+    t.after(() => client.close())
     await check(client)
-    await client.close()
-    await lean.close({ deadlineMs: 1000 })
   })
 }
 
 for (const version of versions.filter(version => version.protocol === 'http/1.1')) {
-  test(`${version.name}: ws speaks over an upgrade, and refuses one`, async () => {
+  test(`${version.name}: ws speaks over an upgrade, and refuses one`, async t => {
     const server = serverOf(version, (request, response) => { response.end('beside') })
     const sockets = new WebSocketServer({ server, path: '/ws' })
     sockets.on('connection', (socket, request) => {
@@ -212,6 +212,7 @@ for (const version of versions.filter(version => version.protocol === 'http/1.1'
       socket.on('message', (data, isBinary) => { socket.send(data, { binary: isBinary }) })
     })
     server.listen(0, '127.0.0.1')
+    t.after(() => { sockets.close(); server.close(); server.desk.destroy() })
     await once(server, 'listening')
     const origin = `${version.options.tls === undefined ? 'ws' : 'wss'}://localhost:${server.address().port}`
     const client = new WebSocket(`${origin}/ws`, { ca: cert, family: 4 })
@@ -236,8 +237,5 @@ for (const version of versions.filter(version => version.protocol === 'http/1.1'
     const asked = version.connect(server.address().port)
     assert.equal((await asked.ask('/')).body.toString(), 'beside')
     await asked.close()
-    sockets.close()
-    server.close()
-    server.desk.destroy()
   })
 }

@@ -5,10 +5,12 @@ import http2 from 'node:http2'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { Listener } from '../dist/server/listener.js'
+import { heard, heardText } from './support/heard.mjs'
 
-/** A listener, what it heard, and its first exchange. */
-function listening (ears, options = {}) {
+/** A listener, which ends with its test, and its port. */
+function listening (t, ears, options = {}) {
   const listener = new Listener(ears)
+  t.after(() => { listener.destroy() })
   listener.listen({ host: '127.0.0.1', ...options })
   return { listener, port: listener.address().port }
 }
@@ -16,11 +18,11 @@ function listening (ears, options = {}) {
 /** Ears that collect, unless they are told otherwise. */
 const deaf = { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} }
 
-test('a connection is told once, its exchanges in between, and the end of all', async () => {
+test('a connection is told once, its exchanges in between, and the end of all', async t => {
   const heard = []
   let closed
   const over = new Promise(resolve => { closed = resolve })
-  const { listener, port } = listening({
+  const { listener, port } = listening(t, {
     onConnection: connection => { heard.push(['connection', connection.version, connection.remoteAddress]) },
     onRequest: exchange => {
       heard.push(['request', exchange.method, exchange.path, exchange.authority, exchange.field('x-a'), exchange.rawFields()])
@@ -48,8 +50,8 @@ test('a connection is told once, its exchanges in between, and the end of all', 
   ])
 })
 
-test('trailers go both ways, and a sensitive field is never indexed', async () => {
-  const { listener, port } = listening({
+test('trailers go both ways, and a sensitive field is never indexed', async t => {
+  const { port } = listening(t, {
     onRequest: exchange => {
       exchange.ears = {
         ...deaf,
@@ -72,11 +74,10 @@ test('trailers go both ways, and a sensitive field is never indexed', async () =
   const [trailers] = await once(stream, 'trailers')
   assert.equal(trailers.back, 'and back')
   session.destroy()
-  listener.destroy()
 })
 
-test('a connection that leaves HTTP/1.1 is its exchange', async () => {
-  const { listener, port } = listening({
+test('a connection that leaves HTTP/1.1 is its exchange', async t => {
+  const { port } = listening(t, {
     onRequest: exchange => {
       assert.equal(exchange.field('upgrade'), 'echo')
       exchange.ears = {
@@ -91,19 +92,17 @@ test('a connection that leaves HTTP/1.1 is its exchange', async () => {
     }
   })
   const socket = connect(port, '127.0.0.1')
-  let said = ''
-  socket.on('data', chunk => { said += chunk })
   socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
-  await once(socket, 'data')
-  assert.match(said, /^HTTP\/1\.1 101 .*\r\n\r\n$/s)
+  const head = await heard(socket, bytes => bytes.includes('\r\n\r\n'))
+  assert.match(String(head), /^HTTP\/1\.1 101 .*\r\n\r\n$/s)
+  const ended = once(socket, 'end')
   socket.end('out and back')
-  await once(socket, 'end')
-  assert.match(said, /\r\n\r\nout and back$/)
-  listener.destroy()
+  assert.equal(await heardText(socket, 'out and back'), 'out and back')
+  await ended
 })
 
-test('an extended CONNECT is a stream both ways', async () => {
-  const { listener, port } = listening({
+test('an extended CONNECT is a stream both ways', async t => {
+  const { port } = listening(t, {
     onRequest: exchange => {
       assert.deepEqual([exchange.method, exchange.protocol, exchange.path], ['CONNECT', 'websocket', '/chat'])
       exchange.ears = {
@@ -122,18 +121,16 @@ test('an extended CONNECT is a stream both ways', async () => {
   const stream = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/chat' }, { endStream: false })
   await once(stream, 'response')
   stream.write('frame')
-  const [chunk] = await once(stream, 'data')
-  assert.equal(String(chunk), 'frame')
+  assert.equal(await heardText(stream, 'frame'), 'frame')
   stream.end()
   await once(stream, 'end')
   session.destroy()
-  listener.destroy()
 })
 
-test('a peer answers a ping', async () => {
+test('a peer answers a ping', async t => {
   let told
   const opened = new Promise(resolve => { told = resolve })
-  const { listener, port } = listening({ onConnection: connection => { told(connection) }, onRequest () {} })
+  const { port } = listening(t, { onConnection: connection => { told(connection) }, onRequest () {} })
   const session = http2.connect(`http://127.0.0.1:${port}`)
   const connection = await opened
   const PING = 1
@@ -143,12 +140,11 @@ test('a peer answers a ping', async () => {
   assert.equal(payload, '12345678')
   assert.ok(ms > 0 && ms < 10_000)
   session.destroy()
-  listener.destroy()
 })
 
-test('a reset of ours tells the peer its code, and ends the exchange once', async () => {
+test('a reset of ours tells the peer its code, and ends the exchange once', async t => {
   const heard = []
-  const { listener, port } = listening({
+  const { listener, port } = listening(t, {
     onRequest: exchange => {
       exchange.ears = { ...deaf, onClosed: (code, byPeer) => { heard.push([code, byPeer]) } }
       exchange.reset(11)
@@ -168,9 +164,9 @@ test('a reset of ours tells the peer its code, and ends the exchange once', asyn
   assert.deepEqual(heard, [[11, false]])
 })
 
-test('trailers that are too long for the border are refused, and others can be sent', async () => {
+test('trailers that are too long for the border are refused, and others can be sent', async t => {
   let refused
-  const { listener, port } = listening({
+  const { port } = listening(t, {
     onRequest: exchange => {
       exchange.ears = deaf
       exchange.respond(200, '')
@@ -187,5 +183,4 @@ test('trailers that are too long for the border are refused, and others can be s
   const [trailers] = await once(stream.resume(), 'trailers')
   assert.deepEqual([refused.name, trailers.a], ['RangeError', 'b'])
   session.destroy()
-  listener.destroy()
 })

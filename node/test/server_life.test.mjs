@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { connect } from 'node:tls'
-import { Response as Lean, serve } from 'trunkline'
+import { Response as Lean } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
 import { serverLife } from './support/server_life.mjs'
+import { serveFor } from './support/serving.mjs'
 
 serverLife(`node ${process.version}`, process.execPath)
 
@@ -37,10 +38,9 @@ function shown (port, servername) {
   })
 }
 
-test('certificates are chosen by the name that is asked for, and replaced while the server runs', async () => {
+test('certificates are chosen by the name that is asked for, and replaced while the server runs', async t => {
   const [one, other, wild] = ['one.test', 'other.test', '*.wild.test'].map(identityOf)
-  const server = serve({
-    hostname: '127.0.0.1',
+  const server = serveFor(t, {
     tls: { cert, key, names: { 'one.test': one, '*.wild.test': wild } },
     fetch: () => new Lean('')
   })
@@ -55,12 +55,10 @@ test('certificates are chosen by the name that is asked for, and replaced while 
   assert.throws(() => { server.setIdentity({ cert, key: other.key }) }, /cannot be used together/)
   assert.throws(() => { server.setIdentity(other, 'elsewhere.test') }, /is not for "elsewhere\.test"/)
   assert.equal(await shown(server.port, 'localhost'), 'other.test')
-  await server.destroy()
 })
 
-test('a request for another host than the connection is misdirected where names bind', async () => {
-  const server = serve({
-    hostname: '127.0.0.1',
+test('a request for another host than the connection is misdirected where names bind', async t => {
+  const server = serveFor(t, {
     tls: { cert, key, sniIsBinding: true },
     fetch: request => new Lean(new URL(request.url).hostname)
   })
@@ -73,5 +71,4 @@ test('a request for another host than the connection is misdirected where names 
   })
   assert.equal(await ask('localhost'), '200')
   assert.equal(await ask('other.test'), '421')
-  await server.destroy()
 })

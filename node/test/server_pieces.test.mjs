@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import test from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createServer, Response, serve } from 'trunkline'
+import { createServer, Response } from 'trunkline'
+import { serveFor } from './support/serving.mjs'
 
 /** What the first stream of a server with this listener brings: its head, its pieces of DATA, its code. */
 async function heard (event, listener, method = 'GET') {
@@ -83,29 +84,28 @@ test('what was written before a reset goes before it', async () => {
   assert.equal(code, http2.constants.NGHTTP2_ENHANCE_YOUR_CALM)
 })
 
-test('heads that were made lately are not taken for others', async () => {
+test('heads that were made lately are not taken for others', async t => {
   const server = createServer((request, response) => {
     const number = Number(request.url.slice(1))
     response.writeHead(200, { 'x-number': number % 3, 'x-list': number % 2 ? ['a', 'b'] : 'c', ...(number % 5 === 0 && { 'x-five': 'yes' }) })
     response.end()
   })
+  t.after(() => { server.desk.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const session = http2.connect(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => { session.destroy() })
   for (let number = 0; number < 30; number++) {
     const stream = session.request({ ':path': `/${number}` }).resume()
     const [headers] = await once(stream, 'response')
     const said = [headers['x-number'], headers['x-list'], headers['x-five'], headers.date !== undefined]
     assert.deepEqual(said, [`${number % 3}`, number % 2 ? 'a, b' : 'c', number % 5 === 0 ? 'yes' : undefined, true])
   }
-  session.destroy()
-  server.desk.destroy()
 })
 
-test('the headers of a Response are those of now, whatever was answered before', async () => {
+test('the headers of a Response are those of now, whatever was answered before', async t => {
   const list = ['a']
-  const server = serve({
-    hostname: '127.0.0.1',
+  const server = serveFor(t, {
     fetch: request => {
       const number = new URL(request.url).pathname.slice(1)
       list[0] = number
@@ -116,5 +116,4 @@ test('the headers of a Response are those of now, whatever was answered before',
     const { headers } = await fetch(`${server.url}${number % 6}`)
     assert.deepEqual([headers.get('x-number'), headers.get('x-list')], [`${number % 6}`, `${number % 6}`])
   }
-  await server.destroy()
 })

@@ -11,6 +11,8 @@ import { file, Response as Lean, serve } from 'trunkline'
 import { request } from 'undici7'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
+import { heard } from './support/heard.mjs'
+import { serveFor } from './support/serving.mjs'
 
 const BIG = Buffer.alloc(10 * 1024 * 1024, 'trunkline ')
 
@@ -332,22 +334,20 @@ for (const version of versions.filter(({ protocol }) => protocol === 'h2')) {
   })
 }
 
-test('undici, over either protocol', async () => {
-  const server = serve({ hostname: '127.0.0.1', fetch: request => new Lean(request.headers.get('x-a')) })
+test('undici, over either protocol', async t => {
+  const server = serveFor(t, { fetch: request => new Lean(request.headers.get('x-a')) })
   const { statusCode, body } = await request(`http://127.0.0.1:${server.port}/`, { headers: { 'x-a': 'b' } })
   assert.deepEqual([statusCode, await body.text()], [200, 'b'])
   const answer = await fetch(`http://127.0.0.1:${server.port}/`, { headers: { 'x-a': 'c' } })
   assert.equal(await answer.text(), 'c')
-  await server.destroy()
 })
 
-test('a connection that breaks in the middle of a request fails its body and aborts its signal', async () => {
+test('a connection that breaks in the middle of a request fails its body and aborts its signal', async t => {
   let heard
   const over = new Promise(resolve => { heard = resolve })
   let came
   const asked = new Promise(resolve => { came = resolve })
-  const server = serve({
-    hostname: '127.0.0.1',
+  const server = serveFor(t, {
     async fetch (request) {
       came()
       await request.text().catch(error => { heard([error.name, request.signal.aborted]) })
@@ -359,18 +359,17 @@ test('a connection that breaks in the middle of a request fails its body and abo
   await asked
   socket.destroy()
   assert.deepEqual(await over, ['AbortError', true])
-  await server.destroy()
 })
 
-test('100-continue is said when the body is read, and not before', async () => {
-  const server = serve({
-    hostname: '127.0.0.1',
+test('100-continue is said when the body is read, and not before', async t => {
+  const server = serveFor(t, {
     async fetch (request) {
       if (new URL(request.url).pathname === '/no') return new Lean('no', { status: 417 })
       return new Lean(await request.text())
     }
   })
   const socket = connect(server.port, '127.0.0.1')
+  t.after(() => { socket.destroy() })
   let said = ''
   socket.on('data', chunk => { said += chunk })
   const until = async text => { while (!said.includes(text)) await once(socket, 'data') }
@@ -382,20 +381,17 @@ test('100-continue is said when the body is read, and not before', async () => {
   socket.write('POST /no HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n')
   await until('no')
   assert.match(said, /^HTTP\/1\.1 417 /)
-  await server.destroy()
-  socket.destroy()
 })
 
-test('a port that is in use is an error with its code, and two servers may share one', async () => {
-  const first = serve({ hostname: '127.0.0.1', sharesPort: true, fetch: () => new Lean('first') })
+test('a port that is in use is an error with its code, and two servers may share one', async t => {
+  const first = serveFor(t, { sharesPort: true, fetch: () => new Lean('first') })
   assert.throws(() => serve({ hostname: '127.0.0.1', port: first.port, fetch: () => new Lean('') }),
     error => /is in use/.test(error.message))
-  const second = serve({ hostname: '127.0.0.1', port: first.port, sharesPort: true, fetch: () => new Lean('second') })
+  const second = serveFor(t, { port: first.port, sharesPort: true, fetch: () => new Lean('second') })
   assert.equal(second.port, first.port)
   await first.destroy()
   const answer = await fetch(`http://127.0.0.1:${second.port}/`)
   assert.equal(await answer.text(), 'second')
-  await second.destroy()
 })
 
 test('options that cannot be used are refused by name', () => {
@@ -408,9 +404,9 @@ test('options that cannot be used are refused by name', () => {
   assert.throws(() => serve({ fetch, hostname: '192.0.2.1' }), /is not an address of this machine/)
 })
 
-test('an aborted signal closes the server', async () => {
+test('an aborted signal closes the server', async t => {
   const controller = new AbortController()
-  const server = serve({ hostname: '127.0.0.1', signal: controller.signal, fetch: () => new Lean('') })
+  const server = serveFor(t, { signal: controller.signal, fetch: () => new Lean('') })
   controller.abort()
   await server.closed
 })
@@ -513,38 +509,40 @@ test('reading a request behind its answer is an error and no wait without end', 
   }
 })
 
-test('a deadline that is none is refused and closes nothing; a fraction is rounded up', async () => {
-  const server = serve({ hostname: '127.0.0.1', fetch: () => new Lean('') })
+test('a deadline that is none is refused and closes nothing; a fraction is rounded up', async t => {
+  const server = serveFor(t, { fetch: () => new Lean('') })
   for (const deadlineMs of [-1, NaN, '10', null]) await assert.rejects(server.close({ deadlineMs }), RangeError)
   assert.equal((await fetch(server.url)).status, 200)
   await server.close({ deadlineMs: 0.5 })
-  const endless = serve({ hostname: '127.0.0.1', fetch: () => new Lean('') })
+  const endless = serveFor(t, { fetch: () => new Lean('') })
   await endless.close({ deadlineMs: Infinity })
 })
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'
 const GET = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
-/** The first bytes that a server in cleartext answers with. */
-async function firstWords (port, said) {
+const SETTINGS = /^\0\0.\x04\0\0\0\0\0/s
+const GOAWAY = Buffer.from('\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01', 'latin1')
+/** What a server in cleartext answers, up to where `isThere` says that it is enough. */
+async function answered (port, said, isThere) {
   const socket = connect(port, '127.0.0.1')
-  socket.write(said, 'latin1')
-  const [answer] = await once(socket, 'data')
-  socket.destroy()
-  return answer.toString('latin1')
+  try {
+    socket.write(said, 'latin1')
+    return (await heard(socket, isThere)).toString('latin1')
+  } finally {
+    socket.destroy()
+  }
 }
 
-test('in cleartext a version that is not served is not spoken', async () => {
+test('in cleartext a version that is not served is not spoken', async t => {
   const fetch = () => new Lean('')
-  const one = serve({ hostname: '127.0.0.1', fetch, http2: false })
-  assert.match(await firstWords(one.port, GET), /^HTTP\/1\.1 200 /)
-  assert.match(await firstWords(one.port, PREFACE), /^HTTP\/1\.1 [45]/)
-  const two = serve({ hostname: '127.0.0.1', fetch, http1: false })
-  const settings = /^\0\0.\x04\0\0\0\0\0/s
-  assert.match(await firstWords(two.port, PREFACE), settings)
-  const refused = await firstWords(two.port, GET)
-  assert.match(refused, settings)
-  assert.ok(refused.includes('\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01'), 'GOAWAY with PROTOCOL_ERROR')
-  await Promise.all([one.destroy(), two.destroy()])
+  const one = serveFor(t, { fetch, http2: false })
+  const line = bytes => bytes.includes('\r\n')
+  assert.match(await answered(one.port, GET, line), /^HTTP\/1\.1 200 /)
+  assert.match(await answered(one.port, PREFACE, line), /^HTTP\/1\.1 [45]/)
+  const two = serveFor(t, { fetch, http1: false })
+  assert.match(await answered(two.port, PREFACE, bytes => bytes.length >= 9), SETTINGS)
+  // GOAWAY with PROTOCOL_ERROR.
+  assert.match(await answered(two.port, GET, bytes => bytes.includes(GOAWAY)), SETTINGS)
 })
 
 test('what cannot be heeded is refused: names of TLS that nobody knows', () => {

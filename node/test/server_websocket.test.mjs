@@ -8,6 +8,8 @@ import { Agent, createSecureServer, createServer, Response as Lean, serve } from
 import { WebSocket, WebSocketServer } from 'ws'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
+import { heard, heardText } from './support/heard.mjs'
+import { serveFor } from './support/serving.mjs'
 import { echoed } from './support/websocket.mjs'
 
 const BIG = Buffer.alloc(1 << 20, 'b')
@@ -66,8 +68,9 @@ for (const version of versions) {
   const secure = version.options.tls !== undefined
   for (const [form, make] of Object.entries(forms)) {
     if (protocol === 'http/1.1') {
-      test(`${name}, ${form}: a WebSocket speaks, is closed, and is refused`, async () => {
+      test(`${name}, ${form}: a WebSocket speaks, is closed, and is refused`, async t => {
         const { port, end } = await make(version)
+        t.after(end)
         const origin = `${secure ? 'wss' : 'ws'}://localhost:${port}`
         const client = new WebSocket(`${origin}/chat`, { ca: cert, family: 4 })
         await once(client, 'open')
@@ -85,13 +88,15 @@ for (const version of versions) {
         const asked = version.connect(port)
         assert.equal(String((await asked.ask('/')).body), 'beside')
         await asked.close()
-        await end()
       })
     }
     if (protocol === 'h2') {
-      test(`${name}, ${form}: a WebSocket is a stream, a refusal an answer, and others go on beside`, async () => {
+      test(`${name}, ${form}: a WebSocket is a stream, a refusal an answer, and others go on beside`, async t => {
         const { port, end } = await make(version)
+        t.after(end)
         const session = http2.connect(`http${secure ? 's' : ''}://localhost:${port}`, { ca: cert, family: 4 })
+        session.on('error', () => {})
+        t.after(() => { session.destroy() })
         const [settings] = await once(session, 'remoteSettings')
         assert.equal(settings.enableConnectProtocol, true)
         const open = path => session.request({
@@ -103,44 +108,39 @@ for (const version of versions) {
         for (const name of ['connection', 'upgrade', 'sec-websocket-accept']) assert.equal(headers[name], undefined)
         // A masked text (its mask is zero) and what comes back, which has none.
         stream.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]))
-        const [chunk] = await once(stream, 'data')
-        assert.deepEqual([...chunk], [0x81, 2, 0x68, 0x69])
+        assert.deepEqual([...await heard(stream, bytes => bytes.length >= 4)], [0x81, 2, 0x68, 0x69])
         const beside = session.request({ ':path': '/' })
-        assert.equal(String((await once(beside, 'data'))[0]), 'beside')
+        assert.equal(await heardText(beside, 'beside'), 'beside')
         stream.write(Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]))
         const closed = once(stream, 'end')
-        const [last] = await once(stream, 'data')
-        assert.deepEqual([...last], [0x88, 2, 0x03, 0xe8])
+        assert.deepEqual([...await heard(stream, bytes => bytes.length >= 4)], [0x88, 2, 0x03, 0xe8])
         stream.end()
         await closed
         const refused = open('/no')
         const [answer] = await once(refused, 'response')
         assert.deepEqual([answer[':status'], answer['x-a']], [403, 'b'])
-        assert.equal(String((await once(refused, 'data'))[0]), 'no')
+        assert.equal(await heardText(refused, 'no'), 'no')
         refused.on('error', () => {})
         refused.end()
-        session.destroy()
-        await end()
       })
     }
     const dispatcher = dispatchers[name]
     if (dispatcher !== undefined) {
-      test(`${name}, ${form}: undici's WebSocket over a dispatcher of ours`, { skip: major < 22 && 'undici 8 needs a later Node' }, async () => {
+      test(`${name}, ${form}: undici's WebSocket over a dispatcher of ours`, { skip: major < 22 && 'undici 8 needs a later Node' }, async t => {
         const { WebSocket } = await import('undici8')
         const { port, end } = await make(version)
+        t.after(end)
         const agent = dispatcher()
+        t.after(() => agent.destroy())
         assert.deepEqual(await echoed(WebSocket, `wss://localhost:${port}/`, agent), ['one', 'two', 1000, 'enough'])
-        await agent.destroy()
-        await end()
       })
     }
   }
 }
 
-test('a request that asks for nothing else cannot be upgraded, and one that is answered no more', async () => {
+test('a request that asks for nothing else cannot be upgraded, and one that is answered no more', async t => {
   const told = []
-  const server = serve({
-    hostname: '127.0.0.1',
+  const server = serveFor(t, {
     fetch (request, info) {
       try {
         info.upgrade()
@@ -153,5 +153,4 @@ test('a request that asks for nothing else cannot be upgraded, and one that is a
   const answer = await fetch(server.url)
   assert.equal(await answer.text(), 'plain')
   assert.deepEqual(told, ['the request asks for nothing but HTTP'])
-  await server.destroy()
 })

@@ -92,7 +92,7 @@ pub(crate) fn test() -> Outcome {
 /// What of the tests is too long for every run: downloads of a gibibyte into slow readers.
 pub(crate) fn endurance() -> Outcome {
     let mut long = Command::new("node");
-    long.args(["--test", "--test-timeout=120000"])
+    long.args(["--test", "--test-timeout=300000"])
         .args([
             "--test-name-pattern",
             "slow reader",

@@ -2,6 +2,7 @@
 // not exist, and why.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { heardText } from '../support/heard.mjs'
 import { all, socketTo } from './clients.mjs'
 import { BIG, digest, LARGE_VALUE, SLOW_PIECE_BYTES, SLOW_PIECES } from './sizes.mjs'
 
@@ -165,8 +166,7 @@ export const behaviours = [
       const conversation = client.begin(`/half?to=${word}`)
       conversation.end()
       await conversation.head
-      const [piece] = await once(conversation.body, 'data')
-      assert.equal(String(piece), 'half')
+      assert.equal(await heardText(conversation.body, 'half'), 'half')
       conversation.abort()
       await notes.until(word, 'gone')
       assert.equal(text(await client.ask('/five')), 'hello')

@@ -1,0 +1,36 @@
+// Loaded before every file of tests. A test that stands still, or a file that does not end behind its
+// last test because something was left open, is named and ends its file: it does not stand there until
+// the runner's limit, which knows of files alone.
+import { after, afterEach, beforeEach } from 'node:test'
+
+/** A test may run three processes after another, each of which has 40 s. */
+const TEST_MS_MAX = 150_000
+const ENDING_MS_MAX = 20_000
+
+const timers = new Map()
+
+function expect (name, ms, what) {
+  const late = () => {
+    console.error(`${process.argv[1]}: ${what} behind ${ms / 1000} s, held by: ${process.getActiveResourcesInfo().join(', ')}`)
+    process.exit(1)
+  }
+  timers.set(name, setTimeout(late, ms).unref())
+}
+
+function forget (name) {
+  clearTimeout(timers.get(name))
+  timers.delete(name)
+}
+
+const END = Symbol('the end of the file')
+
+// The runner itself has no tests.
+if (process.env.NODE_TEST_CONTEXT !== undefined) {
+  beforeEach(({ name }) => {
+    // A file may wait between two tests.
+    forget(END)
+    expect(name, TEST_MS_MAX, `"${name}" was not over`)
+  })
+  afterEach(({ name }) => { forget(name) })
+  after(() => { expect(END, ENDING_MS_MAX, 'all its tests were over, and the file had not ended') })
+}

@@ -1,0 +1,23 @@
+// What comes over a stream, until what is waited for is there: into how many pieces bytes are cut is
+// nobody's promise.
+
+/** The bytes of a stream from now on, as soon as `isThere` says that they are enough. */
+export function heard (stream, isThere) {
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.alloc(0)
+    const settle = (how, what) => {
+      stream.off('data', onData).off('close', onClose).off('error', onError)
+      how(what)
+    }
+    const onData = piece => {
+      bytes = Buffer.concat([bytes, piece])
+      if (isThere(bytes)) settle(resolve, bytes)
+    }
+    const onClose = () => { settle(reject, new Error(`the stream ended behind ${bytes.length} bytes: ${bytes.toString('latin1')}`)) }
+    const onError = error => { settle(reject, error) }
+    stream.on('data', onData).on('close', onClose).on('error', onError)
+  })
+}
+
+/** The same, of a text. */
+export const heardText = async (stream, text) => String(await heard(stream, bytes => bytes.length >= Buffer.byteLength(text)))
