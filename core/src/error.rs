@@ -232,6 +232,8 @@ violations! {
     PushIdInvalid => Connection, PROTOCOL_ERROR, ID_ERROR, 0, "a push id that was never offered, or a limit of them that falls";
     DatagramInvalid => Connection, PROTOCOL_ERROR, DATAGRAM_ERROR, 0, "a datagram without a valid quarter stream id";
     DatagramUnexpected => Stream, PROTOCOL_ERROR, DATAGRAM_ERROR, 0, "a datagram about a request that has none: only an extended CONNECT has";
+    CapsuleTruncated => Stream, PROTOCOL_ERROR, DATAGRAM_ERROR, 0, "a tunnel that ended within a capsule";
+    CapsuleTooLarge => Stream, ENHANCE_YOUR_CALM, DATAGRAM_ERROR, 0, "a capsule that carries more than the reader takes";
     RequestIncomplete => Stream, PROTOCOL_ERROR, REQUEST_INCOMPLETE, 0, "a stream that ended before its request head";
     ResponseIncomplete => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "a stream that ended before its final response head";
     StreamCreditExceeded => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more request streams than the stream credit";

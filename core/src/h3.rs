@@ -25,7 +25,6 @@ mod stream;
 pub mod stream_credit;
 pub mod stream_kind;
 pub mod streams;
-pub mod varint;
 
 pub use action::{Action, UniKind};
 pub use conn::Conn;

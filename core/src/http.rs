@@ -4,6 +4,7 @@
 mod authority;
 pub mod body_length;
 pub(crate) mod body_slab;
+pub mod capsule;
 pub mod event;
 pub mod field;
 pub mod head;

@@ -163,6 +163,9 @@ pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// See [`FIELD_COUNT_MAX`].
+/// Bytes of a capsule that is handed on whole (RFC 9297 section 3); other types are skipped, whatever
+/// length they say. An HTTP datagram has no more in most protocols: those of UDP and IP.
+pub const CAPSULE_BYTES_MAX: usize = 64 * 1024;
     pub field_count_max: usize,
     /// Our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it; see
     /// [`HPACK_TABLE_BYTES_MAX`].

@@ -1,4 +1,10 @@
-//! Bytes on their way: a checked reading [`Cursor`] and the [`Outbox`] of what waits to go out.
+//! Bytes on their way: a checked reading [`Cursor`], the integers and headers of HTTP/3, and the
+//! [`Outbox`] of what waits to go out.
+
+mod type_length;
+pub mod varint;
+
+pub use type_length::TypeLength;
 
 use bytes::Bytes;
 use std::collections::VecDeque;

@@ -8,9 +8,9 @@ use rig::*;
 use std::time::Duration;
 use trunkline_core::error::{Closed, H3Code};
 use trunkline_core::h3::frame::kind;
-use trunkline_core::h3::varint;
 use trunkline_core::http::{Event, Side, StreamId};
 use trunkline_core::limits::Config;
+use trunkline_core::wire::varint;
 
 /// The ids of the GOAWAY frames since the last look.
 fn goaways(rig: &mut Rig) -> Vec<u64> {

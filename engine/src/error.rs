@@ -188,7 +188,7 @@ impl Error {
             Closed::Drained => Self::cancelled("the connection was drained"),
         }
     }
-    fn violation(violation: Violation) -> Self {
+    pub(crate) fn violation(violation: Violation) -> Self {
         Self::new(
             ErrorKind::Violation(violation),
             Origin::Peer,

@@ -5,6 +5,7 @@
 //! Core decides, the engine moves bytes: no protocol rule is carried out here.
 
 mod body;
+mod capsules;
 mod config;
 mod connection_info;
 mod datagrams;
@@ -19,6 +20,7 @@ pub mod server;
 pub mod upgrade;
 
 pub use body::{Body, BodySender};
+pub use capsules::{Capsule, Capsules};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use datagrams::Datagrams;

@@ -5,10 +5,10 @@ use super::Action;
 use super::conn::Conn;
 use super::request_stream::State;
 use super::stream::Method;
-use super::varint;
 use crate::error::{Misuse, Violation};
 use crate::http::{Side, StreamId};
 use crate::limits::DATAGRAMS_PER_TURN_MAX;
+use crate::wire::varint;
 use bytes::{Buf, Bytes};
 use std::time::Instant;
 

@@ -6,10 +6,10 @@
 use super::conn::{Conn, Timer};
 use super::frame::{kind, put_frame};
 use super::stream_kind::Origin;
-use super::varint;
 use crate::error::{Closed, H3Code, Violation};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Side, StreamId};
+use crate::wire::varint;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 

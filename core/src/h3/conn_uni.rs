@@ -5,11 +5,12 @@ use super::conn::{Conn, Timer};
 use super::control_stream::{self, ControlFrame};
 use super::frame::{FrameReader, Kind, Piece, kind, put_frame};
 use super::stream_kind::{self, Origin};
-use super::{Action, UniKind, settings, varint};
+use super::{Action, UniKind, settings};
 use crate::error::{H3Code, Violation};
 use crate::http::priority::Priority;
 use crate::http::{Side, StreamId};
 use crate::limits::{CONTROL_FRAME_BYTES_MAX, CRITICAL_STREAM_BYTES_MAX, QUIC_UNI_STREAMS_MAX};
+use crate::wire::varint;
 use bytes::Bytes;
 use std::time::Instant;
 

@@ -3,9 +3,9 @@
 
 use super::frame::Kind;
 use super::settings::Settings;
-use super::varint;
 use crate::error::Violation;
 use crate::http::Side;
+use crate::wire::varint;
 
 #[cfg(test)]
 #[path = "control_stream_test.rs"]

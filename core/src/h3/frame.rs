@@ -1,7 +1,7 @@
 //! Frames (RFC 9114 section 7): a header of two integers, and a payload that is handed on as it
 //! arrives. Nothing is buffered here but a header in pieces.
 
-use super::varint;
+use crate::wire::{TypeLength, varint};
 use bytes::{BufMut, BytesMut};
 
 /// Frame types (RFC 9114 section 7.2, RFC 9218 section 7.2).
@@ -83,21 +83,16 @@ pub enum Piece<'a> {
 /// Where in a stream of frames the reader stands.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameReader {
-    /// The start of a header.
-    header: [u8; HEADER_BYTES_MAX],
-    have: u8,
+    header: TypeLength,
     kind: Option<Kind>,
     left: u64,
 }
-
-/// Two integers of eight bytes.
-const HEADER_BYTES_MAX: usize = 16;
 
 impl FrameReader {
     /// Takes the next piece off `input`; `None`: more bytes are needed.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Option<Piece<'a>> {
         let Some(kind) = self.kind else {
-            let (kind, len) = self.header(input)?;
+            let (kind, len) = self.header.next(input)?;
             let kind = Kind::of(kind);
             self.kind = Some(kind);
             self.left = len;
@@ -122,40 +117,12 @@ impl FrameReader {
     }
     /// Whether the stream may end here.
     pub fn is_between_frames(&self) -> bool {
-        self.kind.is_none() && self.have == 0
+        self.kind.is_none() && self.header.is_empty()
     }
     /// Bytes of the frame under way that are still to come.
     pub fn left(&self) -> u64 {
         self.left
     }
-
-    fn header(&mut self, input: &mut &[u8]) -> Option<(u64, u64)> {
-        if self.have == 0
-            && let Some((kind, len, used)) = parse_header(input)
-        {
-            *input = &input[used..];
-            return Some((kind, len));
-        }
-        while let Some((&first, rest)) = input.split_first() {
-            *input = rest;
-            // A complete header leaves at 16 bytes at the latest.
-            self.header[usize::from(self.have)] = first;
-            self.have += 1;
-            let (kind, len, _) = match parse_header(&self.header[..usize::from(self.have)]) {
-                Some(header) => header,
-                None => continue,
-            };
-            self.have = 0;
-            return Some((kind, len));
-        }
-        None
-    }
-}
-
-fn parse_header(bytes: &[u8]) -> Option<(u64, u64, usize)> {
-    let (kind, at) = varint::take(bytes)?;
-    let (len, more) = varint::take(&bytes[at..])?;
-    Some((kind, len, at + more))
 }
 
 /// Appends a frame header.

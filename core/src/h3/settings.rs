@@ -2,10 +2,10 @@
 //! the start, never changed.
 
 use super::frame::{kind, put_frame};
-use super::varint;
 use crate::error::Violation;
 use crate::http::Side;
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
+use crate::wire::varint;
 
 #[cfg(test)]
 #[path = "settings_test.rs"]

@@ -13,12 +13,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::{Closed, H3Code, Violation};
 use trunkline_core::h3::frame::{self, kind};
-use trunkline_core::h3::{Action, Conn, UniKind, settings, varint};
+use trunkline_core::h3::{Action, Conn, UniKind, settings};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
 use trunkline_core::limits::{Config, Limits};
 use trunkline_core::qpack::Decoder;
+use trunkline_core::wire::varint;
 
 /// How the bytes reach the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

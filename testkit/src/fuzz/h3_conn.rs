@@ -9,9 +9,10 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::H3Code;
-use trunkline_core::h3::{Conn, settings, varint};
+use trunkline_core::h3::{Conn, settings};
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
+use trunkline_core::wire::varint;
 
 /// Streams that a record can name: request streams, then unidirectional ones of the peer, then one
 /// that the peer must not open.

@@ -6,9 +6,9 @@ use bytes::BytesMut;
 use trunkline_core::h3::control_stream::{ControlFrame, admit};
 use trunkline_core::h3::frame::{FrameReader, Kind, Piece, kind, put_frame, put_header};
 use trunkline_core::h3::settings::{self, Settings, id};
-use trunkline_core::h3::varint;
 use trunkline_core::http::Side;
 use trunkline_core::http::priority::Priority;
+use trunkline_core::wire::varint;
 
 /// Reads the wire whole and in pieces, and then every frame that is complete.
 pub fn h3_frames(data: &[u8]) {
