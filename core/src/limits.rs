@@ -103,6 +103,13 @@ pub const QUIC_UNI_STREAMS_MAX: u32 = 5;
 /// peer that nobody reads can make us hold (the library's default is no bound; RUSTSEC-2026-0185
 /// for what lies in gaps); more is borrowed from [`Windows::memory_budget`].
 pub const QUIC_RECEIVE_WINDOW_BYTES: u32 = 1024 * 1024;
+/// The least that a stream of a QUIC connection takes beyond what was read: a line of 1 Gbit/s at
+/// 3 ms. A hundred bodies that nobody reads, and one that is read, fit beside each other into the
+/// window that a connection reaches (48 MiB by default).
+pub const QUIC_STREAM_WINDOW_BYTES_MIN: u32 = 384 * 1024;
+/// What a stream of a QUIC connection takes per second of the path's round trip: a line of 1 Gbit/s,
+/// and a quarter more for what comes while an update is under way.
+pub const QUIC_STREAM_BYTES_PER_SECOND: u32 = 160_000_000;
 /// Bytes that we hold for a peer that has not acknowledged them, sent or not, on a path that has
 /// shown nothing yet: 40 MB/s at 100 ms.
 pub const QUIC_SEND_WINDOW_BYTES: u64 = 4 * 1024 * 1024;
@@ -156,6 +163,9 @@ pub const CRITICAL_STREAM_BYTES_MAX: usize = 64 * 1024;
 /// oldest is dropped and counted, as any may be lost on the way (RFC 9297 section 2.1). One has at
 /// most what a packet holds, so an exchange that nobody reads holds less than 100 KiB.
 pub const DATAGRAMS_MAX: usize = 64;
+/// Bytes of a capsule that is handed on whole (RFC 9297 section 3); other types are skipped, whatever
+/// length they say. An HTTP datagram has no more in most protocols: those of UDP and IP.
+pub const CAPSULE_BYTES_MAX: usize = 64 * 1024;
 /// HTTP datagrams of a connection between two turns of its owner, who hands them to their exchanges.
 pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 
@@ -163,9 +173,6 @@ pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// See [`FIELD_COUNT_MAX`].
-/// Bytes of a capsule that is handed on whole (RFC 9297 section 3); other types are skipped, whatever
-/// length they say. An HTTP datagram has no more in most protocols: those of UDP and IP.
-pub const CAPSULE_BYTES_MAX: usize = 64 * 1024;
     pub field_count_max: usize,
     /// Our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it; see
     /// [`HPACK_TABLE_BYTES_MAX`].
@@ -334,14 +341,28 @@ impl Windows {
             ..Self::default()
         }
     }
-    /// What a peer may send on one QUIC stream beyond what was read, in bytes. One size for all
-    /// streams, announced once: the connection's window and what users take hold it in check.
+    /// What a peer may send on one QUIC stream beyond what was read, in bytes, where nothing is
+    /// known of the path. One size for all streams of a connection, announced once: the connection's
+    /// window and what users take hold it in check.
     pub fn quic_stream(&self) -> u32 {
         let most = match self.auto {
             true => self.stream_max.max(self.stream_initial),
             false => self.stream_initial,
         };
         most.min(self.connection)
+    }
+    /// The same for a connection over a path whose round trip is known, and the window that it has
+    /// shown to need (0: none). The narrower it is, the more bodies may lie unread beside one that
+    /// is read; unknown paths get the whole of [`quic_stream`](Self::quic_stream).
+    pub fn quic_stream_over(&self, round_trip: Option<Duration>, need: u32) -> u32 {
+        let most = self.quic_stream();
+        let Some(round_trip) = round_trip.filter(|_| self.auto) else {
+            return most;
+        };
+        let line = round_trip.as_secs_f64() * f64::from(QUIC_STREAM_BYTES_PER_SECOND);
+        // As casts go, what is too large for a u32 is its maximum.
+        let wanted = (line as u32).max(need).max(QUIC_STREAM_WINDOW_BYTES_MIN);
+        wanted.min(most)
     }
     /// What a peer may send at first on all streams of a QUIC connection, in bytes.
     pub fn quic_connection(&self) -> u32 {

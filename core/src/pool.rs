@@ -25,6 +25,7 @@ mod health;
 mod lifetime;
 mod origin;
 mod origin_state;
+mod path;
 mod queue;
 mod race;
 mod retry;
@@ -388,20 +389,14 @@ impl<R> Pool<R> {
         }
     }
 
-    /// The receive window that the path to an origin has shown to need in the last ten minutes, in
-    /// bytes; 0: nothing is known.
-    pub fn path_need(&self, now: Instant, origin: &Origin) -> u32 {
-        let key = self.by_origin.get(origin).copied();
-        let state = key.and_then(|key| self.origins.get(key));
-        state.map_or(0, |state| state.path_need(now))
-    }
-
-    /// The network changed: attempts that failed over the old one hold nothing back.
+    /// The network changed: attempts that failed over the old one hold nothing back, and its paths
+    /// say nothing of the new one's.
     pub fn handle_network_change(&mut self, now: Instant) {
         let origins: Vec<Key> = self.origins.iter().map(|(key, _)| key).collect();
         for origin in origins {
             if let Some(state) = self.origins.get_mut(origin) {
                 state.forgive();
+                state.forget_round_trip();
             }
             self.pump(now, origin);
         }

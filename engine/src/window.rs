@@ -77,8 +77,8 @@ impl WindowHandle {
     }
     /// Sets the body's receive window, in bytes. It only grows: from its size now to 2^31-1; and on
     /// HTTP/2 it goes on tuning itself from there. The memory is beside the memory budget. On
-    /// HTTP/3 no more than [`Windows::quic_stream`](crate::Windows::quic_stream) of it is ever
-    /// under way at once: QUIC announces one size for all streams.
+    /// HTTP/3 no more than its first size is ever under way at once: QUIC announces one for all
+    /// streams of a connection.
     ///
     /// # Errors
     /// Names the value and what is allowed when it would shrink or is out of range. Else as

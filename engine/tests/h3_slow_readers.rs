@@ -16,7 +16,8 @@ use http3::Origin;
 use origin::run;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use trunkline::client::Client;
+use trunkline::client::{Client, Protocols};
+use trunkline::core::limits::QUIC_STREAM_WINDOW_BYTES_MIN;
 use trunkline::{Body, Limits};
 
 /// Many times its share of the connection's window, which with all of its budget is 48 MiB.
@@ -59,5 +60,37 @@ fn a_request_behind_bodies_that_nobody_reads_goes_over_another_connection() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         reads(&mut begins(&client, &origin).await).await;
+    });
+}
+
+/// A body that is read, on a connection whose client knows a short path. A busy machine takes its
+/// time: then the path looks like a longer one, and another client looks again.
+async fn begins_near(origin: &Origin) -> (Client, Body) {
+    loop {
+        let client = origin.any_client().protocols(Protocols::All);
+        let client = client.build().unwrap();
+        // Over TCP, which tells that there is HTTP/3 and shows how near the server is.
+        drop(begins(&client, origin).await);
+        let body = begins(&client, origin).await;
+        let window = body.window().unwrap().receive_window().await.unwrap();
+        if window.window == QUIC_STREAM_WINDOW_BYTES_MIN {
+            return (client, body);
+        }
+    }
+}
+
+#[test]
+fn a_hundred_bodies_that_nobody_reads_leave_its_way_to_one_that_is_read_on_the_same_connection() {
+    run(async {
+        let origin = endless();
+        let (client, mut fast) = begins_near(&origin).await;
+        let before = origin.running.metrics().quic_connections;
+        let mut unread = Vec::new();
+        for _ in 0..100 {
+            unread.push(begins(&client, &origin).await);
+        }
+        reads(&mut fast).await;
+        let connections = origin.running.metrics().quic_connections;
+        assert_eq!(connections, before, "all of them were on one");
     });
 }

@@ -138,6 +138,8 @@ pub struct Conn {
     pub(super) credit: Credit,
     /// How wide it is, as the transport was told last.
     pub(super) window_told: u32,
+    /// What the transport lets the peer send on each stream beyond what was read.
+    pub(super) stream_window: u32,
     /// What may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
     pub(super) lender: Lender,
@@ -203,6 +205,7 @@ impl Conn {
             streams_told: 0,
             credit: Credit::new(window, config.windows.connection, now),
             window_told: window,
+            stream_window: config.windows.quic_stream(),
             send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
             path: Path::new(now),

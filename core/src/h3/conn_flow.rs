@@ -21,6 +21,14 @@ impl Conn {
         self
     }
 
+    /// The transport announces `window` for each stream, where it is not
+    /// [`Windows::quic_stream`](crate::limits::Windows::quic_stream).
+    #[must_use]
+    pub fn with_stream_window(mut self, window: u32) -> Self {
+        self.stream_window = window;
+        self
+    }
+
     /// The user took `bytes` of the body: the peer gets room for as many.
     pub fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize) {
         let read_window = self.read_window();
@@ -130,7 +138,7 @@ impl Conn {
     }
 
     fn set_stream_window(&mut self, id: StreamId, window: u32) -> Result<(), Misuse> {
-        let base = self.config.windows.quic_stream();
+        let base = self.stream_window;
         let read_window = self.read_window();
         let open = self.streams.get_mut(id).ok_or(Misuse::StreamNotOpen)?;
         let before = base.saturating_add(open.read_ahead);
@@ -161,7 +169,7 @@ impl Conn {
             });
         };
         let open = self.streams.get(stream)?;
-        let base = self.config.windows.quic_stream();
+        let base = self.stream_window;
         Some(Readback {
             granted: open.received + u64::from(base),
             used: open.received,

@@ -308,6 +308,13 @@ impl OriginState {
         self.memory(now)?.round_trip
     }
 
+    /// The path is another one now.
+    pub(super) fn forget_round_trip(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.round_trip = None;
+        }
+    }
+
     /// A connection has seen how large a window the path needs. Small bodies need little and say
     /// nothing: the largest of late counts.
     pub(super) fn learn_path_need(&mut self, now: Instant, bytes: u32) {

@@ -320,6 +320,21 @@ fn a_path_that_was_measured_sets_how_long_a_probe_may_take() {
 }
 
 #[test]
+fn a_round_trip_outlives_its_connection_until_the_network_changes() {
+    let mut scene = Scene::new(PoolConfig::default());
+    let origin = scene.origin.clone();
+    scene.burst(1);
+    let id = scene.connect_h2();
+    assert_eq!(scene.pool.round_trip(scene.now, &origin), None);
+    let measured = Duration::from_millis(2);
+    scene.pool.handle_round_trip(id, measured);
+    scene.pool.handle_closed(scene.now, id);
+    assert_eq!(scene.pool.round_trip(scene.now, &origin), Some(measured));
+    scene.pool.handle_network_change(scene.now);
+    assert_eq!(scene.pool.round_trip(scene.now, &origin), None);
+}
+
+#[test]
 fn the_window_that_a_path_needs_outlives_its_connections_for_ten_minutes() {
     let mut scene = Scene::new(PoolConfig::default());
     let origin = scene.origin.clone();

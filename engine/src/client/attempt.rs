@@ -21,7 +21,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::h1;
 use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
 
@@ -33,6 +33,10 @@ pub(super) fn run(
     attempt: AttemptId,
 ) -> impl Future<Output = ()> + Send + use<> {
     let settings = Arc::clone(&dispatch.settings);
+    let start = Start {
+        early: true,
+        stream_window: dispatch.quic_stream_window(&origin, Instant::now()),
+    };
     if let Some(listener) = &settings.listener {
         listener.opening(&origin);
     }
@@ -42,7 +46,7 @@ pub(super) fn run(
         settings,
     };
     async move {
-        match establish_in_time(&answer.settings, &answer.origin, true).await {
+        match establish_in_time(&answer.settings, &answer.origin, start).await {
             Ok(opened) => {
                 if let Some(connection) = answer.succeed(opened) {
                     connection.await;
@@ -51,6 +55,15 @@ pub(super) fn run(
             Err(error) => answer.fail(error),
         }
     }
+}
+
+/// How a connection begins where it is QUIC.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// It may be given back before its handshake is done, if requests can go out with it.
+    pub(super) early: bool,
+    /// What the peer may send on each stream beyond what was read.
+    pub(super) stream_window: u32,
 }
 
 /// The pool, and whoever listens, hear of every attempt's end, that of a task dropped by its runtime
@@ -76,10 +89,14 @@ impl Answer {
             true => opened.info(origin),
             false => None,
         };
+        let round_trip = opened.round_trip();
         let link = opened.into_link(&client, origin, now);
         let capacity = Capacity::fresh(link.machine.capacity(), link.machine.is_settled());
         let door = Arc::new(Door::default());
         let id = client.connected(attempt, multiplexing, capacity, &door)?;
+        if let Some(round_trip) = round_trip {
+            client.note_round_trip(id, round_trip);
+        }
         let used = ConnectionUse::new(info, id.number());
         *owed = None;
         let farewell = settings.listener.as_ref().map(|listener| {
@@ -133,6 +150,8 @@ pub(super) struct OpenedBytes {
     early: Bytes,
     /// The other end is a proxy that forwards requests.
     forwards: Option<h1::Proxy>,
+    /// How long the network took to connect, where it is the origin that answered.
+    round_trip: Option<Duration>,
 }
 
 impl Opened {
@@ -140,6 +159,13 @@ impl Opened {
         match self {
             Self::Bytes(bytes) => bytes.multiplexing,
             Self::Quic(_) => Multiplexing::Yes,
+        }
+    }
+    /// How long the network took to connect: QUIC measures its round trip itself.
+    fn round_trip(&self) -> Option<Duration> {
+        match self {
+            Self::Bytes(bytes) => bytes.round_trip,
+            Self::Quic(_) => None,
         }
     }
     /// What it is; `None` without addresses.
@@ -166,7 +192,8 @@ impl Opened {
         match self {
             Self::Bytes(bytes) => bytes.into_link(dispatch, origin, now),
             Self::Quic(lane) => {
-                let machine = dispatch.http3_machine(origin, now, lane.remembered());
+                let (remembered, window) = (lane.remembered(), lane.stream_window());
+                let machine = dispatch.http3_machine(origin, now, remembered, window);
                 Link::quic(lane, machine)
             }
         }
@@ -186,16 +213,15 @@ impl OpenedBytes {
     }
 }
 
-/// The way there, TLS and ALPN, within the connect timeout. `early`: a QUIC connection may be given
-/// back before its handshake is done, if requests can go out with it.
+/// The way there, TLS and ALPN, within the connect timeout.
 pub(super) async fn establish_in_time(
     settings: &Settings,
     origin: &Origin,
-    early: bool,
+    start: Start,
 ) -> Result<Opened, Error> {
     match settings.timeouts.connect {
-        None => establish(settings, origin, early).await,
-        Some(limit) => tokio::time::timeout(limit, establish(settings, origin, early))
+        None => establish(settings, origin, start).await,
+        Some(limit) => tokio::time::timeout(limit, establish(settings, origin, start))
             .await
             .unwrap_or_else(|_| {
                 let text = format!("no connection to {} within {limit:?}", shown(origin));
@@ -204,15 +230,19 @@ pub(super) async fn establish_in_time(
     }
 }
 
-async fn establish(settings: &Settings, origin: &Origin, early: bool) -> Result<Opened, Error> {
+async fn establish(settings: &Settings, origin: &Origin, start: Start) -> Result<Opened, Error> {
     match (origin.protocols, origin.scheme) {
         (Protocols::H3Only, Scheme::Https) => {
-            let ahead = if early { Ahead::Early } else { Ahead::Nothing };
-            let lane = quic::establish(settings, origin, origin.port, ahead).await?;
+            let ahead = match start.early {
+                true => Ahead::Early,
+                false => Ahead::Nothing,
+            };
+            let window = start.stream_window;
+            let lane = quic::establish(settings, origin, origin.port, ahead, window).await?;
             Ok(Opened::Quic(lane))
         }
         (Protocols::All, Scheme::Https) => match quic::known_port(settings, origin).await {
-            Some(port) => race(settings, origin, port, early).await,
+            Some(port) => race(settings, origin, port, start).await,
             None => establish_bytes(settings, origin).await,
         },
         _ => establish_bytes(settings, origin).await,
@@ -225,13 +255,13 @@ async fn race(
     settings: &Settings,
     origin: &Origin,
     port: u16,
-    early: bool,
+    start: Start,
 ) -> Result<Opened, Error> {
-    let ahead = match early {
+    let ahead = match start.early {
         true => Ahead::EarlyInRace,
         false => Ahead::Nothing,
     };
-    let quic = quic::establish(settings, origin, port, ahead);
+    let quic = quic::establish(settings, origin, port, ahead, start.stream_window);
     // A network without any way says nothing about QUIC.
     match first_of(quic, establish_bytes(settings, origin)).await? {
         // A handshake that nobody has answered has won nothing yet: the connection will tell.
@@ -253,6 +283,7 @@ async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened,
         socket,
         early,
         forwards,
+        round_trip,
     } = settings.route.reach(origin).await?;
     if origin.scheme == Scheme::Http {
         let multiplexing = match origin.protocols {
@@ -269,6 +300,7 @@ async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened,
             multiplexing,
             early,
             forwards,
+            round_trip,
         })));
     }
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
@@ -299,6 +331,7 @@ async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened,
         multiplexing,
         early,
         forwards,
+        round_trip,
     })))
 }
 

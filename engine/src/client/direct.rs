@@ -1,7 +1,7 @@
 //! One connection outside of the pool, driven by its caller, without a future per request: what a
 //! load generator needs. It goes over the same transport and the same machines.
 
-use super::attempt;
+use super::attempt::{self, Start};
 use super::dispatch::Dispatch;
 use super::request::origin_of;
 use super::socket::Socket;
@@ -53,7 +53,11 @@ impl Direct {
         parts.uri = uri;
         let settings = &dispatch.settings;
         let origin = origin_of(&parts, settings)?;
-        let opened = attempt::establish_in_time(settings, &origin, false).await?;
+        let start = Start {
+            early: false,
+            stream_window: settings.config.windows.quic_stream(),
+        };
+        let opened = attempt::establish_in_time(settings, &origin, start).await?;
         Ok(Self {
             link: opened.into_link(dispatch, &origin, Instant::now()),
         })

@@ -27,20 +27,34 @@ impl Dispatch {
     }
 
     /// The machine of a new QUIC connection to an origin. `remembered`: what it said before, under
-    /// which requests go out as early data.
+    /// which requests go out as early data. `stream_window`: what its transport announces for each
+    /// stream.
     pub(in super::super) fn http3_machine(
         &self,
         origin: &Origin,
         now: Instant,
         remembered: Option<h3::settings::Settings>,
+        stream_window: u32,
     ) -> Machine {
         let (config, path_need) = self.known_of(origin, now);
-        let mut conn = h3::Conn::new(Side::Client, config, now).borrowing_from(&self.lender);
+        let conn = h3::Conn::new(Side::Client, config, now).borrowing_from(&self.lender);
+        let mut conn = conn.with_stream_window(stream_window);
         conn.remember_path(now, path_need);
         if let Some(settings) = remembered {
             conn.remember_settings(settings);
         }
         Machine::http3(conn)
+    }
+
+    /// What a QUIC connection to an origin lets the peer send on each stream, by what is known of
+    /// the path.
+    pub(in super::super) fn quic_stream_window(&self, origin: &Origin, now: Instant) -> u32 {
+        let state = self.lock();
+        let round_trip = state.pool.round_trip(now, origin);
+        let need = state.pool.path_need(now, origin);
+        drop(state);
+        let windows = &self.settings.config.windows;
+        windows.quic_stream_over(round_trip, need)
     }
 
     fn known_of(&self, origin: &Origin, now: Instant) -> (Arc<Config>, u32) {

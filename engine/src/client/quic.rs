@@ -38,12 +38,14 @@ impl Ahead {
 }
 
 /// Opens a QUIC connection to the first address that answers. `port`: the origin's, or where else
-/// it has said that it serves HTTP/3.
+/// it has said that it serves HTTP/3. `stream_window`: what the peer may send on each stream beyond
+/// what was read.
 pub(super) async fn establish(
     settings: &Settings,
     origin: &Origin,
     port: u16,
     ahead: Ahead,
+    stream_window: u32,
 ) -> Result<Box<Lane>, Error> {
     let shown = &shown(origin);
     let addresses = settings.route.addresses_for_quic(origin).await?;
@@ -59,7 +61,7 @@ pub(super) async fn establish(
         datagrams: settings.config.datagrams,
         ..Config::default()
     };
-    let quic = config::client(tls, &machine, &settings.quic)?;
+    let quic = config::client(tls, &machine, stream_window, &settings.quic)?;
     let name = origin.server_name.as_deref().unwrap_or(&origin.host);
     let mut last = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)
         .with_text(format!("the host of {shown} has no address"));
@@ -67,7 +69,8 @@ pub(super) async fn establish(
         if port != origin.port {
             address.set_port(port);
         }
-        let begun = Lane::connect(quic.clone(), address, name, limits.request_streams_max);
+        let streams = limits.request_streams_max;
+        let begun = Lane::connect(quic.clone(), address, name, streams, stream_window);
         let mut lane = match begun {
             Ok(lane) => match memory {
                 Some(memory) => {

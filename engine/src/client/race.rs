@@ -23,7 +23,10 @@ pub(super) struct SocketOptions {
     pub(super) keepalive: Option<Duration>,
 }
 
-type Attempt = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
+type Attempt = Pin<Box<dyn Future<Output = io::Result<Connected>> + Send>>;
+
+/// A socket, and how long its address took to answer.
+pub(super) type Connected = (TcpStream, Duration);
 
 /// Connects to whichever of `addresses` answers first. `target` names them in the error.
 pub(super) async fn connect(
@@ -31,7 +34,7 @@ pub(super) async fn connect(
     addresses: &[SocketAddr],
     delay: Duration,
     options: SocketOptions,
-) -> Result<TcpStream, Error> {
+) -> Result<Connected, Error> {
     let mut racing = Racing {
         race: Race::new(addresses, delay),
         attempts: Vec::new(),
@@ -40,7 +43,7 @@ pub(super) async fn connect(
         options,
     };
     match poll_fn(|cx| racing.poll(cx)).await {
-        Some(socket) => Ok(socket),
+        Some(connected) => Ok(connected),
         None => Err(all_failed(target, racing.failures)),
     }
 }
@@ -54,11 +57,11 @@ struct Racing {
 }
 
 impl Racing {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<TcpStream>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Connected>> {
         loop {
-            if let Some(socket) = self.poll_attempts(cx) {
+            if let Some(connected) = self.poll_attempts(cx) {
                 self.race.handle_connected();
-                return Poll::Ready(Some(socket));
+                return Poll::Ready(Some(connected));
             }
             match self.race.poll(Instant::now()) {
                 RaceStep::Connect(address) => {
@@ -73,12 +76,12 @@ impl Racing {
     }
 
     /// The first attempt that has succeeded; those that have failed are noted.
-    fn poll_attempts(&mut self, cx: &mut Context<'_>) -> Option<TcpStream> {
+    fn poll_attempts(&mut self, cx: &mut Context<'_>) -> Option<Connected> {
         let mut index = 0;
         while let Some((address, attempt)) = self.attempts.get_mut(index) {
             match attempt.as_mut().poll(cx) {
                 Poll::Pending => index += 1,
-                Poll::Ready(Ok(socket)) => return Some(socket),
+                Poll::Ready(Ok(connected)) => return Some(connected),
                 Poll::Ready(Err(error)) => {
                     self.failures.push((*address, error));
                     drop(self.attempts.remove(index));
@@ -102,7 +105,8 @@ impl Racing {
     }
 }
 
-async fn open(address: SocketAddr, options: SocketOptions) -> io::Result<TcpStream> {
+async fn open(address: SocketAddr, options: SocketOptions) -> io::Result<Connected> {
+    let began = Instant::now();
     let socket = match options.local_address {
         None => TcpStream::connect(address).await?,
         Some(local) => {
@@ -114,6 +118,7 @@ async fn open(address: SocketAddr, options: SocketOptions) -> io::Result<TcpStre
             socket.connect(address).await?
         }
     };
+    let took = began.elapsed();
     // Batches are whole when they are written; waiting for more only adds a delay.
     let _ = socket.set_nodelay(true);
     if let Some(silence) = options.keepalive {
@@ -122,7 +127,7 @@ async fn open(address: SocketAddr, options: SocketOptions) -> io::Result<TcpStre
             .with_interval(silence);
         SockRef::from(&socket).set_tcp_keepalive(&keepalive)?;
     }
-    Ok(socket)
+    Ok((socket, took))
 }
 
 /// Names every address with its error; the last one's error is the source.

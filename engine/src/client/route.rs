@@ -64,6 +64,8 @@ pub(super) struct Reached {
     pub(super) early: Bytes,
     /// The other end is a proxy that forwards requests.
     pub(super) forwards: Option<h1::Proxy>,
+    /// How long the origin's network took to connect, where no proxy stands before it.
+    pub(super) round_trip: Option<Duration>,
 }
 
 impl Reached {
@@ -72,6 +74,7 @@ impl Reached {
             socket,
             early: Bytes::new(),
             forwards: None,
+            round_trip: None,
         }
     }
 }
@@ -90,8 +93,13 @@ impl Route {
         }
         let Some(proxy) = self.proxy_for(origin) else {
             let addresses = self.addresses(&origin.host, origin.port).await?;
-            let socket = self.connect(&shown(origin), &addresses).await?;
-            return Ok(Reached::directly(socket));
+            let target = shown(origin);
+            let (delay, options) = (self.attempt_delay, self.options());
+            let (socket, took) = race::connect(&target, &addresses, delay, options).await?;
+            return Ok(Reached {
+                round_trip: Some(took),
+                ..Reached::directly(Socket::Tcp(socket))
+            });
         };
         match proxy.kind {
             ProxyKind::Http | ProxyKind::Https => self.through_http(proxy, origin).await,
@@ -148,6 +156,7 @@ impl Route {
                     authorization,
                     fields: self.proxies.fields.clone().into(),
                 }),
+                round_trip: None,
             });
         }
         let authority = authority(&origin.host, origin.port);
@@ -161,9 +170,8 @@ impl Route {
             return Err(proxy.error(Fault::Network, Retry::Never, &text));
         }
         Ok(Reached {
-            socket,
             early,
-            forwards: None,
+            ..Reached::directly(socket)
         })
     }
 
@@ -201,7 +209,8 @@ impl Route {
     async fn connect_proxy(&self, proxy: &Proxy) -> Result<Socket, Error> {
         let addresses = self.addresses(&proxy.host, proxy.port).await?;
         let target = format!("the proxy {}", proxy.shown);
-        let socket = race::connect(&target, &addresses, self.attempt_delay, self.options()).await?;
+        let (delay, options) = (self.attempt_delay, self.options());
+        let (socket, _) = race::connect(&target, &addresses, delay, options).await?;
         if proxy.kind != ProxyKind::Https {
             return Ok(Socket::Tcp(socket));
         }
@@ -223,11 +232,6 @@ impl Route {
                 .with_proxy_refusal(ProxyRefusal::Handshake)
         })?;
         Ok(Socket::Tls(Box::new(ProxyTls::new(stream))))
-    }
-
-    async fn connect(&self, target: &str, addresses: &[SocketAddr]) -> Result<Socket, Error> {
-        let socket = race::connect(target, addresses, self.attempt_delay, self.options()).await?;
-        Ok(Socket::Tcp(socket))
     }
 
     fn options(&self) -> SocketOptions {

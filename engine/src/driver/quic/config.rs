@@ -45,36 +45,44 @@ pub(crate) fn server(
     let crypto = QuicServerConfig::try_from(tls).map_err(|error| unusable().with_source(error))?;
     let mut server = ServerConfig::new(Arc::new(crypto), secret.token_key()?);
     let bidi = config.limits.request_streams_max;
+    let stream_window = config.windows.quic_stream();
     server
-        .transport_config(Arc::new(transport(config, bidi, quic)))
+        .transport_config(Arc::new(transport(config, bidi, stream_window, quic)))
         .max_incoming(QUIC_INCOMING_MAX)
         .incoming_buffer_size(QUIC_INCOMING_BYTES_MAX)
         .incoming_buffer_size_total(QUIC_INCOMING_BYTES_TOTAL_MAX);
     Ok(server)
 }
 
-/// A client's. Its peer may open no request stream (RFC 9114 section 6.1).
+/// A client's. Its peer may open no request stream (RFC 9114 section 6.1). `stream_window`: what it
+/// may send on each of ours beyond what was read.
 ///
 /// # Errors
 /// As for [`server`].
 pub(crate) fn client(
     tls: Arc<rustls::ClientConfig>,
     config: &Config,
+    stream_window: u32,
     quic: &QuicSettings,
 ) -> Result<ClientConfig, Error> {
     let crypto = QuicClientConfig::try_from(tls).map_err(|error| unusable().with_source(error))?;
     let mut client = ClientConfig::new(Arc::new(crypto));
-    client.transport_config(Arc::new(transport(config, 0, quic)));
+    client.transport_config(Arc::new(transport(config, 0, stream_window, quic)));
     Ok(client)
 }
 
-fn transport(config: &Config, bidi: u32, quic: &QuicSettings) -> TransportConfig {
+fn transport(
+    config: &Config,
+    bidi: u32,
+    stream_window: u32,
+    quic: &QuicSettings,
+) -> TransportConfig {
     let silence = IdleTimeout::try_from(QUIC_SILENCE_MAX).ok();
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_bidi_streams(VarInt::from_u32(bidi))
         .max_concurrent_uni_streams(VarInt::from_u32(QUIC_UNI_STREAMS_MAX))
-        .stream_receive_window(VarInt::from_u32(config.windows.quic_stream()))
+        .stream_receive_window(VarInt::from_u32(stream_window))
         .receive_window(VarInt::from_u32(config.windows.quic_connection()))
         .send_window(QUIC_SEND_WINDOW_BYTES)
         .max_idle_timeout(silence)

@@ -33,6 +33,8 @@ pub(crate) struct Lane {
     endpoint: Endpoint,
     handle: ConnectionHandle,
     session: Session,
+    /// What the peer may send on each stream beyond what was read.
+    stream_window: u32,
     /// The socket is new: nobody has been told yet when something comes on it.
     moved: bool,
     /// The peer was heard since somebody asked.
@@ -60,8 +62,9 @@ impl Lane {
         let bound = self.socket.local_addr().ok()?;
         Some(ConnectionInfo::of_quic(&self.session.quic, bound, asked))
     }
-    /// Begins a connection. `ahead`: the most exchanges that it will have at once. Must be called
-    /// within a runtime.
+    /// Begins a connection. `ahead`: the most exchanges that it will have at once; `stream_window`:
+    /// what `config` lets the peer send on each stream beyond what was read. Must be called within a
+    /// runtime.
     ///
     /// # Errors
     /// When no socket can be had, or the name or address cannot be connected to.
@@ -70,6 +73,7 @@ impl Lane {
         remote: SocketAddr,
         server_name: &str,
         ahead: u32,
+        stream_window: u32,
     ) -> io::Result<Self> {
         let socket = socket_to(remote)?;
         let mut endpoint = Endpoint::new(Arc::clone(&ENDPOINT), None, !socket.may_fragment(), None);
@@ -81,6 +85,7 @@ impl Lane {
             endpoint,
             handle,
             session: Session::new(quic, ahead),
+            stream_window,
             moved: false,
             heard: false,
             unsent: None,
@@ -115,6 +120,10 @@ impl Lane {
     /// What the server said before, if requests go out under it with the handshake.
     pub(crate) fn remembered(&self) -> Option<Settings> {
         self.remembered.map(|remembered| remembered.settings)
+    }
+    /// What the peer may send on each stream beyond what was read.
+    pub(crate) fn stream_window(&self) -> u32 {
+        self.stream_window
     }
     /// Whether requests go out as early data now.
     pub(crate) fn is_early(&self) -> bool {

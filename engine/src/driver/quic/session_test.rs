@@ -193,18 +193,43 @@ impl End {
 
 impl Scene {
     fn new(windows: Windows) -> Self {
+        let stream_window = windows.quic_stream();
+        Self::with_stream_window(windows, stream_window)
+    }
+    /// Over a path of so long a round trip, which the client knows from before.
+    fn over(windows: Windows, round_trip: Duration) -> Self {
+        let stream_window = windows.quic_stream_over(Some(round_trip), 0);
+        let mut scene = Self::with_stream_window(windows, stream_window);
+        for end in [&mut scene.client, &mut scene.server] {
+            end.one_way = round_trip / 2;
+        }
+        scene
+    }
+    fn with_stream_window(windows: Windows, stream_window: u32) -> Self {
         let (server_tls, client_tls) = tls();
+        let config = Config {
+            windows: windows.clone(),
+            ..Config::default()
+        };
+        let settings = QuicSettings::default();
+        let quic = config::client(client_tls, &config, stream_window, &settings);
+        Self::of(server_tls, quic.unwrap(), windows)
+    }
+    fn of(
+        server_tls: Arc<rustls::ServerConfig>,
+        quic: quinn_proto::ClientConfig,
+        windows: Windows,
+    ) -> Self {
         let server_config = Arc::new(Config::default());
         let client_config = Arc::new(Config {
             windows,
             ..Config::default()
         });
-        let (secret, settings) = (Secret::random().unwrap(), QuicSettings::default());
-        let quic = config::server(server_tls, &server_config, &secret, &settings).unwrap();
-        let server = End::new(Side::Server, &server_config, Some(quic));
         let mut client = End::new(Side::Client, &client_config, None);
+        let (secret, settings) = (Secret::random().unwrap(), QuicSettings::default());
+        let accepts = config::server(server_tls, &server_config, &secret, &settings).unwrap();
+        let server = End::new(Side::Server, &server_config, Some(accepts));
         let now = client.line_free_at.max(server.line_free_at);
-        let quic = config::client(client_tls, &client_config, &settings).unwrap();
         let begun = client
             .endpoint
             .connect(now, quic, server.address, "localhost");
@@ -358,8 +383,7 @@ fn bodies_that_nobody_reads_do_not_stand_in_the_way_of_one_that_is_read() {
 
 /// 100 readers that take 20 kB a second, and one that takes all: what the fast one gets in bytes
 /// per second in the last half of this time, and the most that the peer might have sent unread.
-fn beside_slow_readers(windows: Windows, seconds: u32) -> (f64, u64) {
-    let mut scene = Scene::new(windows);
+fn beside_slow_readers(mut scene: Scene, seconds: u32) -> (f64, u64) {
     scene.connect();
     let slow: Vec<StreamId> = (0..100).map(|_| scene.open(false)).collect();
     let fast = scene.open(true);
@@ -385,7 +409,7 @@ fn a_hundred_slow_readers_do_not_hold_a_fast_one_back_where_their_windows_fit_th
         ..Windows::default()
     };
     let budget = windows.memory_budget;
-    let (rate, unread) = beside_slow_readers(windows, 8);
+    let (rate, unread) = beside_slow_readers(Scene::new(windows), 8);
     // A window per round trip, less what comes while an update is under way.
     let most = 256.0 * 1024.0 / (2.0 * ONE_WAY.as_secs_f64());
     assert!(rate >= 0.8 * most, "{rate} of {most} bytes/s");
@@ -393,10 +417,22 @@ fn a_hundred_slow_readers_do_not_hold_a_fast_one_back_where_their_windows_fit_th
 }
 
 #[test]
+fn a_hundred_slow_readers_leave_a_fast_one_the_line_on_a_short_path_by_default() {
+    let windows = Windows::default();
+    let budget = windows.memory_budget;
+    let scene = Scene::over(windows, Duration::from_millis(2));
+    let (rate, unread) = beside_slow_readers(scene, 8);
+    // They take 2 MB/s of it; frames and packets take some of the rest.
+    let line = BYTES_PER_SECOND as f64 - 2e6;
+    assert!(rate >= 0.9 * line, "{rate} of {line} bytes/s");
+    assert!(unread <= budget, "{unread} bytes");
+}
+
+#[test]
 fn a_hundred_slow_readers_take_no_more_than_the_budget_whatever_a_streams_window_is() {
     let windows = Windows::default();
     let budget = windows.memory_budget;
-    let (_, unread) = beside_slow_readers(windows, 4);
+    let (_, unread) = beside_slow_readers(Scene::new(windows), 4);
     assert!((32 * MIB..=budget).contains(&unread), "{unread} bytes");
 }
 
