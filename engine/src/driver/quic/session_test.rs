@@ -478,3 +478,6 @@ fn what_a_connection_has_learned_makes_the_next_ones_window() {
 
 #[path = "session_path_test.rs"]
 mod paths;
+
+#[path = "session_attack_test.rs"]
+mod attacks;
