@@ -16,10 +16,13 @@ import (
 	"net/textproto"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/quic-go/qlog"
+	"github.com/quic-go/quic-go/qlogwriter"
 )
 
 // client is what the cases share: one HTTP/3 connection, opened by the first request.
@@ -28,7 +31,9 @@ type client struct {
 	transport *http3.Transport
 	// The connections that were opened.
 	opened []*quic.Conn
-	mutex  sync.Mutex
+	// New keys that this side took, on all of them.
+	updates keyUpdates
+	mutex   sync.Mutex
 }
 
 func fetch(args []string) error {
@@ -68,6 +73,10 @@ func fetch(args []string) error {
 		return open().refuse(ctx)
 	case "hold":
 		return open().hold(ctx, *requests)
+	case "keys":
+		return open().keys(ctx)
+	case "early":
+		return early(ctx, open)
 	case "migrate":
 		return open().migrate(ctx)
 	case "many":
@@ -90,6 +99,10 @@ func newClient(base string, roots *x509.CertPool) *client {
 			transport, err := newTransport()
 			if err != nil {
 				return nil, err
+			}
+			config = config.Clone()
+			config.Tracer = func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace {
+				return &c.updates
 			}
 			conn, err := transport.DialEarly(ctx, remote, tls, config)
 			if err == nil {
@@ -282,6 +295,87 @@ func (c *client) refuse(ctx context.Context) error {
 	}
 	fmt.Println("refused", response.StatusCode)
 	return c.again(ctx)
+}
+
+// keyUpdates counts the times that this side took new keys (RFC 9001 section 6).
+type keyUpdates struct{ count atomic.Int64 }
+
+func (k *keyUpdates) AddProducer() qlogwriter.Recorder { return k }
+func (k *keyUpdates) Close() error                     { return nil }
+func (k *keyUpdates) RecordEvent(event qlogwriter.Event) {
+	update, is := event.(qlog.KeyUpdated)
+	// Each update is told for both directions.
+	if is && update.Trigger == qlog.KeyUpdateLocal && update.KeyType == qlog.KeyTypeClient1RTT {
+		k.count.Add(1)
+	}
+}
+
+// keys downloads across the update that quic-go makes after a hundred packets.
+func (c *client) keys(ctx context.Context) error {
+	for range 2 {
+		_, body, err := c.whole(ctx, "GET", "/ten", nil)
+		if err != nil {
+			return err
+		}
+		fmt.Println("same:", bytes.Equal(body, tenMebibytes()))
+	}
+	fmt.Println("new keys", c.updates.count.Load())
+	return nil
+}
+
+// sessions are what servers gave, and a sign for each that came.
+type sessions struct {
+	tls.ClientSessionCache
+	came chan struct{}
+}
+
+func (s *sessions) Put(key string, session *tls.ClientSessionState) {
+	s.ClientSessionCache.Put(key, session)
+	if session == nil {
+		return
+	}
+	select {
+	case s.came <- struct{}{}:
+	default:
+	}
+}
+
+// early makes requests over connections of their own, of which each gives the session that the next
+// one resumes. One of them goes out with its handshake.
+func early(ctx context.Context, open func() *client) error {
+	cache := tls.NewLRUClientSessionCache(1)
+	for _, method := range []string{"GET", http3.MethodGet0RTT, "POST"} {
+		for {
+			heard, taken, err := resume(ctx, open(), cache, method)
+			if err != nil {
+				return err
+			}
+			// On a busy machine the handshake may be done before the request is written.
+			if method == http3.MethodGet0RTT && heard == "200 late" {
+				continue
+			}
+			fmt.Println(heard, "taken:", taken)
+			break
+		}
+	}
+	return nil
+}
+
+// resume makes one request and waits for a new session.
+func resume(ctx context.Context, c *client, cache tls.ClientSessionCache, method string) (string, bool, error) {
+	sessions := &sessions{cache, make(chan struct{}, 1)}
+	c.transport.TLSClientConfig.ClientSessionCache = sessions
+	response, body, err := c.whole(ctx, method, "/when", nil)
+	if err != nil {
+		return "", false, err
+	}
+	taken := c.opened[0].ConnectionState().Used0RTT
+	select {
+	case <-sessions.came:
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	}
+	return fmt.Sprintf("%d %s", response.StatusCode, body), taken, c.transport.Close()
 }
 
 // hold has many answers under way until the server lets go and the connection ends.

@@ -29,6 +29,7 @@ func serve(args []string) error {
 	cert := flags.String("cert", "", "certificate chain, PEM")
 	key := flags.String("key", "", "private key, PEM")
 	retry := flags.Bool("retry", false, "ask every client for proof of its address")
+	early := flags.Bool("early", false, "take requests with the handshake")
 	flags.Parse(args)
 
 	pair, err := tls.LoadX509KeyPair(*cert, *key)
@@ -48,7 +49,7 @@ func serve(args []string) error {
 		transport.VerifySourceAddress = func(net.Addr) bool { return true }
 	}
 	config := http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair}})
-	listener, err := transport.ListenEarly(config, &quic.Config{})
+	listener, err := transport.ListenEarly(config, &quic.Config{Allow0RTT: *early})
 	if err != nil {
 		return err
 	}
@@ -80,9 +81,16 @@ func (o *origin) start() *http3.Server {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	last := o.current
-	o.current = &http3.Server{Handler: o.handler}
+	o.current = &http3.Server{Handler: o.handler, ConnContext: withConn}
 	go o.current.ServeListener(o.listener)
 	return last
+}
+
+// ofConn is where a request's context has its connection.
+type ofConn struct{}
+
+func withConn(ctx context.Context, conn *quic.Conn) context.Context {
+	return context.WithValue(ctx, ofConn{}, conn)
 }
 
 func routes(o *origin) http.Handler {
@@ -111,6 +119,15 @@ func routes(o *origin) http.Handler {
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Del("link")
 		io.WriteString(w, "done")
+	})
+	// Whether data of the client came with the handshake.
+	routes.HandleFunc("/when", func(w http.ResponseWriter, r *http.Request) {
+		conn, is := r.Context().Value(ofConn{}).(*quic.Conn)
+		if is && conn.ConnectionState().Used0RTT {
+			io.WriteString(w, "early")
+		} else {
+			io.WriteString(w, "late")
+		}
 	})
 	routes.HandleFunc("/reset", func(w http.ResponseWriter, r *http.Request) {
 		w.Write(text[:512])

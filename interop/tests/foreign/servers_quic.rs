@@ -184,15 +184,18 @@ fn a_quic_server_that_asks_for_proof_of_our_address_gets_it() {
 
 #[test]
 fn a_quic_server_takes_a_request_with_the_handshake() {
-    let is_there = |stack: &QuicStack| *stack == QuicStack::Aioquic && stack.is_installed();
-    with_those(is_there, &["early"], |stage| async move {
+    with_each(&["early"], |stage| async move {
         let builder = Way::H3.client_builder(&stage.certificate);
         let builder = builder.requests_per_connection(Some(1));
         let client = builder.early_data(true).build().unwrap();
         assert_eq!(stage.get(&client, "/when").await, "late", "the first");
         assert_eq!(stage.get(&client, "/when").await, "early");
         let post = client.post(stage.url("/when")).send().await.unwrap();
-        assert_eq!(read(post.into_body()).await.0, "late");
+        let post = read(post.into_body()).await.0;
+        if stage.stack == QuicStack::Aioquic {
+            // quic-go says it of the connection and not of the request.
+            assert_eq!(post, "late");
+        }
         let counts = client.early_data();
         assert_eq!((counts.sent, counts.rejected), (1, 0));
     });
