@@ -64,7 +64,7 @@ fn measure(clock: &dyn Fn() -> Instant, batches: u32, per_batch: u32) -> (f64, f
                     .respond(began, stream, &answer, false)
                     .and_then(|()| conn.send_body(began, stream, body, true));
                 assert_eq!(sent, Ok(()));
-                conn.recycle(head.into_fields());
+                conn.recycle_head(head);
                 conn.handler_done(stream);
                 answered += 1;
             }

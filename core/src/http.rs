@@ -12,6 +12,7 @@ pub mod idempotence;
 pub mod priority;
 mod rules;
 pub mod schedule;
+pub(crate) mod spares;
 mod spellings;
 mod structured;
 pub(crate) mod syntax;

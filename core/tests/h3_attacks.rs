@@ -45,7 +45,7 @@ fn a_hundred_thousand_requests_one_after_another_leave_nothing_behind() {
         }
         for event in rig.events() {
             if let Event::RequestReceived { head, .. } = event {
-                rig.conn.recycle(head.into_fields());
+                rig.conn.recycle_head(head);
             }
         }
         assert_eq!((rig.conn.active(), rig.conn.running_handlers()), (0, 0));

@@ -82,7 +82,7 @@ fn serve(conn: &mut h2::Conn, now: Instant, head: &ResponseHead) -> u32 {
             ..
         } = event
         {
-            conn.recycle(asked.into_fields());
+            conn.recycle_head(asked);
             conn.respond(now, stream, head, false).unwrap();
             let body = Bytes::from_static(&[b'x'; 16]);
             conn.send_body(now, stream, body, true).unwrap();
@@ -178,7 +178,7 @@ fn an_idle_h1_server_holds_nothing() {
             ..
         } = event
         {
-            conn.recycle(asked.into_fields());
+            conn.recycle_head(asked);
             conn.respond(now, stream, &head, false).unwrap();
             conn.send_body(now, stream, Bytes::from_static(b"hi"), true)
                 .unwrap();

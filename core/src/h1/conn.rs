@@ -31,7 +31,8 @@ use super::parse::HeadScan;
 use super::reuse::CloseReason;
 use crate::error::Closed;
 use crate::http::head::last_head::LastHead;
-use crate::http::{Event, Fields, Side, StreamId};
+use crate::http::spares::Spares;
+use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
 use crate::time::TimerTable;
 use crate::wire::Outbox;
@@ -64,7 +65,7 @@ pub struct Conn {
     /// Server: the last answer that may come again.
     pub(super) last_answer: LastAnswer,
     /// Memory of heads to come.
-    pub(super) spare: Vec<Fields>,
+    pub(super) spares: Spares,
     /// Body bytes that no owner has consumed.
     pub(super) unread: usize,
     /// When so many are unread, we stop to read.
@@ -176,7 +177,7 @@ impl Timer {
 const TAIL_BYTES_MAX: usize = 64 * 1024;
 
 /// Heads whose memory is kept for the next ones.
-const SPARE_FIELDS_MAX: usize = 4;
+const SPARES_MAX: usize = 4;
 
 impl Conn {
     /// A fresh connection. Nothing is sent before the first exchange.
@@ -193,7 +194,7 @@ impl Conn {
             slab: BytesMut::new(),
             last_head: LastHead::default(),
             last_answer: LastAnswer::default(),
-            spare: Vec::new(),
+            spares: Spares::default(),
             unread: 0,
             read_ahead: UNREAD_BODY_BYTES_MAX as u32,
             discarded: 0,
@@ -334,11 +335,13 @@ impl Conn {
     // Memory.
 
     /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, mut fields: Fields) {
-        if self.spare.len() < SPARE_FIELDS_MAX {
-            fields.clear();
-            self.spare.push(fields);
-        }
+    pub fn recycle(&mut self, fields: Fields) {
+        self.spares.keep_section(fields, SPARES_MAX);
+    }
+    /// Gives a request head of this connection back that the owner has read: costs less than its
+    /// memory alone, where the same one comes again.
+    pub fn recycle_head(&mut self, head: RequestHead) {
+        self.spares.keep_head(head, SPARES_MAX);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -347,7 +350,7 @@ impl Conn {
             self.slab = BytesMut::new();
             self.last_head.release();
             self.last_answer.release();
-            self.spare = Vec::new();
+            self.spares = Spares::default();
             self.events = VecDeque::new();
             self.exchanges = VecDeque::new();
             self.tail.shrink_to_fit();

@@ -147,7 +147,7 @@ impl Conn {
             return Ok(Step::Wait);
         };
         self.timers.stop(Timer::Head as usize);
-        let fields = self.spare.pop().unwrap_or_default();
+        let fields = self.spares.section();
         let (head, version) = parse::response(&bytes[..len], fields, &self.config.limits)?;
         if head.is_interim() && head.status != 101 {
             self.receive_interim(head)?;
@@ -262,7 +262,7 @@ impl Conn {
         if len == 2 {
             self.end_message(None);
         } else {
-            let fields = self.spare.pop().unwrap_or_default();
+            let fields = self.spares.section();
             let trailers = parse::trailers(&bytes[..len], fields, &self.config.limits)?;
             self.end_message(Some(trailers));
         }

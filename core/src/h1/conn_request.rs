@@ -28,11 +28,9 @@ impl Conn {
             self.begin_request(head, version, length)?;
             return Ok(Step::Took(len));
         }
-        let fields = self.spare.pop().unwrap_or_default();
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
-            self.recycle(fields);
             scan.check_target(bytes, &self.config.limits)?;
             return Ok(Step::Wait);
         };
@@ -42,7 +40,9 @@ impl Conn {
             spelled_names,
             ..
         } = &*self.config;
-        let (head, version) = parse::request(&bytes[..len], fields, limits, *spelled_names)?;
+        let fields = self.spares.section();
+        let spare = self.spares.head();
+        let (head, version) = parse::request(&bytes[..len], spare, fields, limits, *spelled_names)?;
         // A connection with one exchange pays nothing for a second.
         if self.next_id > 1 && self.last_head.is_due() {
             self.last_head.keep(&bytes[..len], 0, &head, version);
@@ -58,7 +58,7 @@ impl Conn {
         let len = self.last_head.len();
         let front = bytes.get(..len);
         if let Some(known) = front.and_then(|front| self.last_head.find(front, 0)) {
-            let head = known.again(self.spare.pop().unwrap_or_default());
+            let head = known.again(self.spares.head());
             return Some((head, known.version(), len));
         }
         let other = self.last_head.find_but_path(bytes)?;
@@ -66,10 +66,10 @@ impl Conn {
         if other.len > limits.head_bytes_max || other.path.len() > limits.target_bytes_max {
             return None;
         }
-        let head = other.head(self.spare.pop().unwrap_or_default());
+        let head = other.head(self.spares.head());
         let (version, len) = (other.version(), other.len);
         if head.section().size() > limits.field_section_bytes_max {
-            self.recycle(head.into_fields());
+            self.recycle_head(head);
             return None;
         }
         if self.last_head.is_due() {

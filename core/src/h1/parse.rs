@@ -76,10 +76,11 @@ impl HeadScan {
     }
 }
 
-/// Parses a complete request head. `fields` is empty and lends its memory. `spells`: names are kept
-/// as they are spelled too.
+/// Parses a complete request head. `spare` and `fields`, which is empty, lend their memory. `spells`:
+/// names are kept as they are spelled too.
 pub(super) fn request(
     head: &[u8],
+    spare: Option<RequestHead>,
     mut fields: Fields,
     limits: &Limits,
     spells: bool,
@@ -107,7 +108,8 @@ pub(super) fn request(
             fields.spell(header.name.as_bytes());
         }
     }
-    Ok((RequestHead::from_fields(fields, version)?, version))
+    let head = RequestHead::from_fields_in(spare, fields, version)?;
+    Ok((head, version))
 }
 
 /// Parses a complete response head. `fields` is empty and lends its memory.

@@ -66,8 +66,9 @@ fn the_four_forms_of_a_target_become_pseudo_fields() {
     ] {
         let head = format!("{method} {target} HTTP/1.1\r\nhost: h\r\n\r\n");
         let limits = crate::limits::Limits::default();
-        let (head, _) = super::parse::request(head.as_bytes(), Default::default(), &limits, false)
-            .unwrap_or_else(|violation| panic!("{target}: {violation}"));
+        let (head, _) =
+            super::parse::request(head.as_bytes(), None, Default::default(), &limits, false)
+                .unwrap_or_else(|violation| panic!("{target}: {violation}"));
         assert_eq!(head.path(), path.map(str::as_bytes), "{target}");
         assert_eq!(head.authority(), Some(authority.as_bytes()), "{target}");
     }
@@ -879,7 +880,7 @@ fn names_are_kept_as_they_are_spelled_for_those_who_ask() {
             assert!(head.fields().all(
                 |field| field.name.is_ascii() && field.name == field.name.to_ascii_lowercase()
             ));
-            script.conn.recycle(head.into_fields());
+            script.conn.recycle_head(head);
             script.respond(stream.0, &response(204, &[]), true);
             script.conn.handler_done(stream);
         }

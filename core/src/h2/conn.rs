@@ -25,7 +25,8 @@ use crate::http::body_slab::BodySlab;
 use crate::http::head::last_head::LastHead;
 use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
-use crate::http::{Event, Fields, Side, StreamId};
+use crate::http::spares::Spares;
+use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::pace::Pace;
 use crate::time::TimerTable;
@@ -123,7 +124,7 @@ pub struct Conn {
     /// Server: the last request that may come again.
     pub(super) last_head: LastHead,
     /// Memory of heads that the owner gave back.
-    pub(super) spare: Vec<Fields>,
+    pub(super) spares: Spares,
     /// What bodies that are over leave to the next ones; nothing before the first.
     pub(super) spare_bodies: Option<Box<SpareBodies>>,
     pub(super) streams: Streams<Stream>,
@@ -183,7 +184,7 @@ impl Conn {
             decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
             encoder: Encoder::new(),
             last_head: LastHead::default(),
-            spare: Vec::new(),
+            spares: Spares::default(),
             spare_bodies: None,
             streams: Streams::new(),
             schedule: Schedule::new(),
@@ -361,11 +362,13 @@ impl Conn {
         }
     }
     /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, mut fields: Fields) {
-        if self.spare.len() < SPARE_FIELDS_MAX {
-            fields.clear();
-            self.spare.push(fields);
-        }
+    pub fn recycle(&mut self, fields: Fields) {
+        self.spares.keep_section(fields, SPARES_MAX);
+    }
+    /// Gives a request head of this connection back that the owner has read: costs less than its
+    /// memory alone, where the same one comes again.
+    pub fn recycle_head(&mut self, head: RequestHead) {
+        self.spares.keep_head(head, SPARES_MAX);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -377,7 +380,7 @@ impl Conn {
         self.schedule.release();
         self.body.release();
         self.last_head.release();
-        self.spare = Vec::new();
+        self.spares = Spares::default();
         self.spare_bodies = None;
         if self.events.is_empty() {
             self.events = VecDeque::new();
@@ -465,4 +468,4 @@ impl Conn {
 /// RFC 9113 section 6.9.2: both windows of a fresh connection, before any SETTINGS.
 pub(super) const WINDOW_INITIAL: u32 = 65_535;
 /// Heads kept for the next ones: those of one full batch.
-const SPARE_FIELDS_MAX: usize = 128;
+const SPARES_MAX: usize = 128;

@@ -100,11 +100,11 @@ impl Conn {
             && flaw.is_none()
             && let Some(known) = self.last_head.find(block, stamp)
         {
-            let head = known.again(self.spare.pop().unwrap_or_default());
+            let head = known.again(self.spares.head());
             self.last_peer_id = id;
             return self.take_request(now, id, end, Ok(head));
         }
-        let mut fields = self.spare.pop().unwrap_or_default();
+        let mut fields = self.spares.section();
         let decoded = self
             .decoder
             .decode(block, &self.config.limits, &mut fields)?;
@@ -120,7 +120,7 @@ impl Conn {
         } else if opens {
             self.last_peer_id = id;
             let mut head = match flaw {
-                None => RequestHead::from_fields(fields, Version::Http2),
+                None => RequestHead::from_fields_in(self.spares.head(), fields, Version::Http2),
                 Some(violation) => {
                     self.recycle(fields);
                     Err(violation)
@@ -163,7 +163,7 @@ impl Conn {
             Err(violation) => return self.refuse(now, id, violation),
         };
         if let Err(violation) = self.admit_request(end, &head) {
-            self.recycle(head.into_fields());
+            self.recycle_head(head);
             return self.refuse(now, id, violation);
         }
         let mut stream = self.fresh_stream(Method::of(head.method()));

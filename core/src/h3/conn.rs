@@ -25,7 +25,8 @@ use crate::error::{H2Code, Violation};
 use crate::http::body_slab::BodySlab;
 use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
-use crate::http::{Event, Fields, Side, StreamId};
+use crate::http::spares::Spares;
+use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
 use crate::qpack::{Decoder, Encoder};
 use crate::time::TimerTable;
@@ -124,7 +125,7 @@ pub struct Conn {
 
     pub(super) streams: Streams<Stream>,
     /// Memory of heads that the owner gave back.
-    pub(super) spare: Vec<Fields>,
+    pub(super) spares: Spares,
     #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
     pub(super) spare_queues: Vec<Box<SendQueue>>,
     /// PRIORITY_UPDATE frames for streams that are not open yet.
@@ -197,7 +198,7 @@ impl Conn {
             settings: None,
             remembered: None,
             streams: Streams::new(),
-            spare: Vec::new(),
+            spares: Spares::default(),
             spare_queues: Vec::new(),
             priorities_pending: BTreeMap::new(),
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
@@ -298,11 +299,12 @@ impl Conn {
     }
 
     /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, mut fields: Fields) {
-        if self.spare.len() < SPARE_FIELDS_MAX {
-            fields.clear();
-            self.spare.push(fields);
-        }
+    pub fn recycle(&mut self, fields: Fields) {
+        self.spares.keep_section(fields, SPARES_MAX);
+    }
+    /// Gives a request head of this connection back that the owner has read.
+    pub fn recycle_head(&mut self, head: RequestHead) {
+        self.spares.keep_head(head, SPARES_MAX);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -311,7 +313,7 @@ impl Conn {
         self.schedule.release();
         self.body.release();
         self.section = Vec::new();
-        self.spare = Vec::new();
+        self.spares = Spares::default();
         self.spare_queues = Vec::new();
         if self.open.is_none() {
             self.slab = BytesMut::new();
@@ -366,4 +368,4 @@ impl Conn {
 }
 
 /// Heads kept for the next ones: those of one full batch.
-const SPARE_FIELDS_MAX: usize = 128;
+const SPARES_MAX: usize = 128;

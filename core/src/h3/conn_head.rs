@@ -44,7 +44,7 @@ impl Conn {
         section: &[u8],
         ends: bool,
     ) -> Result<(), Violation> {
-        let mut fields = self.spare.pop().unwrap_or_default();
+        let mut fields = self.spares.section();
         let limits = &self.config.limits;
         let decoded = self.decoder.decode(id, section, limits, &mut fields)?;
         self.take_decoded(now, id, decoded, fields, ends)
@@ -116,7 +116,7 @@ impl Conn {
             self.recycle(fields);
             return Err(Violation::StreamsTooMany);
         }
-        let head = RequestHead::from_fields(fields, Version::Http3)?;
+        let head = RequestHead::from_fields_in(self.spares.head(), fields, Version::Http3)?;
         if head.protocol().is_some() && !self.config.extended_connect {
             // RFC 9220 section 3: we have not offered it.
             return Err(Violation::PseudoFieldUnknown);

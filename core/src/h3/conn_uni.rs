@@ -389,7 +389,7 @@ impl Conn {
     fn read_encoder_stream(&mut self, now: Instant, input: &[u8]) -> Result<(), Violation> {
         self.decoder.handle_encoder_bytes(input)?;
         loop {
-            let mut fields = self.spare.pop().unwrap_or_default();
+            let mut fields = self.spares.section();
             let limits = &self.config.limits;
             let Some((stream, decoded)) = self.decoder.poll_unblocked(limits, &mut fields)? else {
                 self.recycle(fields);

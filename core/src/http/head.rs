@@ -42,8 +42,13 @@ impl Version {
 }
 
 /// A valid request head. `fields()` has the regular fields only; the pseudo-fields have getters.
+///
+/// In a box: from who reads it to who answers it is handed on several times.
 #[derive(Clone, Debug)]
-pub struct RequestHead {
+pub struct RequestHead(Box<Whole>);
+
+#[derive(Clone, Debug)]
+struct Whole {
     fields: Fields,
     marks: Marks,
     number: Option<NonZeroU32>,
@@ -71,20 +76,40 @@ impl RequestHead {
     /// Whoever composes a request that may go out on any version validates it as
     /// [`Version::Http2`]: HTTP/1.1 writes its host field from `:authority`.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
+        Self::from_fields_in(None, fields, version)
+    }
+    /// The same in the memory of a head that is over.
+    pub(crate) fn from_fields_in(
+        spare: Option<Self>,
+        fields: Fields,
+        version: Version,
+    ) -> Result<Self, Violation> {
         let allowed = match version {
             Version::Http10 | Version::Http11 => PSEUDO_HTTP1,
             Version::Http2 | Version::Http3 => PSEUDO_REQUEST,
         };
         let marks = Marks::of(&fields, version, allowed)?;
-        let head = Self {
-            fields,
-            marks,
-            number: None,
-            fields_number: None,
-        };
+        let head = Self::of(
+            spare,
+            Whole {
+                fields,
+                marks,
+                number: None,
+                fields_number: None,
+            },
+        );
         head.check_request_line(version)?;
         head.check_authority(version)?;
         Ok(head)
+    }
+    fn of(spare: Option<Self>, whole: Whole) -> Self {
+        match spare {
+            Some(mut head) => {
+                *head.0 = whole;
+                head
+            }
+            None => Self(Box::new(whole)),
+        }
     }
     /// The method, for example `GET`. Methods are case-sensitive.
     pub fn method(&self) -> &[u8] {
@@ -123,52 +148,61 @@ impl RequestHead {
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
-        self.section().iter_from(usize::from(self.marks.pseudo))
+        self.section().iter_from(usize::from(self.0.marks.pseudo))
     }
     /// The first regular or pseudo-field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
-        self.fields.get(token)
+        self.0.fields.get(token)
     }
     /// The whole section, pseudo-fields in front: what an encoder walks.
     pub fn section(&self) -> &Fields {
-        &self.fields
+        &self.0.fields
     }
     /// The validated content-length.
     pub fn content_length(&self) -> Option<u64> {
-        self.marks.content_length
+        self.0.marks.content_length
     }
     /// Whether there is any of `connection`, `upgrade`, `keep-alive`, `proxy-connection` and
     /// `expect`: mostly not, and then none of them needs to be looked for.
     pub fn has_hop_fields(&self) -> bool {
-        self.marks.hop
+        self.0.marks.hop
     }
     /// Whether the body is framed by transfer-encoding (HTTP/1.1 only).
     pub(crate) fn has_transfer_encoding(&self) -> bool {
-        self.marks.transfer_encoding
+        self.0.marks.transfer_encoding
     }
     /// Takes the memory back for the next head.
     pub fn into_fields(self) -> Fields {
-        self.fields
+        self.0.fields
+    }
+    /// Takes the memory of its fields; what is left serves [`from_fields_in`](Self::from_fields_in)
+    /// and nothing else.
+    pub(crate) fn take_fields(&mut self) -> Fields {
+        self.0.number = None;
+        self.0.fields_number = None;
+        let mut fields = std::mem::take(&mut self.0.fields);
+        fields.clear();
+        fields
     }
     /// The number of a head that came before on its connection: heads with one number are alike.
     pub fn number(&self) -> Option<NonZeroU32> {
-        self.number
+        self.0.number
     }
     /// The number of regular fields that came before on its connection, whatever the head asks
     /// for: those of heads with one such number are alike.
     pub fn fields_number(&self) -> Option<NonZeroU32> {
-        self.fields_number
+        self.0.fields_number
     }
 
     fn pseudo(&self, token: Token) -> Option<&[u8]> {
-        let at = self.marks.at[token.index()];
+        let at = self.0.marks.at[token.index()];
         (at != ABSENT).then(|| self.value_at(usize::from(at)))
     }
     fn host(&self) -> Option<&[u8]> {
-        self.marks.host.map(|at| self.value_at(at as usize))
+        self.0.marks.host.map(|at| self.value_at(at as usize))
     }
     fn value_at(&self, index: usize) -> &[u8] {
-        self.fields.value_at(index).unwrap_or_default()
+        self.0.fields.value_at(index).unwrap_or_default()
     }
 
     /// `:method`, `:scheme`, `:path` and `:protocol` (RFC 9113 sections 8.3.1 and 8.5, RFC 8441
@@ -177,7 +211,7 @@ impl RequestHead {
         let method = self
             .pseudo(Token::METHOD)
             .ok_or(Violation::PseudoFieldMissing)?;
-        let unsound = |token| self.marks.unsound & bit(token) != 0;
+        let unsound = |token| self.0.marks.unsound & bit(token) != 0;
         if unsound(Token::METHOD) {
             return Err(Violation::MethodInvalid);
         }
@@ -223,7 +257,7 @@ impl RequestHead {
         if let Some(host) = host {
             syntax::authority(host).ok_or(Violation::AuthorityInvalid)?;
         }
-        if self.marks.unsound & bit(Token::AUTHORITY) != 0 {
+        if self.0.marks.unsound & bit(Token::AUTHORITY) != 0 {
             return Err(Violation::AuthorityInvalid);
         }
         // HTTP/1.1: the target wins and host is ignored (RFC 9112 section 3.2.2), and CONNECT is

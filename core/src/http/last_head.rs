@@ -7,7 +7,7 @@
 //! says something else each time must not pay for it: a head that differs costs a comparison of
 //! lengths and a count.
 
-use super::{ABSENT, Fields, RequestHead, Version};
+use super::{RequestHead, Version, Whole};
 use crate::http::{Token, syntax};
 use std::num::NonZeroU32;
 
@@ -42,7 +42,7 @@ pub(crate) struct Known {
     /// Of the state, beside the bytes, that the head was read under.
     stamp: u64,
     version: Version,
-    head: RequestHead,
+    head: Whole,
     number: NonZeroU32,
     /// Of its regular fields.
     fields_number: NonZeroU32,
@@ -84,7 +84,7 @@ impl LastHead {
             return;
         };
         self.kept = number.get();
-        let fields_number = head.fields_number.unwrap_or(number);
+        let fields_number = head.0.fields_number.unwrap_or(number);
         let line_len = memchr::memchr(b'\n', bytes).map_or(0, |at| at + 1);
         let Some(known) = &mut self.known else {
             self.known = Some(Box::new(Known {
@@ -92,7 +92,7 @@ impl LastHead {
                 line_len,
                 stamp,
                 version,
-                head: head.clone(),
+                head: Whole::clone(&head.0),
                 number,
                 fields_number,
                 skip: 0,
@@ -105,8 +105,8 @@ impl LastHead {
         known.line_len = line_len;
         known.stamp = stamp;
         known.version = version;
-        known.head.fields.copy_from(&head.fields);
-        known.head.marks = head.marks;
+        known.head.fields.copy_from(&head.0.fields);
+        known.head.marks = head.0.marks;
         known.number = number;
         known.fields_number = fields_number;
         known.skip = known.skip_next;
@@ -136,12 +136,10 @@ impl LastHead {
     #[inline]
     pub(crate) fn number_fields(&self, head: &mut RequestHead) {
         if let Some(known) = &self.known {
-            let (at, known_at) = (head.marks.pseudo, known.head.marks.pseudo);
-            if head
-                .fields
-                .ends_like(at.into(), &known.head.fields, known_at.into())
-            {
-                head.fields_number = Some(known.fields_number);
+            let (at, known_at) = (head.0.marks.pseudo, known.head.marks.pseudo);
+            let fields = &head.0.fields;
+            if fields.ends_like(at.into(), &known.head.fields, known_at.into()) {
+                head.0.fields_number = Some(known.fields_number);
             }
         }
     }
@@ -152,19 +150,33 @@ impl LastHead {
 }
 
 impl Known {
-    /// The head once more, in the memory of `spare`.
+    /// The head once more, in the memory of `spare`: it need not be written where that is it
+    /// already. `spare` is of the same connection.
     #[inline]
-    pub(crate) fn again(&mut self, spare: Fields) -> RequestHead {
+    pub(crate) fn again(&mut self, spare: Option<RequestHead>) -> RequestHead {
         self.skip = STAYS;
         self.skip_next = 0;
-        let mut fields = spare;
-        fields.copy_from(&self.head.fields);
-        RequestHead {
-            fields,
-            marks: self.head.marks,
-            number: Some(self.number),
-            fields_number: Some(self.fields_number),
+        match spare {
+            Some(head) if head.0.number == Some(self.number) => head,
+            spare => self.copy(spare),
         }
+    }
+    fn copy(&self, spare: Option<RequestHead>) -> RequestHead {
+        let mut spare = spare;
+        let mut fields = spare
+            .as_mut()
+            .map(RequestHead::take_fields)
+            .unwrap_or_default();
+        fields.copy_from(&self.head.fields);
+        RequestHead::of(
+            spare,
+            Whole {
+                fields,
+                marks: self.head.marks,
+                number: Some(self.number),
+                fields_number: Some(self.fields_number),
+            },
+        )
     }
     /// The version its bytes said.
     pub(crate) fn version(&self) -> Version {
@@ -185,19 +197,26 @@ pub(crate) struct OtherPath<'k, 'a> {
 
 impl OtherPath<'_, '_> {
     /// The head, in the memory of `spare`.
-    pub(crate) fn head(&self, spare: Fields) -> RequestHead {
+    pub(crate) fn head(&self, spare: Option<RequestHead>) -> RequestHead {
         let known = &self.known.head;
-        let mut fields = spare;
+        let mut spare = spare;
+        let mut fields = spare
+            .as_mut()
+            .map(RequestHead::take_fields)
+            .unwrap_or_default();
         fields.push(Token::METHOD, known.method());
         fields.push(Token::PATH, self.path);
         fields.append_from(&known.fields, usize::from(known.marks.pseudo));
-        RequestHead {
-            fields,
-            // Where the fields stand is where they stood, and what they say is what they said.
-            marks: known.marks,
-            number: None,
-            fields_number: Some(self.known.fields_number),
-        }
+        RequestHead::of(
+            spare,
+            Whole {
+                fields,
+                // Where the fields stand is where they stood, and what they say is what they said.
+                marks: known.marks,
+                number: None,
+                fields_number: Some(self.known.fields_number),
+            },
+        )
     }
     /// The version that its bytes say.
     pub(crate) fn version(&self) -> Version {
@@ -205,14 +224,17 @@ impl OtherPath<'_, '_> {
     }
 }
 
-impl RequestHead {
+impl Whole {
+    fn method(&self) -> &[u8] {
+        self.fields.get(Token::METHOD).unwrap_or_default()
+    }
     /// HTTP/1.1: whether it is of a method and a path, in this order, and nothing else stands in
     /// front of its fields.
     fn asks_for_path(&self) -> bool {
+        let path = self.fields.get(Token::PATH);
         self.marks.pseudo == 2
             && self.marks.at[Token::METHOD.index()] == 0
-            && self.marks.at[Token::PATH.index()] != ABSENT
-            && self.path().is_some_and(|path| path.starts_with(b"/"))
+            && path.is_some_and(|path| path.starts_with(b"/"))
     }
 }
 

@@ -21,7 +21,7 @@ fn keep_if_due(last: &mut LastHead, bytes: &[u8], path: &str) {
 fn path_of(last: &mut LastHead, bytes: &[u8], stamp: u64) -> Option<String> {
     let known = last.find(bytes, stamp)?;
     assert_eq!(known.version(), Version::Http2);
-    let head = known.again(Fields::new());
+    let head = known.again(None);
     assert_eq!(head.get(Token::USER_AGENT), Some(&b"a test"[..]));
     Some(String::from_utf8_lossy(head.path().unwrap_or_default()).into_owned())
 }
@@ -87,7 +87,7 @@ fn no_two_heads_have_one_number() {
         let bytes = n.to_be_bytes();
         keep_if_due(&mut last, &bytes, "/");
         if let Some(known) = last.find(&bytes, 0) {
-            let head = known.again(Fields::new());
+            let head = known.again(None);
             numbers.push(head.number().expect("it came before"));
         }
         if n % 10 == 0 {
@@ -118,16 +118,13 @@ fn a_head_with_another_path_alone_is_the_known_one_with_that_path() {
     let found = last.find_but_path(input).expect("it is but for its path");
     assert_eq!(found.len, input.len() - b"GET /more".len());
     assert_eq!(found.version(), Version::Http11);
-    let other = found.head(Fields::new());
+    let other = found.head(None);
     let parsed = head_of("GET", "/other?q=1");
     assert!(other.section().is_twin_of(parsed.section()));
     assert_eq!(other.path(), Some(&b"/other?q=1"[..]));
     assert_eq!(other.authority(), Some(&b"a"[..]));
     assert_eq!(other.number(), None);
-    let again = last
-        .find(known, 0)
-        .expect("it is kept")
-        .again(Fields::new());
+    let again = last.find(known, 0).expect("it is kept").again(None);
     assert!(again.number().is_some());
     assert_eq!(again.fields_number(), other.fields_number());
 }
@@ -172,10 +169,7 @@ fn regular_fields_keep_their_number_whatever_the_head_asks_for() {
     last.number_fields(&mut two);
     let number = two.fields_number().expect("its fields came before");
     last.keep(b"two", 0, &two, Version::Http2);
-    let again = last
-        .find(b"two", 0)
-        .expect("it is kept")
-        .again(Fields::new());
+    let again = last.find(b"two", 0).expect("it is kept").again(None);
     assert_eq!(again.fields_number(), Some(number));
     assert_ne!(again.number(), Some(number));
     let mut fields = head("/two").into_fields();
@@ -184,9 +178,6 @@ fn regular_fields_keep_their_number_whatever_the_head_asks_for() {
     last.number_fields(&mut other);
     assert_eq!(other.fields_number(), None);
     last.keep(b"three", 0, &other, Version::Http2);
-    let again = last
-        .find(b"three", 0)
-        .expect("it is kept")
-        .again(Fields::new());
+    let again = last.find(b"three", 0).expect("it is kept").again(None);
     assert_ne!(again.fields_number(), Some(number));
 }

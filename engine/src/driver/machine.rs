@@ -235,6 +235,7 @@ impl Machine {
         shut_down(&mut self, now: Instant);
         abort(&mut self, now: Instant, code: H2Code);
         recycle(&mut self, fields: Fields);
+        recycle_head(&mut self, head: RequestHead);
         release(&mut self);
     }
     delegate! {

@@ -103,7 +103,7 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             early: self.early,
         };
         let exchange = self.attendant.requested(connection, place, &head, end);
-        machine.recycle(head.into_fields());
+        machine.recycle_head(head);
         let entry = Some(Entry::new(place, exchange, end));
         if slot as usize == self.entries.len() {
             self.entries.push(entry);

@@ -145,7 +145,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         };
         let offers = matches!(machine, Machine::H1(_))
             && (asked.connect || head.has_hop_fields() && head.get(Token::UPGRADE).is_some());
-        machine.recycle(head.into_fields());
+        machine.recycle_head(head);
         if offers {
             let (taker, offer) = Offer::new();
             made.extensions_mut().insert(offer);

@@ -106,7 +106,7 @@ pub(super) trait Exchanging: 'static {
         if let Some(view) = self.view() {
             view.tell_turned_away(&mut scratch.requests, &head, status, now);
         }
-        machine.recycle(head.into_fields());
+        machine.recycle_head(head);
         let responses = &mut scratch.responses;
         responses.status(machine, now, stream, self.extra(), status);
         machine.handler_done(now, stream);

@@ -42,7 +42,7 @@ pub(super) trait Machine {
     fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize);
     fn cancel(&mut self, now: Instant, stream: StreamId);
     fn handler_done(&mut self, now: Instant, stream: StreamId);
-    fn recycle(&mut self, fields: Fields);
+    fn recycle_head(&mut self, head: RequestHead);
 }
 
 macro_rules! machine {
@@ -101,8 +101,8 @@ macro_rules! machine {
                 let done: fn(&mut Self, Instant, StreamId) = $done;
                 done(self, now, stream);
             }
-            fn recycle(&mut self, fields: Fields) {
-                self.recycle(fields);
+            fn recycle_head(&mut self, head: RequestHead) {
+                self.recycle_head(head);
             }
         }
     };
@@ -202,7 +202,7 @@ impl<M: Machine> Application<M> {
                 let is_last = self.seen.last() == Some(&stream);
                 assert!(is_last || M::VERSION == Version::Http3, "{stream:?} is old");
                 assert!(!head.method().is_empty());
-                self.conn.recycle(head.into_fields());
+                self.conn.recycle_head(head);
                 self.open.insert(stream);
                 self.handlers.insert(stream);
                 self.respond(stream, choice);
