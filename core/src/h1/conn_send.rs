@@ -7,6 +7,7 @@ use super::framing;
 use super::parse::HeadScan;
 use super::reuse::{CloseReason, has_option, persistence};
 use crate::error::{Misuse, Violation};
+use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;
@@ -184,6 +185,30 @@ impl Conn {
             _ => self.settle(now),
         }
         Ok(())
+    }
+
+    /// Server: the final head and all of the body.
+    ///
+    /// # Errors
+    /// As those of [`respond`](Self::respond); `BodyLength`, with nothing sent, when content-length
+    /// is another.
+    pub fn answer(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+        body: Bytes,
+    ) -> Result<(), Misuse> {
+        let index = self.index_in(stream, |sending| sending == Sending::Head)?;
+        let method = self.exchanges[index].method.for_framing();
+        if !Expected::of_response(method, head).is_met_by(body.len() as u64) {
+            return Err(Misuse::BodyLength);
+        }
+        self.respond(now, stream, head, body.is_empty())?;
+        match body.is_empty() {
+            true => Ok(()),
+            false => self.send_body(now, stream, body, true),
+        }
     }
 
     /// Body bytes; `end` may come with empty `data`.

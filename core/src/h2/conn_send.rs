@@ -128,6 +128,46 @@ impl Conn {
         Ok(())
     }
 
+    /// Server: the final head and all of the body: [`respond`](Self::respond) and
+    /// [`send_body`](Self::send_body) at the price of one.
+    ///
+    /// # Errors
+    /// As theirs; `BodyLength`, with nothing sent, when content-length is another.
+    pub fn answer(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+        body: Bytes,
+    ) -> Result<(), Misuse> {
+        let (id, key) = self.answerable(stream)?;
+        let Some((_, open)) = self.streams.by_key_mut(key) else {
+            return Err(Misuse::StreamNotOpen);
+        };
+        let length = Expected::of_response(open.method.as_bytes(), head);
+        if !length.is_met_by(body.len() as u64) {
+            return Err(Misuse::BodyLength);
+        }
+        let room = open.quota.available().min(self.quota.available());
+        let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
+        let idle = self.schedule.is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
+        if !idle || body.is_empty() || body.len() > frame_max as usize || head.is_interim() {
+            self.respond(now, stream, head, body.is_empty())?;
+            return match body.is_empty() {
+                true => Ok(()),
+                false => self.send_body(now, stream, body, true),
+            };
+        }
+        let len = body.len() as u32;
+        open.sends = Sends::Ended;
+        open.quota.spend(len);
+        self.quota.spend(len);
+        self.write_response(id, head, false);
+        self.write_body(id, body);
+        self.side_ended(now, key, Input::SendData { end: true });
+        Ok(())
+    }
+
     /// Body bytes; `end` may come with empty `data`.
     pub fn send_body(
         &mut self,
@@ -160,9 +200,7 @@ impl Conn {
             if data.is_empty() || fits && idle {
                 stream.quota.spend(len);
                 self.quota.spend(len);
-                data::write_header(id, len, true, self.outbox.buffer());
-                self.outbox.push_body(data);
-                self.note_data_sent(len as usize);
+                self.write_body(id, data);
                 self.side_ended(now, key, Input::SendData { end });
                 return Ok(());
             }
@@ -291,6 +329,14 @@ impl Conn {
         let block = HeaderBlockStart::reserve(out);
         self.encoder.encode_response(head, out);
         block.finish(id, end, self.peer.max_frame_size, out);
+    }
+
+    /// The one DATA frame that a stream ends with.
+    fn write_body(&mut self, id: u32, body: Bytes) {
+        let len = body.len();
+        data::write_header(id, len as u32, true, self.outbox.buffer());
+        self.outbox.push_body(body);
+        self.note_data_sent(len);
     }
 
     fn write_trailers(&mut self, now: Instant, id: u32, trailers: &Fields) {

@@ -106,6 +106,29 @@ impl Conn {
         Ok(())
     }
 
+    /// Server: the final head and all of the body.
+    ///
+    /// # Errors
+    /// As those of [`respond`](Self::respond); `BodyLength`, with nothing sent, when content-length
+    /// is another.
+    pub fn answer(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        head: &ResponseHead,
+        body: Bytes,
+    ) -> Result<(), Misuse> {
+        let method = self.answerable(stream)?.method;
+        if !Expected::of_response(method.as_bytes(), head).is_met_by(body.len() as u64) {
+            return Err(Misuse::BodyLength);
+        }
+        self.respond(now, stream, head, body.is_empty())?;
+        match body.is_empty() {
+            true => Ok(()),
+            false => self.send_body(now, stream, body, true),
+        }
+    }
+
     /// Body bytes; `end` may come with empty `data`.
     pub fn send_body(
         &mut self,

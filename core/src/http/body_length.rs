@@ -120,6 +120,10 @@ impl Expected {
             Some(_) => Err(Violation::ContentLengthMismatch),
         }
     }
+    /// Whether a body of `bytes` and no more is what was announced.
+    pub fn is_met_by(&self, bytes: u64) -> bool {
+        self.left.is_none_or(|left| left == bytes)
+    }
     /// Bytes still to come, where content-length says so.
     pub fn left(&self) -> Option<u64> {
         self.left

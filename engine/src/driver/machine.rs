@@ -228,6 +228,7 @@ impl Machine {
         open(&mut self, now: Instant, head: &RequestHead, end: bool) -> Result<StreamId, Misuse>;
         send_interim(&mut self, now: Instant, stream: StreamId, head: &ResponseHead) -> Result<(), Misuse>;
         respond(&mut self, now: Instant, stream: StreamId, head: &ResponseHead, end: bool) -> Result<(), Misuse>;
+        answer(&mut self, now: Instant, stream: StreamId, head: &ResponseHead, body: Bytes) -> Result<(), Misuse>;
         send_body(&mut self, now: Instant, stream: StreamId, data: Bytes, end: bool) -> Result<(), Misuse>;
         send_trailers(&mut self, now: Instant, stream: StreamId, trailers: &Fields) -> Result<(), Misuse>;
         consume(&mut self, now: Instant, stream: StreamId, bytes: usize);

@@ -294,7 +294,7 @@ impl<S: HttpService> Exchanges<S> {
                 Stage::Handling { .. } => {
                     slot.run(machine, now, &mut scratch.responses, &self.extra, &mut cx)
                 }
-                Stage::Sending => slot.send(machine, now, &mut cx),
+                Stage::Sending => slot.send(machine, now, None, &mut cx),
             };
             match step {
                 Step::Again => {}

@@ -2,11 +2,12 @@
 
 use super::super::access::Record;
 use super::super::interim::InterimSender;
-use super::super::respond::{Asked, Extra, Responses, Sending, invite_body, pump};
+use super::super::respond::{Asked, Coming, Extra, Polled, Responses, Sending, invite_body, pump};
 use super::super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::datagrams::DatagramInlet;
 use crate::driver::machine::Machine;
+use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -99,7 +100,9 @@ impl<S: HttpService> Slot<S> {
             !matches!(polled, Ok(Poll::Pending)),
         );
         match polled {
-            Ok(Poll::Ready(Ok(response))) => self.answer(machine, now, responses, extra, response),
+            Ok(Poll::Ready(Ok(response))) => {
+                self.answer(machine, now, responses, extra, response, cx)
+            }
             Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
             Ok(Poll::Pending) => {
                 if let Stage::Handling { invite } = &mut self.stage
@@ -136,24 +139,59 @@ impl<S: HttpService> Slot<S> {
         responses: &mut Responses,
         extra: &Extra,
         response: Response<S::ResponseBody>,
+        cx: &mut Context<'_>,
     ) -> Step {
         self.handler.set(None);
         if let Some(record) = &mut self.record {
             record.status = Some(response.status());
         }
-        match responses.head(machine, now, self.asked, extra, &response) {
-            Sending::Done => Step::Over,
-            Sending::Open => {
-                self.body.set(Some(response.into_body()));
-                self.stage = Stage::Sending;
-                Step::Again
+        let (asked, coming) = (self.asked, Coming::of(&response, self.asked));
+        let head = response.map(|body| self.body.set(Some(body)));
+        if coming.nothing {
+            responses.head(machine, now, asked, extra, &head, coming, None);
+            return Step::Over;
+        }
+        let Ok((polled, is_end)) = catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))) else {
+            return Step::Failed;
+        };
+        match polled {
+            // Mostly all of it is there, and goes out with the head.
+            Poll::Ready(Some(Ok(frame))) if is_end && frame.is_data() => {
+                let whole = frame.into_data().map_or_else(
+                    |_| Bytes::new(),
+                    |mut data| data.copy_to_bytes(data.remaining()),
+                );
+                if let Some(record) = &mut self.record {
+                    record.body_bytes += whole.len() as u64;
+                }
+                responses.head(machine, now, asked, extra, &head, coming, Some(whole));
+                Step::Over
             }
+            polled => match responses.head(machine, now, asked, extra, &head, coming, None) {
+                Sending::Done => Step::Over,
+                Sending::Open => {
+                    self.stage = Stage::Sending;
+                    match polled {
+                        Poll::Ready(first) => self.send(machine, now, Some(first), cx),
+                        Poll::Pending => Step::Wait,
+                    }
+                }
+            },
         }
     }
+    /// What the body has ready, and whether nothing follows.
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> (Poll<Polled<S::ResponseBody>>, bool) {
+        match self.body.as_mut().as_pin_mut() {
+            None => (Poll::Ready(None), true),
+            Some(mut body) => (body.as_mut().poll_frame(cx), body.is_end_stream()),
+        }
+    }
+    /// Sends what the body has ready, behind `first`, which it gave already.
     pub(super) fn send(
         &mut self,
         machine: &mut Machine,
         now: Instant,
+        first: Option<Polled<S::ResponseBody>>,
         cx: &mut Context<'_>,
     ) -> Step {
         let Some(body) = self.body.as_mut().as_pin_mut() else {
@@ -162,7 +200,7 @@ impl<S: HttpService> Slot<S> {
         let stream = self.asked.stream;
         let mut sent = 0;
         let pumped = catch_unwind(AssertUnwindSafe(|| {
-            pump(machine, now, stream, body, cx, &mut sent)
+            pump(machine, now, stream, body, first, cx, &mut sent)
         }));
         if let Some(record) = &mut self.record {
             record.body_bytes += sent;

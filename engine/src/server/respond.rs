@@ -7,7 +7,7 @@ use crate::driver::machine::Machine;
 use bytes::{Buf, Bytes};
 use http::header::HeaderMap;
 use http::{Response, StatusCode};
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -60,6 +60,19 @@ pub(super) struct Asked {
     pub(super) connect: bool,
 }
 
+/// What an answer's body said of itself, and its request, before a byte of it was taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    /// There is none, or none is sent.
+    pub(super) nothing: bool,
+    /// What [`length_of`] says.
+    length: Option<u64>,
+}
+
+/// A frame of a body.
+pub(super) type Polled<B> =
+    Option<Result<Frame<<B as http_body::Body>::Data>, <B as http_body::Body>::Error>>;
+
 /// Where an answer stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sending {
@@ -77,26 +90,37 @@ impl Extra {
     }
 }
 
+impl Coming {
+    /// Of `response`.
+    pub(super) fn of<B: http_body::Body>(response: &Response<B>, asked: Asked) -> Self {
+        let (status, body) = (response.status(), response.body());
+        Self {
+            nothing: is_bodiless(status, asked) || body.is_end_stream(),
+            length: length_of(status.as_u16(), asked, body.size_hint().exact()),
+        }
+    }
+}
+
 impl Responses {
-    /// Sends the head with `extra`; says whether a body is to follow.
-    pub(super) fn head<B: http_body::Body>(
+    /// Sends the head with `extra`; says whether a body is to follow. `whole`: all of it.
+    #[expect(clippy::too_many_arguments, reason = "an answer is of so many things")]
+    pub(super) fn head(
         &mut self,
         machine: &mut Machine,
         now: Instant,
         asked: Asked,
         extra: &Extra,
-        response: &Response<B>,
+        response: &Response<()>,
+        coming: Coming,
+        whole: Option<Bytes>,
     ) -> Sending {
-        let status = response.status();
-        let body = response.body();
-        let end = is_bodiless(status, asked) || body.is_end_stream();
-        let length = length_of(status.as_u16(), asked, body.size_hint().exact());
+        let (status, length, stream) = (response.status(), coming.length, asked.stream);
         let version = machine.version();
-        let sent = if self.is_again(status, response.headers(), length, version, extra, now) {
+        let composed = if self.is_again(status, response.headers(), length, version, extra, now) {
             if let Some(last) = &mut self.last {
                 number(&mut last.head);
             }
-            self.send(machine, now, asked.stream, end)
+            Ok(())
         } else {
             let said = self.copy(response.headers(), version);
             let adding = Adding {
@@ -106,19 +130,19 @@ impl Responses {
             };
             self.dated_until = adding.add_to(&mut self.fields, said, now);
             self.compose(status, version)
-                .and_then(|()| self.send(machine, now, asked.stream, end))
         };
+        let end = coming.nothing || whole.is_some();
+        let sent = composed.and_then(|()| match (&self.last, whole) {
+            (Some(last), Some(body)) => machine.answer(now, stream, &last.head, body),
+            (Some(last), None) => machine.respond(now, stream, &last.head, end),
+            (None, _) => Err(Misuse::StreamNotOpen),
+        });
         match sent {
             Ok(()) if end => Sending::Done,
             Ok(()) => Sending::Open,
-            Err(Misuse::Invalid(_)) => {
-                self.status(
-                    machine,
-                    now,
-                    asked.stream,
-                    extra,
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                );
+            Err(Misuse::Invalid(_) | Misuse::BodyLength) => {
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                self.status(machine, now, stream, extra, status);
                 Sending::Done
             }
             // The exchange ended meanwhile.
@@ -160,9 +184,11 @@ impl Responses {
             length: Some(0),
         };
         self.dated_until = adding.add_to(&mut self.fields, Said::default(), now);
-        let sent = self
-            .compose(status, machine.version())
-            .and_then(|()| self.send(machine, now, stream, true));
+        let composed = self.compose(status, machine.version());
+        let sent = composed.and_then(|()| match &self.last {
+            Some(last) => machine.respond(now, stream, &last.head, true),
+            None => Err(Misuse::StreamNotOpen),
+        });
         if let Err(Misuse::Invalid(_)) = sent {
             // The client takes no section as large as even this (RFC 9114 section 4.2.2); it
             // must not wait for an answer.
@@ -252,19 +278,6 @@ impl Responses {
         });
         Ok(())
     }
-    /// Sends the last head.
-    fn send(
-        &mut self,
-        machine: &mut Machine,
-        now: Instant,
-        stream: StreamId,
-        end: bool,
-    ) -> Result<(), Misuse> {
-        match &self.last {
-            Some(last) => machine.respond(now, stream, &last.head, end),
-            None => Err(Misuse::StreamNotOpen),
-        }
-    }
 }
 
 /// What a handler has said of what a server says by itself otherwise.
@@ -339,23 +352,26 @@ fn push_decimal(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.extend_from_slice(&digits[from..]);
 }
 
-/// Sends as much of `body` as the machine has room for and the body has ready; adds its bytes to
-/// `bytes`.
+/// Sends as much of `body` as the machine has room for and the body has ready, behind `first`, which
+/// it gave already; adds its bytes to `bytes`.
 pub(super) fn pump<B: http_body::Body>(
     machine: &mut Machine,
     now: Instant,
     stream: StreamId,
     mut body: Pin<&mut B>,
+    mut first: Option<Polled<B>>,
     cx: &mut Context<'_>,
     bytes: &mut u64,
 ) -> Sending {
     loop {
-        if machine.send_room(stream) == 0 {
+        let frame = match first.take() {
+            Some(frame) => frame,
             // `SendReady` says when it goes on.
-            return Sending::Open;
-        }
-        let Poll::Ready(frame) = body.as_mut().poll_frame(cx) else {
-            return Sending::Open;
+            None if machine.send_room(stream) == 0 => return Sending::Open,
+            None => match body.as_mut().poll_frame(cx) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => return Sending::Open,
+            },
         };
         let sent = match frame {
             None => machine.send_body(now, stream, Bytes::new(), true),
