@@ -17,6 +17,9 @@ pub const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
 /// Sent bytes that may stand in the buffer before what waits is moved over them.
 const SENT_BYTES_MAX: usize = 64 * 1024;
 
+/// What waits is little when so many times as much was sent.
+const LITTLE: usize = 8;
+
 /// Reads integers and slices from a buffer; every read says whether there was enough.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
@@ -188,8 +191,13 @@ impl Outbox {
         if self.sent == self.buffer.len() && self.large_bytes == 0 {
             self.buffer.clear();
             self.sent = 0;
-        } else if self.sent >= SENT_BYTES_MAX && self.sent * 2 >= self.buffer.len() {
-            self.compact();
+        } else {
+            let left = self.buffer.len() - self.sent;
+            // A little that is left moves at once: what comes behind it then stands where memory is
+            // near.
+            if left <= self.sent / LITTLE || self.sent >= SENT_BYTES_MAX && left <= self.sent {
+                self.compact();
+            }
         }
     }
     /// Moves what waits to the front: an outbox that is never quite empty must not keep all that

@@ -261,6 +261,10 @@ impl Conn {
     pub fn next_deadline(&self) -> Option<Instant> {
         self.timers.next()
     }
+    /// Bytes that wait to be written.
+    pub fn waiting(&self) -> usize {
+        self.outbox.len()
+    }
     /// False while the driver must not read: too much waits to be written, to be consumed or to
     /// be parsed. What a client has to write is never the peer's doing, and a server that answers
     /// while it reads must be heard meanwhile, or both would wait for each other.

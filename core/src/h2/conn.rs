@@ -283,6 +283,10 @@ impl Conn {
             _ => self.timers.next(),
         }
     }
+    /// Bytes that wait to be written, without a look at what else may go out now.
+    pub fn waiting(&self) -> usize {
+        self.outbox.len()
+    }
     /// False while the driver must not read: too much waits to be written or to be consumed.
     pub fn wants_read(&self) -> bool {
         self.life != Life::Closed && self.outbox.len() <= self.config.limits.outbox_bytes_max

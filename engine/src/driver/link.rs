@@ -4,7 +4,7 @@
 use super::machine::Machine;
 use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
-use super::transport::Transport;
+use super::transport::{RECORD_BYTES, Transport};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -117,6 +117,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             }
         }
         Poll::Ready(true)
+    }
+    /// Seals what fills whole records ahead of the write: what was written last is still near.
+    pub(crate) fn seal(&mut self, now: Instant) {
+        if let Carrier::Bytes(transport) = &mut self.carrier
+            && self.machine.waiting() >= RECORD_BYTES
+            && !self.broken
+        {
+            transport.seal_records(self.machine.poll_write(now), now);
+        }
     }
     /// Writes what the machine has until it has nothing or the socket takes no more. `Ready`:
     /// everything is written.

@@ -132,6 +132,14 @@ impl Machine {
             Self::H3(http3) => &mut http3.bytes,
         }
     }
+    /// Bytes that wait for the transport.
+    pub(crate) fn waiting(&self) -> usize {
+        match self {
+            Self::H1(conn) => conn.waiting(),
+            Self::H2(conn) => conn.waiting(),
+            Self::H3(_) => 0,
+        }
+    }
     /// Whether it takes bytes now.
     pub(crate) fn wants_read(&self) -> bool {
         match self {

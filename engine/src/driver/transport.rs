@@ -27,6 +27,8 @@ const COLD_AFTER: Duration = Duration::from_secs(1);
 /// Plaintext sealed for one write: a hundred small answers and then some. More would only wait
 /// in the socket's buffer, behind which a fresh decision on priorities comes too late.
 const BATCH_BYTES_MAX: usize = 128 * 1024;
+/// Plaintext of a full record (RFC 8446 section 5.1).
+pub(crate) const RECORD_BYTES: usize = 16 * 1024;
 /// Slices per write: a batch of 64 KiB has a few large bodies at most.
 const SLICES_MAX: usize = 32;
 
@@ -174,6 +176,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             _ => Ok(false),
         }
     }
+    /// Seals as much of `outbox` as fills whole records; nothing without TLS, nor on a cold
+    /// connection, whose records are small.
+    pub(crate) fn seal_records(&mut self, outbox: &mut Outbox, now: Instant) {
+        if let Some(tls) = &mut self.tls {
+            // What fails here fails again when the rest is sealed.
+            let _ = tls.seal_records(outbox, now);
+        }
+    }
     /// Writes `outbox` and what TLS has to say; advances the outbox by what it took. `Ready(Ok)`:
     /// all of it is with the socket.
     pub(crate) fn poll_write(
@@ -302,6 +312,32 @@ impl Tls {
             io::Error::new(io::ErrorKind::InvalidData, error)
         })
     }
+    fn seal_records(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
+        if self.failed || self.warms_up(now) {
+            return Ok(());
+        }
+        while self.sealed < BATCH_BYTES_MAX
+            && let Some(bytes) = outbox.whole()
+            && bytes.len() >= RECORD_BYTES
+        {
+            let whole = bytes.len().min(BATCH_BYTES_MAX) / RECORD_BYTES * RECORD_BYTES;
+            let written = self.connection.writer().write(&bytes[..whole])?;
+            self.sealed += written;
+            outbox.advance(written);
+        }
+        Ok(())
+    }
+    /// Whether records are small for now.
+    fn warms_up(&mut self, now: Instant) -> bool {
+        let idle = self
+            .wrote_at
+            .is_some_and(|at| now.saturating_duration_since(at) > COLD_AFTER);
+        if idle {
+            self.cold_left = COLD_BYTES;
+        }
+        self.wrote_at = Some(now);
+        self.cold_left > 0
+    }
     /// Seals `outbox` into records until a batch is full: a large body is sealed as it is written,
     /// or a second one of its size would wait for the socket.
     fn seal(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
@@ -310,13 +346,7 @@ impl Tls {
             outbox.advance(left);
             return Ok(());
         }
-        let idle = self
-            .wrote_at
-            .is_some_and(|at| now.saturating_duration_since(at) > COLD_AFTER);
-        if idle {
-            self.cold_left = COLD_BYTES;
-        }
-        self.wrote_at = Some(now);
+        self.warms_up(now);
         while !outbox.is_empty() && self.sealed < BATCH_BYTES_MAX {
             let mut writer = self.connection.writer();
             let record_max = match self.cold_left {

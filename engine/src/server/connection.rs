@@ -5,6 +5,7 @@ use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
 use super::worker::OpenEntry;
 use crate::driver::link::Link;
+use crate::driver::transport::RECORD_BYTES;
 use crate::upgrade::Upgraded;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -75,18 +76,18 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
                 return self.speak(cx, now);
             }
             let mut read = self.link.poll_read(cx, now);
-            self.serving.handle_events(&mut self.link.machine, now);
+            self.handle_events(now);
             if matches!(read, Poll::Ready(true)) {
                 // Mostly there is no more, which costs no system call to learn; learnt after the
                 // write it would cost a round.
                 read = self.link.poll_read(cx, now);
                 if matches!(read, Poll::Ready(true)) {
-                    self.serving.handle_events(&mut self.link.machine, now);
+                    self.handle_events(now);
                 }
             }
             let written = self.link.poll_write(cx, now);
             // Writing may have made room for bodies that waited.
-            let answered = self.serving.handle_events(&mut self.link.machine, now);
+            let answered = self.handle_events(now);
             if self.link.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
                 return Poll::Ready(());
             }
@@ -105,12 +106,24 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+    /// Answers the machine's events; true when there were any. Records are sealed as they fill.
+    fn handle_events(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while self
+            .serving
+            .handle_events(&mut self.link.machine, now, RECORD_BYTES)
+        {
+            any = true;
+            self.link.seal(now);
+        }
+        any
+    }
     /// A turn that hears nothing: what was answered goes out, and no deadline passes.
     fn speak(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
         loop {
-            self.serving.handle_events(&mut self.link.machine, now);
+            self.handle_events(now);
             let written = self.link.poll_write(cx, now);
-            let answered = self.serving.handle_events(&mut self.link.machine, now);
+            let answered = self.handle_events(now);
             if self.link.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
                 return Poll::Ready(());
             }

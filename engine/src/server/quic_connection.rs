@@ -120,7 +120,9 @@ impl<S: Serve> QuicConnection<S> {
                 exchanges.show(info, version, &shown, &self.counters);
             }
             self.serving.set_early(is_early);
-            let answered = self.serving.handle_events(&mut self.machine, now);
+            let answered = self
+                .serving
+                .handle_events(&mut self.machine, now, usize::MAX);
             if self.takes_datagrams
                 && let Some(h3) = self.machine.h3()
             {

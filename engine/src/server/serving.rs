@@ -132,17 +132,31 @@ impl<S: Serve> Serving<S> {
             self.exchanges.receive_datagram(stream, datagram);
         }
     }
-    /// Answers the machine's events; true when there were any.
-    pub(super) fn handle_events(&mut self, machine: &mut Machine, now: Instant) -> bool {
+    /// Answers the machine's events, until `bytes` more wait to be written; true when there were
+    /// any.
+    pub(super) fn handle_events(
+        &mut self,
+        machine: &mut Machine,
+        now: Instant,
+        bytes: usize,
+    ) -> bool {
         let Some(first) = machine.poll_event() else {
             return false;
         };
-        with_scratch(|scratch| self.answer(scratch, machine, now, first));
+        let enough = machine.waiting().saturating_add(bytes);
+        with_scratch(|scratch| self.answer(scratch, machine, now, first, enough));
         true
     }
     /// Kept out of the question, which is asked three times a turn and mostly for nothing.
     #[inline(never)]
-    fn answer(&mut self, scratch: &mut Scratch, machine: &mut Machine, now: Instant, first: Event) {
+    fn answer(
+        &mut self,
+        scratch: &mut Scratch,
+        machine: &mut Machine,
+        now: Instant,
+        first: Event,
+        enough: usize,
+    ) {
         let (mut requests, mut resets) = (0, 0);
         let exchanges = &mut self.exchanges;
         let mut next = Some(first);
@@ -195,7 +209,10 @@ impl<S: Serve> Serving<S> {
                     }
                 }
             }
-            next = machine.poll_event();
+            next = match machine.waiting() < enough {
+                true => machine.poll_event(),
+                false => None,
+            };
         }
         self.count(machine, requests, resets);
     }
