@@ -143,6 +143,19 @@ fn an_outbox_that_is_never_empty_does_not_keep_what_it_sent() {
 }
 
 #[test]
+fn a_little_that_is_left_moves_to_where_the_memory_begins() {
+    let mut outbox = Outbox::new();
+    outbox.buffer().extend_from_slice(&[7; 900]);
+    for round in 0..100_u8 {
+        outbox.buffer().extend_from_slice(&[round; 8_000]);
+        outbox.advance(8_000);
+        assert_eq!(outbox.whole(), Some(&[round; 900][..]));
+    }
+    let room = outbox.buffer().capacity();
+    assert!(room < SENT_BYTES_MAX, "{room} bytes");
+}
+
+#[test]
 fn an_empty_outbox_gives_its_memory_back() {
     let mut outbox = Outbox::new();
     outbox.buffer().extend_from_slice(b"abc");

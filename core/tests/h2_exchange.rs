@@ -216,6 +216,60 @@ fn our_own_body_must_fit_its_content_length_too() {
 }
 
 #[test]
+fn an_answer_in_one_is_what_its_head_and_its_body_are_by_themselves() {
+    let answers = |in_one: bool, len: usize, half_open: bool, busy: bool| {
+        let mut rig = Rig::server(Cut::Whole);
+        let body = vec![b'x'; len];
+        let length = len.to_string();
+        let head = response(200, &[("content-length", &length)]);
+        if busy {
+            // Its body waits for a window, and with it whoever is as urgent.
+            rig.says(&headers(1, GET, true));
+            rig.respond(1, &[], false);
+            rig.send(1, vec![b'y'; 65_000], false);
+        }
+        rig.says(&headers(3, GET, !half_open));
+        let (now, stream) = (rig.now, StreamId(3));
+        if in_one {
+            rig.conn.answer(now, stream, &head, body.into()).unwrap();
+        } else {
+            rig.conn.respond(now, stream, &head, len == 0).unwrap();
+            if len > 0 {
+                rig.conn.send_body(now, stream, body.into(), true).unwrap();
+            }
+        }
+        let again = rig.conn.answer(now, stream, &head, "again".into());
+        assert_eq!(again, Err(Misuse::StreamNotOpen), "it is answered");
+        (rig.frames(), rig.conn.active(), rig.conn.counts())
+    };
+    for len in [0, 1, 1_024, 16_384, 16_385, 65_535, 65_536] {
+        for (half_open, busy) in [(false, false), (true, false), (false, true)] {
+            assert_eq!(
+                answers(true, len, half_open, busy),
+                answers(false, len, half_open, busy),
+                "{len} bytes, request open: {half_open}, others wait: {busy}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_in_one_must_fit_its_content_length_or_nothing_is_sent() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&headers(1, GET, true));
+    rig.frames();
+    let head = response(200, &[("content-length", "3")]);
+    for body in ["", "no", "four"] {
+        let answered = rig.conn.answer(rig.now, StreamId(1), &head, body.into());
+        assert_eq!(answered, Err(Misuse::BodyLength), "{body:?}");
+        assert!(rig.frames().is_empty(), "{body:?}");
+    }
+    let answered = rig.conn.answer(rig.now, StreamId(1), &head, "yes".into());
+    assert_eq!(answered, Ok(()));
+    assert_eq!(rig.frames().len(), 2);
+}
+
+#[test]
 fn extended_connect_needs_the_servers_setting_on_both_sides() {
     let connect = [
         (":method", "CONNECT"),

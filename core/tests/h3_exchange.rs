@@ -317,6 +317,24 @@ fn a_body_of_another_length_than_announced_is_refused_both_ways() {
 }
 
 #[test]
+fn an_answer_in_one_must_fit_its_content_length_or_nothing_is_sent() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says_all(0, &headers(GET));
+    rig.events();
+    let head = response(200, &[("content-length", "3")]);
+    for body in ["", "no", "four"] {
+        let answered = rig.conn.answer(rig.now, StreamId(0), &head, body.into());
+        assert_eq!(answered, Err(Misuse::BodyLength), "{body:?}");
+    }
+    let answered = rig.conn.answer(rig.now, StreamId(0), &head, "yes".into());
+    assert_eq!(answered, Ok(()));
+    rig.run();
+    let frames = rig.frames(0);
+    assert_eq!(frames.len(), 2, "HEADERS and DATA: {frames:?}");
+    assert_eq!(frames[1].1, b"yes");
+}
+
+#[test]
 fn extended_connect_needs_the_setting() {
     let connect = [
         (":method", "CONNECT"),

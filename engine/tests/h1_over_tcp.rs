@@ -75,6 +75,25 @@ fn a_handler_that_panics_gives_500_and_the_connection_lives() {
 }
 
 #[test]
+fn an_answer_whose_length_is_not_its_bodys_is_500_and_the_connection_lives() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let body = request.uri().path()[1..].to_owned();
+            let answer = Response::builder().header("content-length", "3");
+            answer.body(Full::new(Bytes::from(body))).unwrap()
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    for path in ["/", "/no", "/four"] {
+        peer.says(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n"));
+        let answer = peer.hears_until("\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{path}: {answer}");
+    }
+    peer.says("GET /yes HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.hears_until("yes").starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
 fn a_handler_that_waits_for_the_body_invites_it() {
     let running = Server::bind("127.0.0.1:0")
         .serve(service(async |request: Request<Body>| {

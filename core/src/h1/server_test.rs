@@ -231,6 +231,28 @@ fn the_body_must_be_as_long_as_content_length_says() {
 }
 
 #[test]
+fn an_answer_in_one_must_fit_its_content_length_or_nothing_is_sent() {
+    let mut script = Script::server();
+    script.says(GET);
+    let head = response(200, &[("content-length", "3")]);
+    let answer = |script: &mut Script, body: &'static str| {
+        let answered = script
+            .conn
+            .answer(script.now, StreamId(1), &head, body.into());
+        script.listen();
+        answered
+    };
+    for body in ["", "no", "four"] {
+        let answered = answer(&mut script, body);
+        assert_eq!(answered, Err(Misuse::BodyLength), "{body:?}");
+        assert_eq!(script.wrote(), "", "{body:?}");
+    }
+    assert_eq!(answer(&mut script, "abc"), Ok(()));
+    assert!(script.wrote().ends_with("\r\n\r\nabc"));
+    assert_eq!(answer(&mut script, "abc"), Err(Misuse::StreamNotOpen));
+}
+
+#[test]
 fn answers_to_head_and_204_and_304_have_no_body() {
     for (method, status, fields, head) in [
         (
