@@ -15,6 +15,7 @@ mod exchange;
 mod handshake_failure;
 mod heads;
 mod interim;
+mod last_answer;
 mod listening;
 mod metrics;
 mod number;

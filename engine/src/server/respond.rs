@@ -2,7 +2,7 @@
 //! body as far as the machine has room.
 
 use super::date::with_date;
-use super::number::number;
+use super::last_answer::{LastAnswer, Wording};
 use crate::driver::machine::Machine;
 use bytes::{Buf, Bytes};
 use http::header::HeaderMap;
@@ -22,18 +22,7 @@ pub(super) struct Responses {
     fields: Fields,
     /// Until when the date in `fields` is that of now, if it is ours.
     dated_until: Option<Instant>,
-    /// The last head sent. Who answers many requests mostly answers alike: an equal head needs no
-    /// second look.
-    last: Option<Last>,
-}
-
-/// A head, and the version whose rules it met. It gets a number when it comes again.
-#[derive(Debug)]
-struct Last {
-    head: ResponseHead,
-    version: Version,
-    /// Until when its date is that of now, if it is ours.
-    dated_until: Option<Instant>,
+    last: Option<LastAnswer>,
 }
 
 /// What the server says by itself, where the handler did not.
@@ -114,27 +103,23 @@ impl Responses {
         coming: Coming,
         whole: Option<Bytes>,
     ) -> Sending {
-        let (status, length, stream) = (response.status(), coming.length, asked.stream);
-        let version = machine.version();
-        let composed = if self.is_again(status, response.headers(), length, version, extra, now) {
-            if let Some(last) = &mut self.last {
-                number(&mut last.head);
-            }
-            Ok(())
-        } else {
-            let said = self.copy(response.headers(), version);
-            let adding = Adding {
-                date: extra.date,
-                alt_svc: extra.elsewhere(version),
-                length,
-            };
-            self.dated_until = adding.add_to(&mut self.fields, said, now);
-            self.compose(status, version)
+        let stream = asked.stream;
+        let wording = Wording {
+            status: response.status(),
+            headers: response.headers(),
+            length: coming.length,
+            version: machine.version(),
+            extra,
+        };
+        let last = self.last.as_mut();
+        let composed = match last.is_some_and(|last| last.is_again(wording, now)) {
+            true => Ok(()),
+            false => self.word(wording, now),
         };
         let end = coming.nothing || whole.is_some();
         let sent = composed.and_then(|()| match (&self.last, whole) {
-            (Some(last), Some(body)) => machine.answer(now, stream, &last.head, body),
-            (Some(last), None) => machine.respond(now, stream, &last.head, end),
+            (Some(last), Some(body)) => machine.answer(now, stream, last.head(), body),
+            (Some(last), None) => machine.respond(now, stream, last.head(), end),
             (None, _) => Err(Misuse::StreamNotOpen),
         });
         match sent {
@@ -186,7 +171,7 @@ impl Responses {
         self.dated_until = adding.add_to(&mut self.fields, Said::default(), now);
         let composed = self.compose(status, machine.version());
         let sent = composed.and_then(|()| match &self.last {
-            Some(last) => machine.respond(now, stream, &last.head, true),
+            Some(last) => machine.respond(now, stream, last.head(), true),
             None => Err(Misuse::StreamNotOpen),
         });
         if let Err(Misuse::Invalid(_)) = sent {
@@ -210,72 +195,26 @@ impl Responses {
         }
         said
     }
-    /// Whether the head of these is the last one again: what [`copy`](Self::copy) and
-    /// [`Adding::add_to`] would write is what stands there.
-    fn is_again(
-        &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-        length: Option<u64>,
-        version: Version,
-        extra: &Extra,
-        now: Instant,
-    ) -> bool {
-        let Some(Last {
-            head: last,
-            dated_until,
-            ..
-        }) = self.last.as_ref().filter(|it| it.version == version)
-        else {
-            return false;
+    /// Makes the head that is worded so the last one.
+    fn word(&mut self, wording: Wording<'_>, now: Instant) -> Result<(), Misuse> {
+        let (version, extra) = (wording.version, wording.extra);
+        let said = self.copy(wording.headers, version);
+        let adding = Adding {
+            date: extra.date,
+            alt_svc: extra.elsewhere(version),
+            length: wording.length,
         };
-        if last.status != status.as_u16() {
-            return false;
-        }
-        let mut fields = last.fields();
-        let mut adds_length = length.is_some();
-        let mut adds_date = extra.date;
-        let mut alt_svc = extra.elsewhere(version);
-        for (name, value) in headers {
-            let Some(field) = fields.next() else {
-                return false;
-            };
-            if field.value != value.as_bytes()
-                || field.name != name.as_str().as_bytes()
-                || field.sensitive != value.is_sensitive()
-            {
-                return false;
-            }
-            match field.token {
-                Some(Token::CONTENT_LENGTH) => adds_length = false,
-                Some(Token::DATE) => adds_date = false,
-                Some(Token::ALT_SVC) => alt_svc = None,
-                _ => {}
-            }
-        }
-        let mut next_is = |token, value: Option<&[u8]>| {
-            fields.next().is_some_and(|field| {
-                field.token == Some(token) && value.is_none_or(|value| field.value == value)
-            })
-        };
-        (!adds_date || dated_until.is_some_and(|until| now < until) && next_is(Token::DATE, None))
-            && alt_svc.is_none_or(|value| next_is(Token::ALT_SVC, Some(value.as_bytes())))
-            && (!adds_length
-                || last.content_length() == length && next_is(Token::CONTENT_LENGTH, None))
-            && fields.next().is_none()
+        self.dated_until = adding.add_to(&mut self.fields, said, now);
+        self.compose(wording.status, version)
     }
     /// Makes a head of the fields: the last one now.
     fn compose(&mut self, status: StatusCode, version: Version) -> Result<(), Misuse> {
         let fields = std::mem::take(&mut self.fields);
         if let Some(last) = self.last.take() {
-            self.fields = last.head.into_fields();
+            self.fields = last.into_fields();
         }
         let head = ResponseHead::new(status.as_u16(), fields, version).map_err(Misuse::Invalid)?;
-        self.last = Some(Last {
-            head,
-            version,
-            dated_until: self.dated_until,
-        });
+        self.last = Some(LastAnswer::new(head, version, self.dated_until));
         Ok(())
     }
 }
