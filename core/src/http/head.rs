@@ -60,11 +60,17 @@ struct Whole {
 pub struct ResponseHead {
     /// The status code.
     pub status: u16,
+    /// In a box, as that of a request.
+    checked: Box<Checked>,
+    number: Option<NonZeroU64>,
+    reason: Option<Box<[u8]>>,
+}
+
+#[derive(Clone, Debug)]
+struct Checked {
     fields: Fields,
     /// `pseudo` is 1 when `:status` stands in front, else 0.
     marks: Marks,
-    number: Option<NonZeroU64>,
-    reason: Option<Box<[u8]>>,
 }
 
 impl RequestHead {
@@ -329,8 +335,7 @@ impl ResponseHead {
         }
         Ok(Self {
             status,
-            fields,
-            marks,
+            checked: Box::new(Checked { fields, marks }),
             number: None,
             reason: None,
         })
@@ -354,15 +359,17 @@ impl ResponseHead {
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
-        self.fields.iter_from(usize::from(self.marks.pseudo))
+        self.checked
+            .fields
+            .iter_from(usize::from(self.checked.marks.pseudo))
     }
     /// The whole section, `:status` included where it came with one.
     pub fn section(&self) -> &Fields {
-        &self.fields
+        &self.checked.fields
     }
     /// The first regular field with this token.
     pub fn get(&self, token: Token) -> Option<&[u8]> {
-        self.fields.get(token)
+        self.checked.fields.get(token)
     }
     /// Whether it is a 1xx (RFC 9110 section 15.2).
     pub fn is_interim(&self) -> bool {
@@ -370,15 +377,15 @@ impl ResponseHead {
     }
     /// The validated content-length.
     pub fn content_length(&self) -> Option<u64> {
-        self.marks.content_length
+        self.checked.marks.content_length
     }
     /// Whether the body is framed by transfer-encoding (HTTP/1.1 only).
     pub(crate) fn has_transfer_encoding(&self) -> bool {
-        self.marks.transfer_encoding
+        self.checked.marks.transfer_encoding
     }
     /// Takes the memory back for the next head.
     pub fn into_fields(self) -> Fields {
-        self.fields
+        self.checked.fields
     }
     /// Gives it a number, for who sends it again and again. Its owner sees to it that all heads
     /// with one number that a connection is given are alike: what was written for one of them is

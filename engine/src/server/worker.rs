@@ -16,8 +16,9 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::LocalOptions;
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::{JoinHandle, LocalSet};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trunkline_core::limits::Config;
 
@@ -52,10 +53,10 @@ pub(super) fn run<S: Serve>(
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build();
+        .build_local(LocalOptions::default());
     // Who is not there to hear of the beginning has closed `commands`.
     let failed = match runtime {
-        Ok(runtime) => LocalSet::new().block_on(&runtime, async move {
+        Ok(runtime) => runtime.block_on(async move {
             let worker = Worker::new(post)?;
             let _ = begun.send(Ok(()));
             // The runtime goes next, and what is still open with it.
@@ -69,7 +70,7 @@ pub(super) fn run<S: Serve>(
     }
 }
 
-/// The same on the caller's thread, inside its [`LocalSet`]: cuts what is still open at the end.
+/// The same on the caller's thread, where local tasks can be: cuts what is still open at the end.
 ///
 /// # Errors
 /// When the runtime cannot use a socket.
