@@ -1,5 +1,5 @@
 use super::*;
-use crate::http::Token;
+use crate::http::{Fields, Token};
 
 fn head(path: &str) -> RequestHead {
     let mut fields = Fields::new();

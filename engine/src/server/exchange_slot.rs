@@ -9,6 +9,7 @@ use crate::datagrams::DatagramInlet;
 use crate::driver::machine::Machine;
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
+use http_body::Body as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -73,6 +73,6 @@ fn a_socket_that_cannot_be_used_is_told_and_does_not_end_a_worker_without_a_word
         .enable_all()
         .build()
         .expect("a runtime can be made");
-    let serving = LocalSet::new().block_on(&runtime, serve_here(post(), commands));
+    let serving = tokio::task::LocalSet::new().block_on(&runtime, serve_here(post(), commands));
     assert!(serving.is_err());
 }
