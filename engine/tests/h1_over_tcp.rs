@@ -4,7 +4,7 @@
 #[path = "support/peer.rs"]
 mod support;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use std::time::Duration;
@@ -64,6 +64,38 @@ fn a_handler_that_panics_gives_500_and_the_connection_lives() {
         .serve(service(async |request: Request<Body>| {
             assert!(request.uri().path() != "/bad", "the handler's own fault");
             Response::new(Full::new(Bytes::from("fine")))
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET /bad HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_until("\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.hears_until("fine").starts_with("HTTP/1.1 200 "));
+}
+
+/// Bytes of a body; empty ones panic when they are looked at, though one is said to be there.
+struct Brittle(&'static [u8]);
+
+impl Buf for Brittle {
+    fn remaining(&self) -> usize {
+        self.0.len().max(1)
+    }
+    fn chunk(&self) -> &[u8] {
+        assert!(!self.0.is_empty(), "the body's own fault");
+        self.0
+    }
+    fn advance(&mut self, bytes: usize) {
+        self.0 = &self.0[bytes..];
+    }
+}
+
+#[test]
+fn a_body_whose_first_bytes_panic_gives_500_and_the_connection_lives() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let is_bad = request.uri().path() == "/bad";
+            Response::new(Full::new(Brittle(if is_bad { b"" } else { b"fine" })))
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());

@@ -261,9 +261,9 @@ impl Conn {
     pub fn next_deadline(&self) -> Option<Instant> {
         self.timers.next()
     }
-    /// Bytes that wait to be written.
-    pub fn waiting(&self) -> usize {
-        self.outbox.len()
+    /// What waits to be written already, without a look at what else may go out now.
+    pub fn written(&mut self) -> &mut Outbox {
+        &mut self.outbox
     }
     /// False while the driver must not read: too much waits to be written, to be consumed or to
     /// be parsed. What a client has to write is never the peer's doing, and a server that answers

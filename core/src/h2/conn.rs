@@ -283,9 +283,9 @@ impl Conn {
             _ => self.timers.next(),
         }
     }
-    /// Bytes that wait to be written, without a look at what else may go out now.
-    pub fn waiting(&self) -> usize {
-        self.outbox.len()
+    /// What waits to be written already, without a look at what else may go out now.
+    pub fn written(&mut self) -> &mut Outbox {
+        &mut self.outbox
     }
     /// False while the driver must not read: too much waits to be written or to be consumed.
     pub fn wants_read(&self) -> bool {

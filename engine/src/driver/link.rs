@@ -4,7 +4,7 @@
 use super::machine::Machine;
 use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
-use super::transport::{RECORD_BYTES, Transport};
+use super::transport::Transport;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -121,10 +121,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// Seals what fills whole records ahead of the write: what was written last is still near.
     pub(crate) fn seal(&mut self, now: Instant) {
         if let Carrier::Bytes(transport) = &mut self.carrier
-            && self.machine.waiting() >= RECORD_BYTES
             && !self.broken
         {
-            transport.seal_records(self.machine.poll_write(now), now);
+            transport.seal_records(self.machine.written(), now);
         }
     }
     /// Writes what the machine has until it has nothing or the socket takes no more. `Ready`:

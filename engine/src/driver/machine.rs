@@ -132,12 +132,13 @@ impl Machine {
             Self::H3(http3) => &mut http3.bytes,
         }
     }
-    /// Bytes that wait for the transport.
-    pub(crate) fn waiting(&self) -> usize {
+    /// What waits for the transport already: what else may go out is chosen when it is written, by
+    /// [`poll_write`](Self::poll_write).
+    pub(crate) fn written(&mut self) -> &mut Outbox {
         match self {
-            Self::H1(conn) => conn.waiting(),
-            Self::H2(conn) => conn.waiting(),
-            Self::H3(_) => 0,
+            Self::H1(conn) => conn.written(),
+            Self::H2(conn) => conn.written(),
+            Self::H3(http3) => &mut http3.bytes,
         }
     }
     /// Whether it takes bytes now.

@@ -179,7 +179,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     /// Seals as much of `outbox` as fills whole records; nothing without TLS, nor on a cold
     /// connection, whose records are small.
     pub(crate) fn seal_records(&mut self, outbox: &mut Outbox, now: Instant) {
-        if let Some(tls) = &mut self.tls {
+        if let Some(tls) = &mut self.tls
+            && outbox.len() >= RECORD_BYTES
+        {
             // What fails here fails again when the rest is sealed.
             let _ = tls.seal_records(outbox, now);
         }

@@ -56,6 +56,12 @@ pub(super) enum Step {
     Failed,
 }
 
+/// What a body had ready when its head was there.
+enum Begun<B: http_body::Body> {
+    Whole(Bytes),
+    Part(Poll<Polled<B>>),
+}
+
 impl<S: HttpService> Slot<S> {
     pub(super) fn leave_queue(&mut self, cx: &mut Context<'_>) -> Step {
         let Stage::Queued { call, invite } = &mut self.stage else {
@@ -152,39 +158,39 @@ impl<S: HttpService> Slot<S> {
             responses.head(machine, now, asked, extra, &head, coming, None);
             return Step::Over;
         }
-        let Ok((polled, is_end)) = catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))) else {
+        let Ok(begun) = catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))) else {
             return Step::Failed;
         };
-        match polled {
-            // Mostly all of it is there, and goes out with the head.
-            Poll::Ready(Some(Ok(frame))) if is_end && frame.is_data() => {
-                let whole = frame.into_data().map_or_else(
-                    |_| Bytes::new(),
-                    |mut data| data.copy_to_bytes(data.remaining()),
-                );
+        let first = match begun {
+            Begun::Whole(body) => {
                 if let Some(record) = &mut self.record {
-                    record.body_bytes += whole.len() as u64;
+                    record.body_bytes += body.len() as u64;
                 }
-                responses.head(machine, now, asked, extra, &head, coming, Some(whole));
-                Step::Over
+                responses.head(machine, now, asked, extra, &head, coming, Some(body));
+                return Step::Over;
             }
-            polled => match responses.head(machine, now, asked, extra, &head, coming, None) {
-                Sending::Done => Step::Over,
-                Sending::Open => {
-                    self.stage = Stage::Sending;
-                    match polled {
-                        Poll::Ready(first) => self.send(machine, now, Some(first), cx),
-                        Poll::Pending => Step::Wait,
-                    }
-                }
-            },
+            Begun::Part(first) => first,
+        };
+        if responses.head(machine, now, asked, extra, &head, coming, None) == Sending::Done {
+            return Step::Over;
+        }
+        self.stage = Stage::Sending;
+        match first {
+            Poll::Ready(first) => self.send(machine, now, Some(first), cx),
+            Poll::Pending => Step::Wait,
         }
     }
-    /// What the body has ready, and whether nothing follows.
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> (Poll<Polled<S::ResponseBody>>, bool) {
-        match self.body.as_mut().as_pin_mut() {
-            None => (Poll::Ready(None), true),
-            Some(mut body) => (body.as_mut().poll_frame(cx), body.is_end_stream()),
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Begun<S::ResponseBody> {
+        let Some(mut body) = self.body.as_mut().as_pin_mut() else {
+            return Begun::Part(Poll::Ready(None));
+        };
+        match body.as_mut().poll_frame(cx) {
+            // Mostly all of it is there, and goes out with the head.
+            Poll::Ready(Some(Ok(frame))) if body.is_end_stream() => match frame.into_data() {
+                Ok(mut data) => Begun::Whole(data.copy_to_bytes(data.remaining())),
+                Err(frame) => Begun::Part(Poll::Ready(Some(Ok(frame)))),
+            },
+            part => Begun::Part(part),
         }
     }
     /// Sends what the body has ready, behind `first`, which it gave already.

@@ -143,7 +143,7 @@ impl<S: Serve> Serving<S> {
         let Some(first) = machine.poll_event() else {
             return false;
         };
-        let enough = machine.waiting().saturating_add(bytes);
+        let enough = machine.written().len().saturating_add(bytes);
         with_scratch(|scratch| self.answer(scratch, machine, now, first, enough));
         true
     }
@@ -209,7 +209,7 @@ impl<S: Serve> Serving<S> {
                     }
                 }
             }
-            next = match machine.waiting() < enough {
+            next = match machine.written().len() < enough {
                 true => machine.poll_event(),
                 false => None,
             };
