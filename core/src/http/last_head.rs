@@ -150,22 +150,22 @@ impl LastHead {
 }
 
 impl Known {
-    /// The head once more, in the memory of `spare`: it need not be written where that is it
-    /// already.
+    /// The head once more, in the memory of `spare`, which is of the same connection: it need not be
+    /// written where that is it already.
     #[inline]
     pub(crate) fn again(&mut self, spare: Option<RequestHead>) -> RequestHead {
         self.skip = STAYS;
         self.skip_next = 0;
         match spare {
-            Some(head) if self.is(&head) => head,
+            Some(head) if head.0.number == Some(self.number) => {
+                debug_assert!(
+                    head.0.fields.is_twin_of(&self.head.fields),
+                    "a head of another connection was given back to this one"
+                );
+                head
+            }
             spare => self.copy(spare),
         }
-    }
-    /// The numbers say it of heads of one connection; their bytes, to those who handed the head of
-    /// another connection back to this one.
-    #[inline]
-    fn is(&self, head: &RequestHead) -> bool {
-        head.0.number == Some(self.number) && head.0.fields.is_twin_of(&self.head.fields)
     }
     fn copy(&self, spare: Option<RequestHead>) -> RequestHead {
         let mut spare = spare;
