@@ -2,17 +2,52 @@
 // that change.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import dgram from 'node:dgram'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { connect } from 'node:tls'
-import { Response as Lean } from 'trunkline'
+import { createSecureServer, createServer, Response as Lean, serve } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
 import { serverLife } from './support/server_life.mjs'
 import { serveFor } from './support/serving.mjs'
 
 serverLife(`node ${process.version}`, process.execPath)
+
+/** Servers of each form, and how they are closed. */
+const closing = {
+  serve () {
+    const server = serve({ hostname: '127.0.0.1', tls: { cert, key }, http3: true, fetch: () => new Lean('') })
+    return [server.port, () => server.close()]
+  },
+  async createServer () { return await listening(createServer()) },
+  async createSecureServer () { return await listening(createSecureServer({ cert, key, http3: true })) }
+}
+
+async function listening (server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return [server.address().port, () => new Promise(resolve => { server.close(resolve) })]
+}
+
+for (const [form, make] of Object.entries(closing)) {
+  test(`${form}: where a server says that it has closed, its ports are free`, async () => {
+    for (let round = 0; round < 50; round++) {
+      const [port, close] = await make()
+      await close()
+      const [tcp, udp] = [net.createServer(), dgram.createSocket('udp4')]
+      tcp.listen(port, '127.0.0.1')
+      udp.bind(port, '127.0.0.1')
+      await Promise.all([once(tcp, 'listening'), once(udp, 'listening')]).finally(() => {
+        tcp.close()
+        udp.close()
+      })
+    }
+  })
+}
 
 /** A certificate for one name. */
 function identityOf (name) {

@@ -9,11 +9,13 @@ use super::serve::Serve;
 use crate::driver::signals::{Signals, Stop};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::LocalOptions;
@@ -21,6 +23,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trunkline_core::limits::Config;
+
+type Accepted = (TcpStream, SocketAddr);
 
 /// What a worker is told.
 pub(super) enum Command {
@@ -109,6 +113,15 @@ impl QuicTask {
     }
 }
 
+impl QuicTask {
+    /// Ends the endpoint; its port is free again.
+    async fn end(mut self) {
+        self.task.abort();
+        // It was aborted, or had ended.
+        let _ = (&mut self.task).await;
+    }
+}
+
 impl Drop for QuicTask {
     fn drop(&mut self) {
         self.task.abort();
@@ -170,9 +183,10 @@ impl<S: Serve> Worker<S> {
                     last => break last,
                 },
                 () = until_over(pause), if paused => {}
-                accepted = self.listener.accept(), if !full && !paused => match accepted {
-                    Ok((socket, peer)) => self.serve(socket, peer),
-                    Err(error) => pause_after(&error).await,
+                accepted = poll_fn(|cx| self.poll_accept(cx)), if !full && !paused => match accepted {
+                    Some(Ok((socket, peer))) => self.serve(socket, peer),
+                    Some(Err(error)) => pause_after(&error).await,
+                    None => {}
                 },
                 () = self.open.closed.notified(), if full => {}
             }
@@ -191,6 +205,16 @@ impl<S: Serve> Worker<S> {
                 let _ = cut.send(count);
             }
         }
+        if let Some(quic) = self.quic {
+            quic.end().await;
+        }
+    }
+    /// `None`: who answers fell behind while nobody came.
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Accepted>>> {
+        if self.ground.service.pause().is_some() {
+            return Poll::Ready(None);
+        }
+        self.listener.poll_accept(cx).map(Some)
     }
     fn serve(&self, socket: TcpStream, peer: SocketAddr) {
         add(&self.ground.counters.connections_accepted, 1);

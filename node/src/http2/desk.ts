@@ -68,6 +68,7 @@ const WINDOW_DEFAULT = 65_535
 
 export class Desk {
   settings: Settings
+  /** Until its ports are free again. */
   private listener: Listener | undefined
   private readonly sockets = new Map<Connection, Socket>()
   private readonly identities: Record<string, Identity> = {}
@@ -92,7 +93,12 @@ export class Desk {
       onConnectionClosed: connection => { this.onConnectionClosed(connection) },
       onStranger: exchange => { this.onStranger(exchange) },
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
-      onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), new Socket(connection)) }
+      onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), new Socket(connection)) },
+      onClosed: () => {
+        if (this.listener !== listener) return
+        this.listener = undefined
+        server._emitCloseIfDrained?.()
+      }
     })
     const question: ListenOptions = { port, ...this.question() }
     if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
@@ -161,6 +167,9 @@ export class Desk {
   private windows (): Record<string, number> {
     return { streamInitial: this.settings.initialWindowSize ?? WINDOW_DEFAULT }
   }
+
+  /** Whether its ports are taken. */
+  get isListening (): boolean { return this.listener !== undefined }
 
   /** Whether there is a certificate for everybody. */
   get hasIdentity (): boolean { return this.identity !== undefined }

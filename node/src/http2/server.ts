@@ -42,7 +42,7 @@ export interface SecureOptions extends SecureServerOptions, Options {
 }
 
 /** What `net.Server` keeps to itself, as far as it is needed here. */
-interface Bare extends net.Server { _handle: unknown }
+interface Bare extends net.Server { _handle: unknown; _emitCloseIfDrained: () => void }
 type Made<S> = abstract new (...args: any[]) => S
 
 /** Checks what node:http2 checks, with its errors. */
@@ -135,6 +135,12 @@ function serving<B extends Made<net.Server>> (Base: B) {
         return
       }
       process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
+    }
+
+    /** What node calls when the server or a connection is closed: 'close' comes behind the last of them. The
+     * engine closes on its own thread, so the ports may be taken a moment longer. */
+    _emitCloseIfDrained (): void {
+      if (!this.desk.isListening) (Base.prototype as Bare)._emitCloseIfDrained.call(this)
     }
 
     setTimeout (time: number, callback?: () => void): this {
