@@ -1,12 +1,13 @@
-//! The smallest server: 1 KiB of text for every request, HTTP/1.1 and HTTP/2 on one port.
+//! The smallest server: 1 KiB of text for every request that has come whole, HTTP/1.1 and HTTP/2 on one port.
 //!
 //! `cargo run --release --example hello -- 127.0.0.1:8080 [tls] [workers]`
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use std::convert::Infallible;
-use std::future::{Ready, ready};
+use std::future::Future;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
 use trunkline::{Body, Server, ServerConfig, Tls};
@@ -19,13 +20,17 @@ struct Hello;
 impl Service<Request<Body>> for Hello {
     type Response = Response<Full<Bytes>>;
     type Error = Infallible;
-    type Future = Ready<Result<Self::Response, Infallible>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
-    fn call(&mut self, _: Request<Body>) -> Self::Future {
-        ready(Ok(Response::new(Full::new(Bytes::from_static(TEXT)))))
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(async move {
+            // To its end: an answer before it would have the rest of the request reset.
+            let _ = request.into_body().collect().await;
+            Ok(Response::new(Full::new(Bytes::from_static(TEXT))))
+        })
     }
 }
 

@@ -389,7 +389,7 @@ fn a_request_that_comes_as_an_idle_connection_gives_its_memory_back_keeps_its_de
             while socket.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
         });
         let client = Client::builder().timeouts(ClientTimeouts {
-            headers: Some(Duration::from_millis(50)),
+            headers: Some(Duration::from_secs(1)),
             ..ClientTimeouts::default()
         });
         let client = client.build().unwrap();

@@ -238,8 +238,8 @@ fn a_peer_that_is_silent_after_a_quiet_time_is_replaced() {
         });
         let times = HealthTimes {
             quiet: Duration::from_millis(1),
-            suspect: Duration::from_millis(300),
-            dead: Duration::from_millis(1000),
+            suspect: Duration::from_secs(1),
+            dead: Duration::from_secs(4),
             ..HealthTimes::default()
         };
         let client = h2().health(times.clone()).build().unwrap();
@@ -296,8 +296,8 @@ fn a_silent_peer_is_asked_though_no_request_needs_it_and_one_that_is_gone_is_bur
         let answers = Arc::new(Answers::default());
         let times = HealthTimes {
             unasked: Some(Duration::from_millis(10)),
-            suspect: Duration::from_millis(200),
-            dead: Duration::from_millis(400),
+            suspect: Duration::from_secs(1),
+            dead: Duration::from_secs(3),
             ..HealthTimes::default()
         };
         let listener = Arc::clone(&answers) as Arc<dyn ConnectionListener>;
