@@ -27,7 +27,7 @@ use trunkline::core::limits::UNREAD_BODY_BYTES_MAX;
 use trunkline::server::{
     self, Answer, Attendant, Attending, Ended, Given, Line, Pause, Place, Said,
 };
-use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
+use trunkline::{ConnectionInfo, ErrorKind, Server, ServerConfig, Tls};
 
 /// What an attendant heard.
 #[derive(Debug, PartialEq, Eq)]
@@ -739,6 +739,37 @@ fn http3_is_attended_too_and_early_requests_are_marked() {
             assert_eq!(body, "hi");
             server.hears_a_request(Version::Http3, path);
             assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+            assert_eq!(server.hears(), Heard::Disconnected);
+        }
+    });
+}
+
+#[test]
+fn an_answer_over_http3_that_breaks_off_by_order_is_a_reset_whatever_its_code() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+    let server = Attended::serving(server, |line, place, _| {
+        line.answer(Instant::now(), place, says(Given::Streaming));
+        line.send(place, Bytes::from("half"), false);
+    });
+    let client = a_client(root);
+    let url = format!("https://localhost:{}/", server.address.port());
+    support::runtime().block_on(async {
+        let codes = [H2Code::NO_ERROR, H2Code::CANCEL, H2Code::INTERNAL_ERROR];
+        for (at, code) in codes.into_iter().enumerate() {
+            let mut body = client.get(&url).send().await.unwrap().into_body();
+            let first = body.frame().await.unwrap().unwrap();
+            assert_eq!(first.data_ref().unwrap(), "half");
+            server.hears_a_request(Version::Http3, "/");
+            server.does(move |_, lines| lines[at].0.reset(lines[at].1, code));
+            let error = body.frame().await.unwrap().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::StreamReset(code));
+            let mut heard = server.hears();
+            while matches!(heard, Heard::Room(_)) {
+                heard = server.hears();
+            }
+            let by_peer = false;
+            assert_eq!(heard, Heard::Ended(Ended::Reset { code, by_peer }));
             assert_eq!(server.hears(), Heard::Disconnected);
         }
     });
