@@ -5,6 +5,7 @@
 //! cut and what happens between two cuts; without any, everything comes at once.
 
 mod application;
+mod capsules;
 mod conn;
 mod frames;
 mod h3_conn;
@@ -15,6 +16,7 @@ mod hpack;
 mod qpack;
 mod written;
 
+pub use capsules::capsules;
 pub use conn::{h1_body, h1_head, h2_conn_client, h2_conn_server};
 pub use frames::h2_frames;
 pub use h3_conn::{h3_conn_client, h3_conn_server};
@@ -27,6 +29,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, named as in `fuzz/fuzz_targets` and `fuzz/seeds`.
 pub const TARGETS: &[Target] = &[
+    ("capsules", capsules),
     ("h1_body", h1_body),
     ("h1_head", h1_head),
     ("h2_conn_client", h2_conn_client),

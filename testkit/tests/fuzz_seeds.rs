@@ -27,6 +27,10 @@ fn replay(name: &str) {
 }
 
 #[test]
+fn seeds_of_capsules_hold() {
+    replay("capsules");
+}
+#[test]
 fn seeds_of_h2_frames_hold() {
     replay("h2_frames");
 }

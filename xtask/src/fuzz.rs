@@ -17,6 +17,7 @@ pub(crate) const TARGETS: &[&str] = &[
     "h3_frames",
     "h3_conn_server",
     "h3_conn_client",
+    "capsules",
 ];
 
 /// `args`: seconds per target (default 60), then targets (default all).
