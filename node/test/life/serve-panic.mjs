@@ -18,10 +18,12 @@ const server = serve({
   }
 })
 const session = http2.connect(server.url)
-session.on('error', () => {})
+// Where it stands still, this is what is known of it.
+session.on('error', ({ message }) => { console.error('session:', message) })
 const stream = session.request({})
-stream.on('error', () => {})
+stream.on('error', ({ message }) => { console.error('stream:', message) })
 await asked
+console.error('asked')
 // A debug build of the addon panics over a verb that the border does not have.
 theBorder().command(200, 0, 0)
 await server.closed

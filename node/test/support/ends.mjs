@@ -3,8 +3,8 @@
 // the runner's limit, which knows of files alone.
 import { after, afterEach, beforeEach } from 'node:test'
 
-/** A test may run three processes after another, each of which has 40 s. */
-const TEST_MS_MAX = 150_000
+/** A test may run three processes after another, each of which has a minute. */
+const TEST_MS_MAX = 200_000
 const ENDING_MS_MAX = 20_000
 
 const timers = new Map()

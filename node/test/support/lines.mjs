@@ -15,7 +15,7 @@ for (const line of ['node20', 'node22', 'node24', 'node26']) {
 
 /** Runs a script of this folder's parent; resolves to how it ended. One that outlives its time is
  * killed, and says so. */
-export function run (program, script, { args = [], limit = 40_000, env = {} } = {}) {
+export function run (program, script, { args = [], limit = 60_000, env = {} } = {}) {
   const own = { ...process.env, ...env }
   // A file of tests in it reports to nobody but its own output.
   delete own.NODE_TEST_CONTEXT

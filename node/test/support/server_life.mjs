@@ -21,8 +21,8 @@ export function serverLife (line, program) {
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [7, null, 'EINVAL'], ended.stderr)
   })
   test(`${line}: a worker that ends does not wait for a file that is being opened`, { skip: process.platform !== 'linux' }, async () => {
-    // The kernel takes a lease away after 45 s, and a process here has 40.
-    const ended = await run(program, 'life/leased.mjs')
+    // The kernel takes a lease away after 45 s.
+    const ended = await run(program, 'life/leased.mjs', { limit: 40_000 })
     assert.deepEqual([ended.code, ended.signal, ended.stdout], [0, null, 'asked for\nthe worker has ended'], ended.stderr)
   })
   for (const form of ['serve', 'createServer', 'createSecureServer']) {
