@@ -261,6 +261,10 @@ pub struct Timeouts {
     pub stream_stall: Option<Duration>,
     /// A connection without an exchange.
     pub idle: Option<Duration>,
+    /// HTTP/1.1, server: the client has ended its side and an answer is due of which no byte waits
+    /// to be written. It may be gone, which only a write would show. 0: whoever ends its side wants
+    /// no answer; `None`: handlers take as long as they like.
+    pub half_closed: Option<Duration>,
     /// A connection's age, then a graceful drain.
     pub age_max: Option<Duration>,
     /// Least bytes per second a peer reads or writes while an exchange waits for it, after
@@ -294,6 +298,7 @@ impl Default for Timeouts {
             write_stall: Some(Duration::from_secs(30)),
             stream_stall: Some(Duration::from_secs(30)),
             idle: Some(Duration::from_secs(60)),
+            half_closed: Some(Duration::from_secs(30)),
             age_max: Some(Duration::from_secs(3600)),
             rate_min: 1024,
             rate_grace: Duration::from_secs(10),

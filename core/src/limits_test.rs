@@ -49,6 +49,7 @@ fn every_phase_has_a_deadline_by_default() {
         timeouts.write_stall,
         timeouts.stream_stall,
         timeouts.idle,
+        timeouts.half_closed,
         timeouts.age_max,
     ];
     assert!(

@@ -7,9 +7,10 @@ mod support;
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use support::{Peer, service};
-use trunkline::{Body, Server};
+use trunkline::{Body, Server, ServerConfig};
 
 #[test]
 fn a_request_is_answered_with_length_and_date() {
@@ -184,6 +185,62 @@ fn a_body_that_fails_never_looks_whole() {
 }
 
 #[test]
+fn a_client_that_ends_its_side_behind_its_request_gets_the_late_answer() {
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let waits = Arc::clone(&gate);
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(move |_| {
+            let gate = Arc::clone(&waits);
+            async move {
+                gate.notified().await;
+                Response::new(Full::new(Bytes::from("late")))
+            }
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.ends();
+    // Another connection is answered first: the end has come by then.
+    let mut other = Peer::connect(running.local_addr());
+    other.says("GET / HTTP/0.9\r\n\r\n");
+    assert!(other.hears_to_the_end().starts_with("HTTP/1.1 "));
+    gate.notify_one();
+    let answer = peer.hears_to_the_end();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("connection: close\r\n"), "{answer}");
+    assert!(answer.ends_with("late"), "{answer}");
+}
+
+#[test]
+fn where_half_closed_is_zero_the_end_of_a_client_cancels_its_handler() {
+    struct Gone(mpsc::Sender<()>);
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            let _ = self.0.send(());
+        }
+    }
+    let (sender, gone) = mpsc::channel();
+    let mut config = ServerConfig::default();
+    config.timeouts.half_closed = Some(Duration::ZERO);
+    let running = Server::bind("127.0.0.1:0")
+        .config(config)
+        .serve(service(move |_| {
+            let guard = Gone(sender.clone());
+            async move {
+                std::future::pending::<()>().await;
+                drop(guard);
+                Response::new(Body::empty())
+            }
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.ends();
+    gone.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(peer.hears_to_the_end(), "");
+}
+
+#[test]
 fn an_upload_moves_only_as_fast_as_the_handler_reads() {
     const BYTES: usize = 8 << 20;
     let running = Server::bind("127.0.0.1:0")
@@ -207,7 +264,7 @@ fn an_upload_moves_only_as_fast_as_the_handler_reads() {
 
 #[test]
 fn a_drain_lets_the_open_exchange_finish_and_cuts_nothing() {
-    let (entered, was_entered) = std::sync::mpsc::channel();
+    let (entered, was_entered) = mpsc::channel();
     let (release, released) = tokio::sync::watch::channel(false);
     let running = Server::bind("127.0.0.1:0")
         .serve(service(move |_| {
@@ -234,7 +291,7 @@ fn a_drain_lets_the_open_exchange_finish_and_cuts_nothing() {
 
 #[test]
 fn a_drain_counts_what_it_cuts() {
-    let (entered, was_entered) = std::sync::mpsc::channel();
+    let (entered, was_entered) = mpsc::channel();
     let running = Server::bind("127.0.0.1:0")
         .serve(service(move |_| {
             let entered = entered.clone();

@@ -73,6 +73,9 @@ pub(crate) enum Kind {
     HandshakeFailed = 31,
     /// A secret of a TLS session, word 1 is the server: where from, then a zero and the line.
     Secret = 32,
+    /// The client of an exchange has ended its side of its connection (HTTP/1.1): it waits for the
+    /// answer, or is gone.
+    HalfClosed = 33,
 }
 
 /// The request's body is to come, or was not the last piece.
@@ -388,6 +391,10 @@ impl Attendant for Server {
         with_text(trailers.iter(), |text| {
             self.desk.shared.complete(entry, text, &[]);
         });
+    }
+    fn half_closed(&self, exchange: &u32) {
+        let entry = [Kind::HalfClosed as u32, *exchange, 0, 0, 0, 0, 0, 0];
+        self.desk.shared.complete(entry, &[], &[]);
     }
     fn room(&self, exchange: &u32, bytes: usize) {
         let exchanges = self.desk.exchanges.borrow();

@@ -176,6 +176,7 @@ impl TimeoutsAsk {
 }
 
 impl Servers {
+    half_closed: Option<u64>,
     /// Carries out one cold call, with what is left for the engine's thread.
     pub(crate) fn ask(
         &mut self,
@@ -192,6 +193,7 @@ impl Servers {
                 let tls = self.tls.get(&ask.server).ok_or_else(gone)?;
                 let (cert, key) = (ask.cert.as_bytes(), ask.key.as_bytes());
                 match &ask.name {
+            (self.half_closed, &mut to.half_closed),
                     None => tls.set_pem(cert, key),
                     Some(name) => tls.set_pem_for(name, cert, key),
                 }

@@ -17,6 +17,10 @@
 //!
 //! # Ends
 //!
+//! A client may end its side behind its requests and hear their answers ([`Conn::handle_end`]).
+//! One that is gone looks the same until something is written to it, so answers that do not come
+//! are waited for no longer than `Timeouts::half_closed`.
+//!
 //! A request that breaks a rule is answered with the rule's status (`Violation::h1_status`) after
 //! the responses before it, then the connection closes. The driver should shut its writing side
 //! down and read on for a moment before it closes the socket: closing with unread bytes makes
@@ -100,6 +104,18 @@ pub struct Conn {
     pub(super) closed: Option<Closed>,
     /// The bytes belong to another protocol now.
     pub(super) switched: bool,
+    /// Server: whether the peer still sends.
+    pub(super) input: Input,
+}
+
+/// Server: whether the peer still sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    Open,
+    /// It has ended; of what it said something may still be to be parsed.
+    Ended,
+    /// Everything that it said is parsed; its answers are what is left.
+    Concluded,
 }
 
 /// Client: the proxy at the other end, which forwards each request by itself.
@@ -159,10 +175,11 @@ pub(super) enum Timer {
     WriteStall,
     Rate,
     Age,
+    HalfClosed,
 }
 
 impl Timer {
-    pub(super) const KINDS: usize = 6;
+    pub(super) const KINDS: usize = 7;
     pub(super) const ALL: [Self; Self::KINDS] = [
         Self::Head,
         Self::BodyIdle,
@@ -170,6 +187,7 @@ impl Timer {
         Self::WriteStall,
         Self::Rate,
         Self::Age,
+        Self::HalfClosed,
     ];
 }
 
@@ -213,6 +231,7 @@ impl Conn {
             last: None,
             closed: None,
             switched: false,
+            input: Input::Open,
             config,
         };
         if let Some(age) = conn.config.timeouts.age_max {

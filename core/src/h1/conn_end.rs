@@ -2,7 +2,7 @@
 //! transport. Invariant: every exchange that the owner knows of and that is not complete gets one
 //! `StreamReset` before `Closed`, unless the owner itself gave it up.
 
-use super::conn::{Conn, Receiving};
+use super::conn::{Conn, Input, Receiving};
 use super::exchange::{Exchange, Method, Sending};
 use super::reuse::CloseReason;
 use crate::error::{Closed, H2Code, Violation};
@@ -18,6 +18,20 @@ impl Conn {
     pub fn handle_close(&mut self, now: Instant) {
         self.enter();
         self.end_of_input();
+        self.settle(now);
+    }
+
+    /// The peer sends nothing more and may still read (end of file, close_notify). Of a client's end
+    /// nothing else follows: it has no say in whether the answers to what it asked whole still
+    /// matter (RFC 9112 section 9.6), so a server gives them and closes behind the last one. The
+    /// owner hears `InputEnded` when some are due. A request that is not whole is reset. On a client
+    /// this is [`handle_close`](Self::handle_close).
+    pub fn handle_end(&mut self, now: Instant) {
+        self.enter();
+        match self.side {
+            Side::Server => self.input = Input::Ended,
+            Side::Client => self.end_of_input(),
+        }
         self.settle(now);
     }
 
@@ -134,6 +148,35 @@ impl Conn {
             _ => Closed::Transport,
         };
         self.finish(closed);
+    }
+
+    /// Server: the peer has ended its side and all that it said is parsed: what is whole is answered.
+    /// True: this was not concluded before.
+    pub(super) fn conclude_input(&mut self) -> bool {
+        let parsed = !self.held_back && !matches!(self.receiving, Receiving::AwaitSwitch);
+        if self.input != Input::Ended || !parsed {
+            return false;
+        }
+        self.input = Input::Concluded;
+        self.receiving = Receiving::Nothing;
+        self.tail.clear();
+        self.last.get_or_insert(CloseReason::PeerEnded);
+        if let Some(open) = self.receiver() {
+            let closed = Closed::Transport;
+            open.received = true;
+            open.sending = Sending::Broken(closed);
+            let reset = Reset {
+                by: ResetBy::Connection(closed),
+                unprocessed: false,
+            };
+            self.tell_reset(self.exchanges.len() - 1, reset);
+        } else if let Some(last) = self.exchanges.back_mut() {
+            last.close_because(CloseReason::PeerEnded);
+        }
+        if self.exchanges.iter().any(|open| !open.silent) {
+            self.events.push_back(Event::InputEnded);
+        }
+        true
     }
 
     /// Client: the response is complete. If the connection ends with it, a request that is still

@@ -2,7 +2,7 @@
 //! deadline runs, what the owner must know. Every call into the machine ends in [`Conn::settle`], or
 //! leaves it to the [`Conn::poll_write`] that follows.
 
-use super::conn::{Conn, Receiving, Timer};
+use super::conn::{Conn, Input, Receiving, Timer};
 use super::encode;
 use super::exchange::Sending;
 use super::reuse::CloseReason;
@@ -23,6 +23,7 @@ impl Conn {
                 Timer::Head => self.violate(Violation::HeadTimeout),
                 Timer::BodyIdle => self.violate(Violation::BodyTimeout),
                 Timer::Idle => self.finish(Closed::Idle),
+                Timer::HalfClosed => self.finish(Closed::Transport),
                 Timer::WriteStall if self.sent > self.stall_from => {}
                 Timer::WriteStall => {
                     // What waits cannot be delivered.
@@ -54,10 +55,13 @@ impl Conn {
             while self.settle_front() {}
             let may_parse = matches!(self.receiving, Receiving::Head(_))
                 && self.exchanges.len() < PIPELINED_REQUESTS_MAX;
-            if self.is_inert() || !self.held_back || !may_parse {
+            if self.is_inert() {
+                break;
+            } else if self.held_back && may_parse {
+                self.feed(&[]);
+            } else if !self.conclude_input() {
                 break;
             }
-            self.feed(&[]);
         }
         if self.exchanges.is_empty()
             && let Some(reason) = self.close_reason()
@@ -190,6 +194,9 @@ impl Conn {
         let begun = !self.tail.is_empty();
         let head_begun = in_head && begun && !self.held_back;
         let is_idle = self.exchanges.is_empty() && !begun;
+        // Whoever is gone resets the connection when something is written to it.
+        let half_closed = self.input != Input::Open && self.outbox.is_empty();
+        let half_closed_max = timeouts.half_closed;
         let now = &mut Now {
             at: now,
             moment: None,
@@ -198,6 +205,7 @@ impl Conn {
         self.run(now, Timer::BodyIdle, awaits_body, body_idle);
         self.run(now, Timer::Idle, is_idle, idle);
         self.run(now, Timer::WriteStall, !self.outbox.is_empty(), stall);
+        self.run(now, Timer::HalfClosed, half_closed, half_closed_max);
         self.run(now, Timer::Rate, awaits_body || awaits_reader, rate);
     }
 

@@ -26,6 +26,8 @@ pub enum CloseReason {
     ExchangeReset,
     /// `requests_per_connection_max` is reached.
     RequestsExhausted,
+    /// The peer has ended its side: no request follows.
+    PeerEnded,
     /// The connection drains.
     ShutDown,
 }
@@ -37,6 +39,7 @@ impl CloseReason {
             Self::PeerAskedClose | Self::Http10WithoutKeepAlive | Self::BodyUntilClose => {
                 Closed::ByPeer(H2Code::NO_ERROR)
             }
+            Self::PeerEnded => Closed::Transport,
             Self::WeAskedClose
             | Self::RequestUnread
             | Self::ExpectationUnmet
@@ -60,6 +63,7 @@ impl fmt::Display for CloseReason {
             Self::ConnectRefused => "a CONNECT request was refused",
             Self::ExchangeReset => "an exchange was given up before it was complete",
             Self::RequestsExhausted => "the connection served as many requests as it may",
+            Self::PeerEnded => "the peer has ended its side",
             Self::ShutDown => "the connection drains",
         })
     }

@@ -81,6 +81,11 @@ impl Script {
         self.conn.handle_close(self.now);
         self.listen();
     }
+    /// The peer ends its side in order.
+    pub(super) fn ends(&mut self) {
+        self.conn.handle_end(self.now);
+        self.listen();
+    }
     /// Time passes; deadlines are carried out when they come.
     pub(super) fn waits(&mut self, time: Duration) {
         let until = self.now + time;
@@ -307,6 +312,7 @@ fn describe(event: Event) -> String {
         }
         Event::SendReady { stream } => format!("{} ready", stream.0),
         Event::CapacityChanged => "capacity".to_owned(),
+        Event::InputEnded => "input ended".to_owned(),
         Event::GoingAway { code, .. } => format!("going away {}", code.0),
         Event::Upgraded { stream, rest } => format!("{} upgraded {}", stream.0, text(&rest)),
         Event::PongReceived { .. }

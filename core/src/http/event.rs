@@ -106,6 +106,9 @@ pub enum Event {
     /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the oldest of our SETTINGS
     /// frames that was not acknowledged is.
     SettingsAcknowledged { round_trip: Duration },
+    /// HTTP/1.1, server: the client has ended its side and waits for answers, or is gone: the two
+    /// look the same. What is open may be answered.
+    InputEnded,
     /// The machine is done: write what `poll_write` gives, then close the transport.
     Closed(Closed),
 }

@@ -50,6 +50,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Event::CapacityChanged => {}
                 Event::PongReceived { .. } => self.tell_answer(now),
                 Event::RequestReceived { .. }
+                | Event::InputEnded
                 | Event::PingReceived { .. }
                 | Event::SettingsReceived
                 | Event::SettingsAcknowledged { .. } => {}

@@ -108,7 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             }
             Ok(false) => {
                 self.read_closed = true;
-                self.machine.handle_close(now);
+                self.machine.handle_end(now);
             }
             Err(_) => {
                 self.read_closed = true;

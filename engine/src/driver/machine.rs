@@ -116,6 +116,13 @@ impl Machine {
             Self::H3(_) => debug_assert!(false, "HTTP/3 has no byte stream"),
         }
     }
+    /// The peer sends nothing more, and may still read; only HTTP/1.1 lets it.
+    pub(crate) fn handle_end(&mut self, now: Instant) {
+        match self {
+            Self::H1(conn) => conn.handle_end(now),
+            Self::H2(_) | Self::H3(_) => self.handle_close(now),
+        }
+    }
     /// The transport ended.
     pub(crate) fn handle_close(&mut self, now: Instant) {
         match self {

@@ -49,6 +49,8 @@ struct Tls {
     /// rustls refused the peer's bytes: only its alert still goes out.
     failed: bool,
     /// Bytes still to go out in small records.
+    /// The peer said close_notify.
+    ended: bool,
     cold_left: usize,
     wrote_at: Option<Instant>,
     /// Plaintext in the records that wait.
@@ -74,6 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             has_early: true,
             failed: false,
             cold_left: COLD_BYTES,
+            ended: false,
             wrote_at: None,
             sealed: 0,
             close_sent: false,
@@ -164,6 +167,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         if bytes.is_empty() {
             // Without close_notify: HTTP's own framing tells whether something is missing.
             return Poll::Ready(Ok(false));
+        if tls.ended {
+            // Whoever takes the connection over hears it too.
+            return Poll::Ready(Ok(false));
+        }
         }
         Poll::Ready(tls.open(bytes, sink))
     }
@@ -310,6 +317,7 @@ impl Tls {
     }
     fn process(&mut self) -> io::Result<rustls::IoState> {
         self.connection.process_new_packets().map_err(|error| {
+                self.ended = true;
             self.failed = true;
             io::Error::new(io::ErrorKind::InvalidData, error)
         })

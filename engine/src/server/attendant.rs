@@ -65,6 +65,12 @@ pub trait Attendant: Clone + 'static {
     fn body(&self, exchange: &Self::Exchange, data: Bytes, end: bool);
     /// The request ended with trailers.
     fn trailers(&self, exchange: &Self::Exchange, trailers: &Fields);
+    /// The client of an open exchange has ended its side of an HTTP/1.1 connection: it waits for its
+    /// answer or is gone, which look the same. It may be answered, for as long as
+    /// `Timeouts::half_closed` says.
+    fn half_closed(&self, exchange: &Self::Exchange) {
+        let _ = exchange;
+    }
     /// The connection took so many bytes that were sent piece by piece.
     fn room(&self, exchange: &Self::Exchange, bytes: usize);
     /// The exchange is over.

@@ -184,6 +184,11 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.end(machine, now, slot, Ended::Reset { code, by_peer });
         }
     }
+    fn half_close(&mut self) {
+        for entry in self.entries.iter().flatten() {
+            self.attendant.half_closed(&entry.exchange);
+        }
+    }
     fn hear(&mut self, heard: Heard) {
         if let Some(connection) = &self.connection {
             self.attendant.heard(connection, heard);

@@ -152,6 +152,9 @@ pub(super) trait Exchanging: 'static {
     }
     /// The exchange ended early.
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
+    /// The client has ended its side and waits for answers, or is gone. Only attendants are told:
+    /// to give a handler up is to drop its answer.
+    fn half_close(&mut self) {}
     /// The peer said something of the connection. Only attendants are told.
     fn hear(&mut self, heard: Heard) {
         let _ = heard;

@@ -190,6 +190,7 @@ impl<S: Serve> Serving<S> {
                     resets += 1;
                     exchanges.cancel(machine, now, stream, reset);
                 }
+                Event::InputEnded => exchanges.half_close(),
                 Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
                 Event::Closed(closed) => {
                     self.counters.closed(closed);

@@ -72,6 +72,10 @@ impl Peer {
     pub(crate) fn says_what_it_can(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.socket.write_all(bytes.as_ref());
     }
+    /// Ends its side; what comes is still heard.
+    pub(crate) fn ends(&mut self) {
+        self.socket.shutdown(std::net::Shutdown::Write).unwrap();
+    }
     /// Everything up to and with `end`.
     pub(crate) fn hears_until(&mut self, end: &str) -> String {
         let mut heard = Vec::new();

@@ -54,6 +54,7 @@ interface Server extends EventEmitter {
   _emitCloseIfDrained?: () => void
 }
 
+  httpAllowHalfOpen?: boolean
 /** What node's `net.Server` has in place of a handle of libuv. */
 interface Handle {
   close: () => void
@@ -144,8 +145,13 @@ export class Desk {
 
   /** What node:http has as members of a server; 0: never. */
   private http1Timeouts (): Record<string, number> {
-    const { headersTimeout: head, keepAliveTimeout: idle } = this.server
-    return { ...(head === undefined ? {} : { head }), ...(idle === undefined ? {} : { idle }), ...this.options.timeouts }
+    const { headersTimeout: head, httpAllowHalfOpen, keepAliveTimeout: idle } = this.server
+    return {
+      ...(head === undefined ? {} : { head }),
+      ...(idle === undefined ? {} : { idle }),
+      ...(httpAllowHalfOpen === true ? { halfClosed: 0 } : {}),
+      ...this.options.timeouts
+    }
   }
 
   /** Settings of HTTP/2 that are limits of the engine's. */

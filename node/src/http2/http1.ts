@@ -45,6 +45,8 @@ export interface Classes {
 export interface Teller {
   /** How long a request may take to be whole, in ms; 0 and undefined: for ever. */
   requestTimeout?: number
+  /** Whether a client that has ended its side of its connection waits for answers. */
+  httpAllowHalfOpen?: boolean
   emit: (event: string, ...args: unknown[]) => boolean
   listenerCount: (event: string) => number
 }
@@ -95,7 +97,8 @@ class Carrier implements ExchangeEars {
     private readonly request: Request,
     private readonly response: Response,
     private readonly socket: Stage,
-    private readonly ownsSocket: boolean
+    private readonly ownsSocket: boolean,
+    private readonly server: Teller
   ) {
     this.intake = new Intake(exchange)
     this.request._read = function (this: Request) {
@@ -113,8 +116,8 @@ class Carrier implements ExchangeEars {
   }
 
   /** Nobody waits longer for the rest of the request. */
-  limit (server: Teller): void {
-    const { exchange, socket } = this
+  limit (): void {
+    const { exchange, server, socket } = this
     if (server.requestTimeout === undefined || server.requestTimeout <= 0) return
     this.deadline = setTimeout(() => {
       if (exchange.received || exchange.closed) return
@@ -239,6 +242,13 @@ class Carrier implements ExchangeEars {
     this.tellRoom()
   }
 
+  /** As node:http has it, where the end is read a turn behind what was said before it. */
+  onHalfClosed (): void {
+    later(() => {
+      if (!this.exchange.done && this.server.httpAllowHalfOpen !== true) this.exchange.reset(CANCEL)
+    })
+  }
+
   onClosed (code: number): void {
     const { request, response } = this
     clearTimeout(this.deadline)
@@ -352,10 +362,10 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, 
   response.useChunkedEncodingByDefault = true
   response.shouldKeepAlive = exchange.field('connection')?.toLowerCase() !== 'close'
   response.assignSocket(socket as never)
-  const carrier = new Carrier(exchange, request, response, socket, ownsSocket)
+  const carrier = new Carrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier
   exchange.ears = carrier
-  if (exchange.hasBody && exchange.version < 20) carrier.limit(server)
+  if (exchange.hasBody && exchange.version < 20) carrier.limit()
   tell(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {
     request.complete = true

@@ -126,6 +126,6 @@ Object.defineProperty(prototype, '_readableState', {
 
 declare module 'node:stream' {
   interface Readable { _readableState: { destroyed: boolean } }
-  interface Writable { _writableState: { ending: boolean } }
-  interface Duplex { _readableState: { destroyed: boolean }; _writableState: { ending: boolean } }
+  interface Writable { _writableState: { ending: boolean; bufferedRequestCount: number } }
+  interface Duplex { _readableState: { destroyed: boolean }; _writableState: { ending: boolean; bufferedRequestCount: number } }
 }

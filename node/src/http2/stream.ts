@@ -381,7 +381,8 @@ export class ServerHttp2Stream implements ExchangeEars {
     this.markClosed(code, true)
   }
 
-  /** Closed from now on; `resets`: and the peer is told. */
+  /** Closed from now on; `resets`: and the peer is told. `atOnce`: what is not with the connection is
+   * given up. */
   private markClosed (code: number, resets = false, atOnce = false): void {
     this.isClosed = true
     this.rstCode = code
@@ -394,16 +395,19 @@ export class ServerHttp2Stream implements ExchangeEars {
       longEnd.call(this)
     }
     if (!resets) return
-    const finish = (): void => { this.reset(code) }
+    const finish = (): void => { this.reset(code, atOnce) }
     if (!ending || this.writableFinished || code !== NO_ERROR || atOnce) finish()
     else this.once('finish', finish)
   }
 
-  private reset (code: number): void {
+  private reset (code: number, givesUp: boolean): void {
     this.flush()
     // The end of its connection ends it.
     if (this.of?.destroyed === true) return
     if (code !== NO_ERROR || !this.exchange.headSent) return this.exchange.reset(code)
+    // Without an error's code a cut answer would look like a whole one.
+    const isCut = !this.exchange.done && (givesUp || this._writableState.bufferedRequestCount > 0)
+    if (isCut) return this.exchange.reset(CANCEL)
     this.exchange.end()
     this.cutsRequest = !this.intake.isWhole
     if (this.exchange.pending === 0) this.cutRequest()
@@ -425,6 +429,7 @@ export class ServerHttp2Stream implements ExchangeEars {
     let code = this.isClosed ? this.rstCode : ended
     if (error != null) code = ended !== NO_ERROR ? ended : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
     if (!this.isClosed) this.markClosed(code, true, true)
+    else if (this.exchange.headSent && !this.exchange.done) this.exchange.reset(code || CANCEL)
     this.intake.drop()
     this.push(null)
     for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()

@@ -24,6 +24,7 @@ const GOAWAY = 29
 const STRANGER = 30
 const HANDSHAKE_FAILED = 31
 const SECRET = 32
+const HALF_CLOSED = 33
 /** The request's body is to come, or this was not its last piece. */
 const MORE = 1 << 10
 
@@ -159,6 +160,7 @@ export class ServerBorder implements ServerHalf {
         const [code, why] = this.utf8(at).split('\0')
         return exchange.fileFailed(Object.assign(new Error(`${code}: ${why}`), { code }))
       }
+      case HALF_CLOSED: return exchange.halfClosed()
       case ROOM: return exchange.took(completions[at + 2]!)
       case CLOSED:
         this.exchanges[number] = undefined

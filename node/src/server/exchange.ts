@@ -16,6 +16,9 @@ export interface ExchangeEars {
   onFileFailed?: (error: NodeJS.ErrnoException) => void
   /** The connection took so many bytes of the answer. */
   onRoom: (bytes: number) => void
+  /** The client has ended its side of its connection, which it may on HTTP/1.1: it waits for the answer or
+   * is gone, and the two look the same. */
+  onHalfClosed?: () => void
   /** The exchange is over, the last that is heard. 0: both sides are whole; else why it ended early,
    * as HTTP/2's codes say it. */
   onClosed: (code: number, byPeer: boolean) => void
@@ -154,6 +157,8 @@ export class Exchange {
     this.headSent = this.done = false
     this.listening?.onFileFailed?.(error)
   }
+
+  halfClosed (): void { this.tell(ears => { ears.onHalfClosed?.() }) }
 
   took (bytes: number): void {
     this.pending -= bytes

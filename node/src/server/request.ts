@@ -28,6 +28,7 @@ export class Request implements ExchangeEars {
   private chunks: Buffer[] | null = null
   private isWhole: boolean
   private failure: Error | null = null
+  private abortReason: Error | null = null
   /** Who waits for more of the body. */
   private stirred: (() => void) | null = null
   /** Who answers when a file cannot be sent. */
@@ -63,11 +64,13 @@ export class Request implements ExchangeEars {
 
   get headers (): Headers { return (this.fields ??= new RequestHeaders(this.exchange)) as unknown as Headers }
 
-  /** Aborts when the exchange ends before its answer is whole. */
+  /** Aborts when the exchange ends before its answer is whole; on HTTP/1.1 also when the client ends its
+   * side, because one that is gone looks the same. An answer is sent all the same. */
   get signal (): AbortSignal {
     if (this.controller === null) {
       this.controller = new AbortController()
-      if (this.failure !== null) this.controller.abort(this.failure)
+      const reason = this.failure ?? this.abortReason
+      if (reason !== null) this.controller.abort(reason)
     }
     return this.controller.signal
   }
@@ -234,6 +237,15 @@ export class Request implements ExchangeEars {
     this.stir()
   }
 
+  onHalfClosed (): void {
+    if (!this.exchange.done) this.abort(new DOMException('the client has ended its side of the connection', 'AbortError'))
+  }
+
+  private abort (reason: Error): void {
+    this.abortReason = reason
+    this.controller?.abort(reason)
+  }
+
   onFileFailed (error: Error): void { this.onFileFailedFor?.(error) }
   onRoom (): void { this.onRoomFor?.() }
 
@@ -241,7 +253,7 @@ export class Request implements ExchangeEars {
     if (code !== 0 || !this.exchange.done) {
       const text = byPeer ? 'the client ended the exchange' : 'the exchange ended early'
       this.failure = new DOMException(`${text} (HTTP/2 code ${code})`, 'AbortError')
-      this.controller?.abort(this.failure)
+      this.abort(this.failure)
       this.tellTrailers()
     }
     this.stir()

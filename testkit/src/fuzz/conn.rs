@@ -58,6 +58,8 @@ pub fn h2_conn_client(data: &[u8]) {
 /// The verbs of bytes, which HTTP/1.1 and HTTP/2 have.
 trait ByteMachine: Machine {
     fn handle_bytes(&mut self, now: Instant, bytes: &[u8]);
+    /// The peer sends nothing more.
+    fn handle_end(&mut self, now: Instant);
     fn handle_close(&mut self, now: Instant);
     fn poll_write(&mut self, now: Instant) -> &mut Outbox;
     fn wants_read(&self) -> bool;
@@ -65,10 +67,13 @@ trait ByteMachine: Machine {
 }
 
 macro_rules! byte_machine {
-    ($conn:ty) => {
+    ($conn:ty, $end:ident) => {
         impl ByteMachine for $conn {
             fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
                 self.handle_bytes(now, bytes);
+            }
+            fn handle_end(&mut self, now: Instant) {
+                self.$end(now);
             }
             fn handle_close(&mut self, now: Instant) {
                 self.handle_close(now);
@@ -86,8 +91,8 @@ macro_rules! byte_machine {
     };
 }
 
-byte_machine!(h1::Conn);
-byte_machine!(h2::Conn);
+byte_machine!(h1::Conn, handle_end);
+byte_machine!(h2::Conn, handle_close);
 
 /// One run of one machine.
 struct Run<M> {
@@ -163,7 +168,7 @@ impl<M: ByteMachine> Run<M> {
         }
     }
 
-    /// The transport ends: one `Closed`, and it is the last event.
+    /// The peer ends its side, then the transport ends: one `Closed`, and it is the last event.
     fn finish(mut self) {
         if self.user.upgraded {
             return;
@@ -172,6 +177,10 @@ impl<M: ByteMachine> Run<M> {
         self.write(usize::MAX);
         let user = &mut self.user;
         user.now += Duration::from_millis(1);
+        user.conn.handle_end(user.now);
+        user.answer(0);
+        self.write(usize::MAX);
+        let user = &mut self.user;
         user.conn.handle_close(user.now);
         user.answer(0);
         assert!(
