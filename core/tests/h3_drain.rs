@@ -169,3 +169,28 @@ fn the_end_of_the_transport_ends_every_exchange_and_asks_for_nothing() {
     assert_eq!(rig.conn.poll_transport(rig.now), None);
     assert_eq!(rig.conn.read_room(StreamId(0)), usize::MAX);
 }
+
+#[test]
+fn a_server_that_is_asked_to_tells_the_settings_and_the_going_away_of_its_client() {
+    for frame_events in [true, false] {
+        let config = Config {
+            frame_events,
+            ..Config::default()
+        };
+        let mut rig = Rig::fresh(Side::Server, config, Cut::EveryByte);
+        rig.says(2, &control(&[(0x6, 1234)]));
+        rig.says(2, &number(kind::GOAWAY, 9));
+        rig.says(2, &number(kind::GOAWAY, 3));
+        let told = rig.events();
+        if !frame_events {
+            assert!(told.is_empty(), "{told:?}");
+            continue;
+        }
+        let [Event::SettingsReceived, Event::GoingAway { code, last, .. }] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!((code.0, last.0), (0, 9), "once");
+        let settings = rig.conn.peer_settings().unwrap();
+        assert_eq!(settings.field_section_bytes_max, 1234);
+    }
+}

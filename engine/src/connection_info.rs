@@ -1,7 +1,9 @@
 //! What a connection is, for those who want to know: handlers, access logs, users of a client.
 
+use crate::tls::{ClientIdentity, Judge};
 use quinn_proto::crypto::rustls::HandshakeData;
 use rustls::ProtocolVersion;
+use rustls::pki_types::CertificateDer;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -23,12 +25,14 @@ impl ConnectionInfo {
             tls: tls.map(Arc::new),
         }
     }
-    /// A QUIC connection whose handshake is done, or that has early data, on a socket bound to `bound`. `asked`: the host
-    /// that our side asked for, if it is a client.
+    /// A QUIC connection whose handshake is done, or that has early data, on a socket bound to
+    /// `bound`. `asked`: the host that our side asked for, if it is a client; `judge`: who judges
+    /// what the client has shown, if it was asked.
     pub(crate) fn of_quic(
         quic: &quinn_proto::Connection,
         bound: SocketAddr,
         asked: Option<&str>,
+        judge: Option<&Judge>,
     ) -> Self {
         let said = quic.crypto_session().handshake_data();
         let said = said.and_then(|data| data.downcast::<HandshakeData>().ok());
@@ -39,6 +43,10 @@ impl ConnectionInfo {
         };
         // RFC 9001 section 4.2: nothing older.
         let tls = TlsInfo::new(ProtocolVersion::TLSv1_3, name.or(asked), alpn);
+        let tls = match judge {
+            Some(judge) => tls.with_client(judge, &certificates_of(quic)),
+            None => tls,
+        };
         let local_ip = quic.local_ip().unwrap_or(bound.ip());
         let local_addr = SocketAddr::new(local_ip, bound.port());
         Self::new(quic.remote_address(), local_addr, Some(tls))
@@ -59,12 +67,20 @@ impl ConnectionInfo {
     }
 }
 
+/// What the peer has shown over QUIC, its own certificate first.
+pub(crate) fn certificates_of(quic: &quinn_proto::Connection) -> Vec<CertificateDer<'static>> {
+    let shown = quic.crypto_session().peer_identity();
+    let shown = shown.and_then(|any| any.downcast::<Vec<CertificateDer<'static>>>().ok());
+    shown.map_or_else(Vec::new, |shown| *shown)
+}
+
 /// What a TLS handshake agreed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsInfo {
     protocol: ProtocolVersion,
     server_name: Option<Box<str>>,
     alpn: Option<Box<[u8]>>,
+    client: Option<ClientIdentity>,
 }
 
 impl TlsInfo {
@@ -77,7 +93,13 @@ impl TlsInfo {
             protocol,
             server_name: server_name.map(Into::into),
             alpn: alpn.map(Into::into),
+            client: None,
         }
+    }
+    /// The client has shown `chain`, or nothing.
+    pub(crate) fn with_client(mut self, judge: &Judge, chain: &[CertificateDer<'_>]) -> Self {
+        self.client = judge.identify(chain);
+        self
     }
     /// `TLSv1.3` or `TLSv1.2`.
     pub fn protocol(&self) -> &'static str {
@@ -90,6 +112,12 @@ impl TlsInfo {
     /// The host that the client asked for (SNI, RFC 6066 section 3); none if its URL has an address.
     pub fn server_name(&self) -> Option<&str> {
         self.server_name.as_deref()
+    }
+    /// Who the client is, on servers that ask
+    /// ([`Tls::client_certificates`](crate::Tls::client_certificates)); `None`: it has shown no
+    /// certificate.
+    pub fn client(&self) -> Option<&ClientIdentity> {
+        self.client.as_ref()
     }
     /// The protocol that ALPN chose, for example `h2`.
     pub fn alpn(&self) -> Option<&[u8]> {

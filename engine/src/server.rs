@@ -269,6 +269,7 @@ impl Server {
         };
         let port = local_addr.port();
         let alt_svc = format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}");
+        let judge = self.tls.as_ref().and_then(Tls::judge).cloned();
         Ok(Listening {
             listeners,
             seats,
@@ -279,6 +280,7 @@ impl Server {
                 sni_is_binding: self.config.sni_is_binding,
                 log: self.access_log,
                 local_addr,
+                judge,
             },
             cleartext: Cleartext {
                 http1: self.config.http1,

@@ -1,9 +1,12 @@
 //! TLS: who we say we are, and whom we believe. The provider is aws-lc-rs; versions 1.2 and 1.3.
 
 mod client;
+mod clients;
 mod identities;
 mod key_log;
 mod server;
 
 pub use client::ClientTls;
+pub(crate) use clients::Judge;
+pub use clients::{CertificateFault, ClientCertificates, ClientIdentity};
 pub use server::Tls;

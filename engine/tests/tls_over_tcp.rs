@@ -4,7 +4,7 @@
 #[path = "support/peer.rs"]
 mod support;
 
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,6 +20,10 @@ struct Secure {
 
 fn secure_hello() -> Secure {
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    serving_hello(tls, root)
+}
+
+fn serving_hello(tls: Tls, root: CertificateDer<'static>) -> Secure {
     let mut roots = RootCertStore::empty();
     roots.add(root).unwrap();
     let running = Server::bind("127.0.0.1:0")
@@ -31,9 +35,16 @@ fn secure_hello() -> Secure {
 
 impl Secure {
     fn connect(&self, alpn: &[&str]) -> StreamOwned<ClientConnection, TcpStream> {
+        self.connect_with(rustls::ALL_VERSIONS, alpn)
+    }
+    fn connect_with(
+        &self,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+        alpn: &[&str],
+    ) -> StreamOwned<ClientConnection, TcpStream> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(versions)
             .unwrap()
             .with_root_certificates(self.roots.clone())
             .with_no_client_auth();
@@ -61,6 +72,39 @@ fn a_client_that_offers_http_1_1_alone_gets_it() {
         assert!(answer.ends_with("\r\n\r\nhi"), "{answer}");
     }
     assert_eq!(secure.running.metrics().requests_h1, 2);
+}
+
+#[test]
+fn a_client_that_says_close_notify_behind_its_request_is_answered() {
+    let secure = secure_hello();
+    let mut peer = secure.connect(&["http/1.1"]);
+    peer.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
+    peer.conn.send_close_notify();
+    peer.flush().unwrap();
+    peer.sock.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    peer.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nhi"), "{answer}");
+}
+
+#[test]
+fn a_server_of_tls_1_3_alone_speaks_nothing_older() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let secure = serving_hello(tls.only_tls13().unwrap(), root);
+    for (versions, is_served) in [
+        (&[&rustls::version::TLS12][..], false),
+        (&[&rustls::version::TLS13][..], true),
+    ] {
+        let mut peer = secure.connect_with(versions, &["http/1.1"]);
+        let request = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        let mut answer = String::new();
+        let heard = peer.write_all(request);
+        let heard = heard.and_then(|()| peer.read_to_string(&mut answer));
+        assert_eq!(heard.is_ok(), is_served, "{heard:?}");
+        assert_eq!(answer.ends_with("hi"), is_served, "{answer}");
+    }
 }
 
 #[test]

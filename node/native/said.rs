@@ -1,5 +1,4 @@
-//! What the two ends of an HTTP/2 connection say of the connection itself, on its way over the
-//! border.
+//! What the two ends of a connection say of the connection itself, on its way over the border.
 
 use crate::desk::Kind;
 use crate::environment::Shared;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use trunkline::core::error::H2Code;
 use trunkline::core::h2::frame::Setting;
 use trunkline::core::h2::settings::Settings;
+use trunkline::core::h3;
 use trunkline::server::{Heard, Said};
 
 // What is said: word 2 of a submission. `node/src/server/border.ts` has the same numbers.
@@ -70,7 +70,7 @@ fn settings(bytes: &[u8]) -> Vec<Setting> {
 /// Tells JavaScript what the peer of a connection has said.
 pub(crate) fn tell(shared: &Shared, connection: u32, heard: &Heard) {
     let (kind, code, word5) = match heard {
-        Heard::Settings(_) => (Kind::SettingsReceived, 0, 0),
+        Heard::Settings(_) | Heard::Http3Settings(_) => (Kind::SettingsReceived, 0, 0),
         Heard::SettingsAcknowledged(time) => (Kind::SettingsAcknowledged, 0, micros(*time)),
         Heard::Ping(_) => (Kind::Pinged, 0, 0),
         Heard::Pong(_, time) => (Kind::Pong, 0, micros(*time)),
@@ -81,6 +81,10 @@ pub(crate) fn tell(shared: &Shared, connection: u32, heard: &Heard) {
     let text: &[u8] = match heard {
         Heard::Settings(settings) => {
             described = describe(settings);
+            described.as_bytes()
+        }
+        Heard::Http3Settings(settings) => {
+            described = describe_http3(settings);
             described.as_bytes()
         }
         Heard::SettingsAcknowledged(_) => &[],
@@ -105,6 +109,18 @@ fn describe(settings: &Settings) -> String {
     ]
     .map(|value| value.to_string())
     .join(" ")
+}
+
+/// The same of HTTP/3, which leaves the streams and their windows to QUIC and has no push from
+/// clients; "-" stands for what it does not say. Sizes end where numbers of HTTP/2 do.
+fn describe_http3(settings: &h3::settings::Settings) -> String {
+    let size = |bytes: u64| bytes.min(u64::from(u32::MAX));
+    let (table, list) = (
+        settings.qpack_table_bytes_max,
+        settings.field_section_bytes_max,
+    );
+    let connect = u32::from(settings.enable_connect_protocol);
+    format!("{} - - - - {} {connect}", size(table), size(list))
 }
 
 /// More than an hour is an hour.

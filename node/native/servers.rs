@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline::core::budget::Rate;
 use trunkline::server::{Attending, Listening};
-use trunkline::{Limits, ServerConfig, Timeouts, Tls, Windows};
+use trunkline::{ClientCertificates, Limits, ServerConfig, Timeouts, Tls, Windows};
 
 /// The servers of one environment, as JavaScript's thread knows them.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Servers {
 
 /// What the engine's thread does for a server.
 pub(crate) enum Task {
-    Serve(u32, Listening),
+    Serve(u32, Box<Listening>),
     Configure(u32, Box<ServerConfig>),
     Drain(u32, Duration),
     Stop(u32),
@@ -91,6 +91,38 @@ struct TlsAsk {
     tells_secrets: bool,
     #[serde(default)]
     sni_is_binding: bool,
+    clients: Option<ClientsAsk>,
+    #[serde(default)]
+    only_tls13: bool,
+}
+
+/// Whose certificates are asked for, in PEM.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClientsAsk {
+    issuers: String,
+    revoked: Option<String>,
+    admits: Admits,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Admits {
+    Believed,
+    Everybody,
+}
+
+impl ClientsAsk {
+    fn read(&self) -> Result<ClientCertificates, trunkline::Error> {
+        let mut clients = ClientCertificates::issued_by(self.issuers.as_bytes())?;
+        if let Some(revoked) = &self.revoked {
+            clients = clients.not_revoked_by(revoked.as_bytes())?;
+        }
+        Ok(match self.admits {
+            Admits::Believed => clients,
+            Admits::Everybody => clients.judged_by_handlers(),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -144,6 +176,7 @@ struct TimeoutsAsk {
     write_stall: Option<u64>,
     stream_stall: Option<u64>,
     idle: Option<u64>,
+    half_closed: Option<u64>,
     age_max: Option<u64>,
     rate_min: Option<u32>,
     rate_grace: Option<u64>,
@@ -160,6 +193,7 @@ impl TimeoutsAsk {
             (self.write_stall, &mut to.write_stall),
             (self.stream_stall, &mut to.stream_stall),
             (self.idle, &mut to.idle),
+            (self.half_closed, &mut to.half_closed),
             (self.age_max, &mut to.age_max),
         ] {
             if let Some(ms) = from {
@@ -176,7 +210,6 @@ impl TimeoutsAsk {
 }
 
 impl Servers {
-    half_closed: Option<u64>,
     /// Carries out one cold call, with what is left for the engine's thread.
     pub(crate) fn ask(
         &mut self,
@@ -193,7 +226,6 @@ impl Servers {
                 let tls = self.tls.get(&ask.server).ok_or_else(gone)?;
                 let (cert, key) = (ask.cert.as_bytes(), ask.key.as_bytes());
                 match &ask.name {
-            (self.half_closed, &mut to.half_closed),
                     None => tls.set_pem(cert, key),
                     Some(name) => tls.set_pem_for(name, cert, key),
                 }
@@ -245,7 +277,7 @@ impl Servers {
             self.tls.insert(server, tls);
         }
         let address = listening.local_addr();
-        leave(Task::Serve(server, listening));
+        leave(Task::Serve(server, Box::new(listening)));
         let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
         let (ip, port) = (address.ip().to_string(), address.port());
         Ok(json!({ "server": server, "address": ip, "port": port, "family": family }))
@@ -267,9 +299,15 @@ impl ListenAsk {
         let Some(ask) = &self.tls else {
             return Ok(None);
         };
-        let tls = Tls::from_pem(ask.cert.as_bytes(), ask.key.as_bytes())?;
+        let mut tls = Tls::from_pem(ask.cert.as_bytes(), ask.key.as_bytes())?;
         for (name, pair) in &ask.names {
             tls.set_pem_for(name, pair.cert.as_bytes(), pair.key.as_bytes())?;
+        }
+        if let Some(clients) = &ask.clients {
+            tls = tls.client_certificates(clients.read()?)?;
+        }
+        if ask.only_tls13 {
+            tls = tls.only_tls13()?;
         }
         let mut offered = Vec::new();
         if self.http2.unwrap_or(true) {
@@ -340,7 +378,7 @@ impl Serving {
     }
     pub(crate) fn carry_out(&mut self, task: Task) {
         match task {
-            Task::Serve(number, listening) => self.serve(number, listening),
+            Task::Serve(number, listening) => self.serve(number, *listening),
             Task::Configure(number, config) => {
                 if let Some(attending) = self.attending.get(&number) {
                     // JavaScript has looked at the settings.

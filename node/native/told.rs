@@ -1,10 +1,11 @@
 //! What JavaScript is told of connections and requests, in the words that it splits again:
 //! `node/src/server/border.ts` is the other end.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;
-use trunkline::ConnectionInfo;
 use trunkline::core::http::{RequestHead, Version};
 use trunkline::server::HandshakeFailure;
+use trunkline::{CertificateFault, ConnectionInfo};
 
 /// The number of a kind of failure in `node/src/http2/handshake.ts`, and its alert.
 pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
@@ -15,6 +16,7 @@ pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
         HandshakeFailure::Version => (4, 0),
         HandshakeFailure::Cipher => (5, 0),
         HandshakeFailure::Protocol => (6, 0),
+        HandshakeFailure::Certificate(_) => (8, 0),
         HandshakeFailure::Alert(alert) => (7, u32::from(*alert)),
         _ => (0, 0),
     }
@@ -62,13 +64,36 @@ pub(crate) fn lengths(head: &RequestHead) -> u32 {
     (authority << 22 | path << 6 | method) as u32
 }
 
-/// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on.
+/// What is wrong with a client's certificate, in a word of `node/src/server/clients.ts`.
+fn word(fault: &CertificateFault) -> &'static str {
+    match fault {
+        CertificateFault::UnknownIssuer => "issuer",
+        CertificateFault::Expired => "expired",
+        CertificateFault::NotYetValid => "early",
+        CertificateFault::Revoked => "revoked",
+        CertificateFault::RevocationUnknown => "unlisted",
+        CertificateFault::Signature => "signature",
+        CertificateFault::Purpose => "purpose",
+        _ => "other",
+    }
+}
+
+/// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on, then what
+/// is wrong with the client's certificates, and these in Base64.
 pub(crate) fn described(info: &ConnectionInfo) -> String {
     let mut text = places(info.peer_addr(), info.local_addr());
     if let Some(tls) = info.tls() {
         let alpn = String::from_utf8_lossy(tls.alpn().unwrap_or_default());
         let name = tls.server_name().unwrap_or_default();
         text += &format!("\0{}\0{alpn}\0{name}", tls.protocol());
+        if let Some(client) = tls.client() {
+            text.push('\0');
+            text += client.fault().map_or("", word);
+            for certificate in client.certificates() {
+                text.push('\0');
+                text += &BASE64_STANDARD.encode(certificate);
+            }
+        }
     }
     text
 }

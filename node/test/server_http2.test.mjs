@@ -363,14 +363,30 @@ test('a context that shows no certificate in PEM is refused, and the one that is
 
 test('what says whom a secure server admits, or how, is refused by its name instead of not being heeded', () => {
   const refused = {
-    requestCert: true, ca: [cert], SNICallback () {}, pskCallback () {}, ciphers: 'AES256-SHA',
-    sigalgs: 'rsa_pss_rsae_sha256', ecdhCurve: 'P-521', minVersion: 'TLSv1.3', maxVersion: 'TLSv1.2'
+    SNICallback () {}, pskCallback () {}, ciphers: 'AES256-SHA',
+    sigalgs: 'rsa_pss_rsae_sha256', ecdhCurve: 'P-521', maxVersion: 'TLSv1.2'
   }
   for (const [name, value] of Object.entries(refused)) {
     assert.throws(() => createSecureServer({ cert, key, [name]: value }), error => error.code === REFUSED.code && error.message.includes(name), name)
   }
   for (const options of [{ requestCert: false, rejectUnauthorized: true }, { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' }, { honorCipherOrder: true }]) {
     createSecureServer({ cert, key, ...options })
+  }
+})
+
+test('with minVersion TLSv1.3 a server speaks nothing older', async () => {
+  const server = createSecureServer({ cert, key, allowHTTP1: true, minVersion: 'TLSv1.3' }, (request, response) => { response.end(request.socket.getProtocol()) })
+  server.on('tlsClientError', () => {}).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    for (const [maxVersion, expected] of [['TLSv1.2', 'error'], ['TLSv1.3', 'secureConnect']]) {
+      const socket = tls.connect({ port: server.address().port, host: '127.0.0.1', servername: 'localhost', ca: cert, maxVersion })
+      const event = await Promise.race(['error', 'secureConnect'].map(name => once(socket, name).then(() => name, () => 'error')))
+      assert.equal(event, expected)
+      socket.destroy()
+    }
+  } finally {
+    server.desk.destroy()
   }
 })
 
@@ -472,4 +488,39 @@ test('a write that waits for room when an upgraded connection goes is called bac
   await once(socket, 'readable')
   socket.destroy()
   assert.equal((await told)?.code, 'ECONNRESET')
+})
+
+test('h3: a session tells the settings of its peer and its going away, and says what HTTP/3 has no words for', async t => {
+  let answer
+  const server = createSecureServer({ cert, key, http3: true }, (request, response) => {
+    answer = response
+    response.flushHeaders()
+  })
+  // One whose connection carries one request says behind it that it goes.
+  const agent = new Agent({ http3: 'only', maxRequestsPerClient: 1, connect: { ca: cert } })
+  t.after(async () => {
+    await agent.destroy()
+    server.close()
+    server.desk.destroy()
+  })
+  let told
+  server.on('session', session => {
+    const [settings, goaway, closed] = ['remoteSettings', 'goaway', 'close'].map(event => once(session, event))
+    told = { session, settings, goaway, closed }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { body } = await agent.request({ origin: `https://localhost:${server.address().port}`, path: '/', method: 'GET' })
+  const { session, settings, goaway, closed } = told
+  const [remote] = await settings
+  assert.deepEqual(Object.keys(remote), ['headerTableSize', 'enablePush', 'maxHeaderListSize', 'maxHeaderSize', 'enableConnectProtocol'])
+  assert.ok(remote.headerTableSize > 0 && remote.maxHeaderListSize > 0)
+  assert.deepEqual([remote.enablePush, remote.enableConnectProtocol, session.remoteSettings], [false, false, remote])
+  const failed = call => new Promise(resolve => { call(error => { resolve(error?.code) }) })
+  assert.equal(await failed(done => { session.ping(done) }), 'ERR_HTTP2_PING_CANCEL')
+  assert.equal(await failed(done => { session.settings({ headerTableSize: 1 }, done) }), 'ERR_HTTP2_SETTINGS_CANCEL')
+  assert.deepEqual((await goaway).slice(0, 2), [0, 0])
+  answer.end('hello')
+  assert.equal(await body.text(), 'hello')
+  await closed
 })

@@ -128,13 +128,14 @@ impl Conn {
             return Err(Violation::GoawayIdIncreased);
         }
         self.peer_goaway = Some(id);
-        if self.side == Side::Server {
-            return Ok(());
-        }
-        if is_first {
+        if is_first && (self.side == Side::Client || self.config.frame_events) {
             let code = Self::GOAWAY_CODE;
             let (last, debug) = (StreamId(id), Bytes::new());
             self.push_event(Event::GoingAway { code, last, debug });
+        }
+        if self.side == Side::Server {
+            // What it names are pushes, of which there are none.
+            return Ok(());
         }
         for stream in self.streams.ids() {
             if stream.0 >= id {

@@ -8,7 +8,7 @@ use super::stream_kind::{self, Origin};
 use super::{Action, UniKind, settings};
 use crate::error::{H3Code, Violation};
 use crate::http::priority::Priority;
-use crate::http::{Side, StreamId};
+use crate::http::{Event, Side, StreamId};
 use crate::limits::{CONTROL_FRAME_BYTES_MAX, CRITICAL_STREAM_BYTES_MAX, QUIC_UNI_STREAMS_MAX};
 use crate::wire::varint;
 use bytes::Bytes;
@@ -330,6 +330,9 @@ impl Conn {
                     settings.qpack_table_bytes_max,
                     settings.qpack_blocked_streams_max,
                 );
+                if self.config.frame_events {
+                    self.push_event(Event::SettingsReceived);
+                }
                 Ok(())
             }
             ControlFrame::Goaway(id) => {

@@ -100,8 +100,8 @@ pub enum Event {
     /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the peer asked whether we live,
     /// and was answered.
     PingReceived { opaque: [u8; 8] },
-    /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the peer's settings are those
-    /// of [`peer_settings`](crate::h2::Conn::peer_settings) now.
+    /// HTTP/2 and HTTP/3, with [`Config::frame_events`](crate::limits::Config): the peer's settings
+    /// are those of [`peer_settings`](crate::h2::Conn::peer_settings) now.
     SettingsReceived,
     /// HTTP/2, with [`Config::frame_events`](crate::limits::Config): the oldest of our SETTINGS
     /// frames that was not acknowledged is.

@@ -9,6 +9,7 @@
 use super::read_buffer::with_read_buffer;
 use crate::connection_info::TlsInfo;
 use rustls::Connection;
+use rustls::pki_types::CertificateDer;
 use std::io::{self, BufRead, IoSlice, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -48,9 +49,9 @@ struct Tls {
     has_early: bool,
     /// rustls refused the peer's bytes: only its alert still goes out.
     failed: bool,
-    /// Bytes still to go out in small records.
     /// The peer said close_notify.
     ended: bool,
+    /// Bytes still to go out in small records.
     cold_left: usize,
     wrote_at: Option<Instant>,
     /// Plaintext in the records that wait.
@@ -75,8 +76,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             early: Vec::new(),
             has_early: true,
             failed: false,
-            cold_left: COLD_BYTES,
             ended: false,
+            cold_left: COLD_BYTES,
             wrote_at: None,
             sealed: 0,
             close_sent: false,
@@ -100,6 +101,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         };
         let alpn = connection.alpn_protocol();
         Some(TlsInfo::new(connection.protocol_version()?, name, alpn))
+    }
+    /// What the peer has shown, its own certificate first.
+    pub(crate) fn peer_certificates(&self) -> &[CertificateDer<'static>] {
+        let shown = self
+            .tls
+            .as_ref()
+            .map(|tls| tls.connection.peer_certificates());
+        shown.flatten().unwrap_or_default()
     }
     /// Whether TLS protects it.
     pub(crate) fn is_tls(&self) -> bool {
@@ -158,6 +167,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             sink(bytes);
             return Poll::Ready(Ok(true));
         };
+        if tls.ended {
+            // Whoever takes the connection over hears it too.
+            return Poll::Ready(Ok(false));
+        }
         if tls.has_early {
             tls.has_early = false;
             let early = std::mem::take(&mut tls.early);
@@ -167,10 +180,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         if bytes.is_empty() {
             // Without close_notify: HTTP's own framing tells whether something is missing.
             return Poll::Ready(Ok(false));
-        if tls.ended {
-            // Whoever takes the connection over hears it too.
-            return Poll::Ready(Ok(false));
-        }
         }
         Poll::Ready(tls.open(bytes, sink))
     }
@@ -308,6 +317,7 @@ impl Tls {
                 }
             }
             if state.peer_has_closed() {
+                self.ended = true;
                 return Ok(false);
             }
             if records.is_empty() {
@@ -317,7 +327,6 @@ impl Tls {
     }
     fn process(&mut self) -> io::Result<rustls::IoState> {
         self.connection.process_new_packets().map_err(|error| {
-                self.ended = true;
             self.failed = true;
             io::Error::new(io::ErrorKind::InvalidData, error)
         })

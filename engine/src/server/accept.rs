@@ -15,7 +15,7 @@ use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
-use crate::tls::Tls;
+use crate::tls::{Judge, Tls};
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use rustls::ServerConnection;
@@ -51,6 +51,8 @@ pub(super) struct Shown {
     pub(super) log: Option<AccessLog>,
     /// Where the server listens.
     pub(super) local_addr: SocketAddr,
+    /// Who judges the certificates of clients, if they are asked for any.
+    pub(super) judge: Option<Judge>,
 }
 
 impl Shown {
@@ -221,15 +223,21 @@ where
     };
     let connection = ServerConnection::new(tls.config_of(addresses)).map_err(io::Error::other)?;
     let mut transport = Transport::tls(socket, connection.into());
-    let handshake = poll_fn(|cx| transport.poll_handshake(cx));
+    let judge = ground.shown.judge.as_ref();
+    let handshake = handshake(&mut transport, judge);
     if let Err(error) = within(timeouts.handshake, handshake).await {
         ground.service.handshake_failed(addresses, &error);
         return Err(error);
     }
     let http2 = transport.alpn() == Some(b"h2");
     let is_stranger = transport.alpn().is_none() && !tls.serves_unnamed();
-    let info =
-        addresses.map(|(peer, local)| ConnectionInfo::new(peer, local, transport.tls_info(None)));
+    let info = addresses.map(|(peer, local)| {
+        let tls = transport.tls_info(None).map(|tls| match judge {
+            Some(judge) => tls.with_client(judge, transport.peer_certificates()),
+            None => tls,
+        });
+        ConnectionInfo::new(peer, local, tls)
+    });
     if is_stranger {
         return Ok(stranger(transport, info, ground, signals));
     }
@@ -239,6 +247,16 @@ where
         info,
     };
     Ok(Opening::Http(opened.connection(&[], ground, signals, open)))
+}
+
+/// The TLS handshake, and whether who did it is admitted.
+async fn handshake<T>(transport: &mut Transport<T>, judge: Option<&Judge>) -> io::Result<()>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    poll_fn(|cx| transport.poll_handshake(cx)).await?;
+    let admitted = judge.map_or(Ok(()), |judge| judge.admit(transport.peer_certificates()));
+    admitted.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// A client under TLS that does not say what it speaks.

@@ -20,6 +20,9 @@ pub enum HandshakeFailure {
     Cipher,
     /// The client speaks nothing that is offered by ALPN.
     Protocol,
+    /// The client has shown no certificate, or none that is believed
+    /// ([`Tls::client_certificates`](crate::Tls::client_certificates)): why.
+    Certificate(String),
     /// The client refused, with this alert (RFC 8446 section 6).
     Alert(u8),
     /// Anything else.
@@ -41,6 +44,9 @@ impl HandshakeFailure {
             )) => Self::Version,
             Some(Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon)) => Self::Cipher,
             Some(Error::NoApplicationProtocol) => Self::Protocol,
+            Some(error @ (Error::NoCertificatesPresented | Error::InvalidCertificate(_))) => {
+                Self::Certificate(error.to_string())
+            }
             Some(Error::AlertReceived(alert)) => Self::Alert(number(*alert)),
             Some(other) => Self::Other(other.to_string()),
             None => match error.kind() {
@@ -68,6 +74,7 @@ impl fmt::Display for HandshakeFailure {
             Self::Version => f.write_str("the client knows no version of TLS that is served"),
             Self::Cipher => f.write_str("the client knows no cipher suite that is served"),
             Self::Protocol => f.write_str("the client speaks no protocol that is offered by ALPN"),
+            Self::Certificate(why) => write!(f, "the client is not admitted: {why}"),
             Self::Alert(number) => {
                 write!(f, "the client ended the TLS handshake with alert {number}")
             }

@@ -5,7 +5,7 @@ use super::metrics::{Counters, add};
 use super::serve::{Exchanging, Serve};
 use super::serving::Serving;
 use super::worker::{OpenConnections, OpenEntry};
-use crate::connection_info::ConnectionInfo;
+use crate::connection_info::{ConnectionInfo, certificates_of};
 use crate::driver::link::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
@@ -100,6 +100,7 @@ impl<S: Serve> QuicConnection<S> {
             self.serving.take_notes(&mut self.machine, now);
             let mut cx = Context::from_waker(&self.waker);
             self.is_paused = self.serving.is_paused(&mut self.machine, &mut cx, now);
+            self.admit(now);
             let told = match self.machine.h3() {
                 Some(h3) if !self.is_paused => self.session.tell(h3, now),
                 _ => false,
@@ -112,7 +113,8 @@ impl<S: Serve> QuicConnection<S> {
                     true => None,
                     false => {
                         let (quic, local) = (&self.session.quic, shown.local_addr);
-                        Some(ConnectionInfo::of_quic(quic, local, None))
+                        let judge = shown.judge.as_ref();
+                        Some(ConnectionInfo::of_quic(quic, local, None, judge))
                     }
                 };
                 let version = self.machine.version();
@@ -149,6 +151,21 @@ impl<S: Serve> QuicConnection<S> {
             }
         }
         false
+    }
+    /// Turns away whoever is not admitted, before anything that it has said is told.
+    fn admit(&mut self, now: Instant) {
+        let quic = &self.session.quic;
+        let is_known = !quic.is_handshaking() || quic.has_0rtt();
+        let judge = self.shown.as_ref().and_then(|shown| shown.judge.as_ref());
+        if is_known
+            && let Some(judge) = judge
+            && judge.admit(&certificates_of(quic)).is_err()
+        {
+            self.shown = None;
+            self.session
+                .close(now, H3Code::NO_ERROR, "the client is not admitted");
+            self.machine.handle_close(now);
+        }
     }
     /// Carries out the deadlines that have passed.
     pub(super) fn expire(&mut self, now: Instant) {

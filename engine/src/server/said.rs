@@ -1,5 +1,6 @@
 //! What the two ends of a connection say to each other about the connection itself, and not about
-//! an exchange. HTTP/2 alone has words for it: QUIC keeps its own to itself, and HTTP/1.1 has none.
+//! an exchange. HTTP/2 has words for it; HTTP/3 for settings and for going away, and QUIC keeps the
+//! rest to itself; HTTP/1.1 has none.
 
 use crate::driver::machine::Machine;
 use bytes::Bytes;
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use trunkline_core::error::H2Code;
 use trunkline_core::h2::frame::{AltSvc, Setting};
 use trunkline_core::h2::settings::Settings;
+use trunkline_core::h3;
 use trunkline_core::http::Event;
 
 /// What a peer has said of its connection. All but [`Pong`](Self::Pong) is told only with
@@ -15,6 +17,8 @@ use trunkline_core::http::Event;
 pub enum Heard {
     /// Its settings are these now.
     Settings(Settings),
+    /// HTTP/3: its settings, which never change.
+    Http3Settings(h3::settings::Settings),
     /// It has applied the oldest of our settings that it had not, so long after they were sent.
     SettingsAcknowledged(Duration),
     /// It asked whether we live, with these bytes, and was answered.
@@ -25,7 +29,8 @@ pub enum Heard {
     Goaway {
         /// Why.
         code: H2Code,
-        /// The highest of our streams that it served; we open none.
+        /// The highest of our streams that it served, or on HTTP/3 the first push that it takes no
+        /// more; we open none.
         last: u64,
         /// Text for people.
         debug: Bytes,
@@ -36,7 +41,10 @@ impl Heard {
     /// What the machine's fact says, if it is of this kind.
     pub(super) fn of(event: Event, machine: &mut Machine) -> Option<Self> {
         Some(match event {
-            Event::SettingsReceived => Self::Settings(machine.h2()?.peer_settings()),
+            Event::SettingsReceived => match machine.h3() {
+                Some(conn) => Self::Http3Settings(conn.peer_settings()?),
+                None => Self::Settings(machine.h2()?.peer_settings()),
+            },
             Event::SettingsAcknowledged { round_trip } => Self::SettingsAcknowledged(round_trip),
             Event::PingReceived { opaque } => Self::Ping(opaque),
             Event::PongReceived { opaque, round_trip } => Self::Pong(opaque, round_trip),

@@ -57,6 +57,7 @@ fn post() -> Post<Attended<Idle>> {
                 sni_is_binding: false,
                 log: None,
                 local_addr: ([127, 0, 0, 1], 0).into(),
+                judge: None,
             },
         },
         connections_max: 1,

@@ -40,6 +40,10 @@ impl Identities {
             shown: RwLock::new(shown),
         })
     }
+    /// What reads keys and signs with them.
+    pub(super) fn provider(&self) -> &Arc<CryptoProvider> {
+        &self.provider
+    }
     /// Replaces the one for everybody.
     pub(super) fn set(
         &self,

@@ -1,11 +1,16 @@
 //! A server's certificates and what it offers by ALPN.
 
+use super::clients::{ClientCertificates, Judge};
 use super::identities::Identities;
 use super::key_log::{KeyListener, KeyLogFile};
 use crate::error::Error;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::version::TLS13;
+use rustls::{ALL_VERSIONS, SupportedProtocolVersion};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +24,9 @@ pub struct Tls {
     /// `None`: the user's own configuration has its own.
     identities: Option<Arc<Identities>>,
     keys: Option<KeyListener>,
+    /// Who says whom it admits, and who judges what clients show, where they are asked.
+    clients: Option<(Arc<dyn ClientCertVerifier>, Judge)>,
+    versions: &'static [&'static SupportedProtocolVersion],
 }
 
 impl Tls {
@@ -122,6 +130,8 @@ impl Tls {
             config,
             identities: None,
             keys: None,
+            clients: None,
+            versions: ALL_VERSIONS,
         }
     }
     /// Whether the certificate for everybody names no host at all: it has no subjectAltName, and
@@ -153,6 +163,50 @@ impl Tls {
         self.keys = Some(KeyListener::new(listener));
         self
     }
+    /// Asks clients for a certificate, over TCP and QUIC, and admits those of `clients`. What was
+    /// shown stands in [`TlsInfo::client`](crate::TlsInfo::client). Sessions from before are not
+    /// resumed.
+    ///
+    /// # Errors
+    /// An issuer or a revocation list that cannot be used. Settings made by
+    /// [`from_rustls`](Self::from_rustls) have a verifier of their own.
+    pub fn client_certificates(mut self, clients: ClientCertificates) -> Result<Self, Error> {
+        let verifiers = clients.verifiers(self.config.crypto_provider())?;
+        self.clients = Some(verifiers);
+        self.rebuilt()
+    }
+    /// Speaks TLS 1.3 and nothing older, which over QUIC is so anyway. Default: 1.2 and 1.3.
+    ///
+    /// # Errors
+    /// Settings made by [`from_rustls`](Self::from_rustls) have versions of their own.
+    pub fn only_tls13(mut self) -> Result<Self, Error> {
+        self.versions = ONLY_TLS13;
+        self.rebuilt()
+    }
+    /// Who judges what clients show, if they are asked.
+    pub(crate) fn judge(&self) -> Option<&Judge> {
+        self.clients.as_ref().map(|(_, judge)| judge)
+    }
+    /// What rustls takes only before a configuration is made.
+    fn rebuilt(mut self) -> Result<Self, Error> {
+        let Some(identities) = &self.identities else {
+            return Err(Error::config(
+                "settings made from a rustls configuration keep its versions and its verifier of \
+                 clients",
+            ));
+        };
+        let verifier = match &self.clients {
+            Some((verifier, _)) => Arc::clone(verifier),
+            None => WebPkiClientVerifier::no_client_auth(),
+        };
+        let mut config = config_with(verifier, self.versions, Arc::clone(identities))?;
+        config
+            .alpn_protocols
+            .clone_from(&self.config.alpn_protocols);
+        config.key_log = Arc::clone(&self.config.key_log);
+        self.config = Arc::new(config);
+        Ok(self)
+    }
     /// The configuration for a connection between these addresses, the peer's and ours.
     pub(crate) fn config_of(
         &self,
@@ -172,17 +226,16 @@ impl Tls {
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let identities = Arc::new(Identities::new(Arc::clone(&provider), chain, key)?);
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| Error::config("TLS cannot be set up").with_source(error))?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(&identities) as _);
+        let identities = Arc::new(Identities::new(provider, chain, key)?);
+        let nobody = WebPkiClientVerifier::no_client_auth();
+        let mut config = config_with(nobody, ALL_VERSIONS, Arc::clone(&identities))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self {
             config: Arc::new(config),
             identities: Some(identities),
             keys: None,
+            clients: None,
+            versions: ALL_VERSIONS,
         })
     }
     fn identities(&self) -> Result<&Identities, Error> {
@@ -201,6 +254,14 @@ impl Tls {
         config.max_early_data_size = if early_data { u32::MAX } else { 0 };
         Arc::new(config)
     }
+    /// Resumes the sessions of another; for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn resuming_those_of(mut self, other: &Self) -> Self {
+        let storage = Arc::clone(&other.config.session_storage);
+        Arc::make_mut(&mut self.config).session_storage = storage;
+        self
+    }
     /// The chain of a self-signed certificate is what a client must trust; for tests.
     #[doc(hidden)]
     pub fn self_signed_with_root(names: &[&str]) -> Result<(Self, CertificateDer<'static>), Error> {
@@ -214,6 +275,23 @@ impl Tls {
         Ok((Self::from_der(vec![root.clone()], key)?, root))
     }
 }
+
+/// A configuration that asks clients for what `verifier` wants and shows them `identities`.
+fn config_with(
+    verifier: Arc<dyn ClientCertVerifier>,
+    versions: &[&'static SupportedProtocolVersion],
+    identities: Arc<Identities>,
+) -> Result<ServerConfig, Error> {
+    let provider = Arc::clone(identities.provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .map_err(|error| Error::config("TLS cannot be set up").with_source(error))?;
+    Ok(config
+        .with_client_cert_verifier(verifier)
+        .with_cert_resolver(identities))
+}
+
+static ONLY_TLS13: &[&SupportedProtocolVersion] = &[&TLS13];
 
 type Chain = Vec<CertificateDer<'static>>;
 

@@ -3,6 +3,7 @@
 
 import type { EventEmitter } from 'node:events'
 import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse, type Settings } from 'node:http2'
+import type { ClientOptions } from '../server/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import { Listener, type HandshakeFailure, type Identity, type ListenOptions } from '../server/listener'
@@ -42,6 +43,9 @@ export interface Offer {
   http2?: boolean
   http3?: boolean
   tls?: Identity
+  /** Who is asked for a certificate. */
+  clients?: ClientOptions
+  onlyTls13?: boolean
 }
 
 /** The server whose desk it is. */
@@ -50,11 +54,11 @@ interface Server extends EventEmitter {
   headersTimeout?: number
   requestTimeout?: number
   keepAliveTimeout?: number
+  httpAllowHalfOpen?: boolean
   _connections?: number
   _emitCloseIfDrained?: () => void
 }
 
-  httpAllowHalfOpen?: boolean
 /** What node's `net.Server` has in place of a handle of libuv. */
 interface Handle {
   close: () => void
@@ -105,7 +109,7 @@ export class Desk {
     if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
     if (address !== null) question.host = address
     if (backlog > 0) question.backlog = backlog
-    if (this.identity !== undefined) question.tls = { ...this.identity, names: this.identities, tellsSecrets: server.listenerCount('keylog') > 0 }
+    if (this.identity !== undefined) question.tls = { ...this.identity, ...this.offer.clients, onlyTls13: this.offer.onlyTls13 ?? false, names: this.identities, tellsSecrets: server.listenerCount('keylog') > 0 }
     listener.listen(question)
     this.listener = listener
     return {

@@ -9,7 +9,9 @@ const CODES: Record<number, string> = {
   3: 'ERR_SSL_WRONG_VERSION_NUMBER',
   4: 'ERR_SSL_UNSUPPORTED_PROTOCOL',
   5: 'ERR_SSL_NO_SHARED_CIPHER',
-  6: 'ERR_SSL_NO_APPLICATION_PROTOCOL'
+  6: 'ERR_SSL_NO_APPLICATION_PROTOCOL',
+  // Node closes the connection of a client that it does not admit without a word.
+  8: 'ECONNRESET'
 }
 const OF_ALERTS = 7
 /** What OpenSSL calls the alerts of RFC 8446 section 6 that clients send. */

@@ -3,15 +3,12 @@
 import { createPrivateKey } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
 import type { Identity } from '../server/listener'
+import { completed, type ClientOptions } from '../server/clients'
 import { notProvided } from './codes'
 
 /** Options of node:tls by which a server says whom it admits, and how, with what is there instead. The
  * engine does not know them: taken in silence they would admit others than the program says. */
 const REFUSED: Record<string, string> = {
-  requestCert: 'certificates of clients are not asked for',
-  ca: 'certificates of clients are not asked for; intermediate certificates of the server go behind its own in cert',
-  crl: 'certificates of clients are not asked for',
-  allowPartialTrustChain: 'certificates of clients are not asked for',
   SNICallback: 'use addContext for each name',
   ALPNCallback: 'allowHTTP1 says what is offered',
   pskCallback: 'give cert and key',
@@ -22,8 +19,8 @@ const REFUSED: Record<string, string> = {
   secureOptions: 'TLS 1.2 and 1.3 are what there is',
   secureProtocol: 'TLS 1.2 and 1.3 are what there is'
 }
-/** What there is is no less than these ask for. */
-const OLD_VERSIONS = new Set<unknown>([undefined, null, 'TLSv1', 'TLSv1.1', 'TLSv1.2'])
+/** What a server may speak at least; what is older than TLS 1.2 is never spoken. */
+const MIN_VERSIONS = new Set<unknown>([undefined, null, 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'])
 
 /** Throws where the options ask for more than there is. */
 function checkPolicy (options: SecureContextOptions): void {
@@ -31,7 +28,7 @@ function checkPolicy (options: SecureContextOptions): void {
   for (const [name, instead] of Object.entries(REFUSED)) {
     if (given[name] != null && given[name] !== false) throw notProvided(`the option ${name} is not taken: ${instead}`)
   }
-  if (!OLD_VERSIONS.has(given.minVersion)) throw notProvided(`minVersion is ${String(given.minVersion)}; it must be TLSv1.2 or older: TLS 1.2 and 1.3 are offered`)
+  if (!MIN_VERSIONS.has(given.minVersion)) throw notProvided(`minVersion is ${String(given.minVersion)}; it must be TLSv1.3 or older`)
   if (given.maxVersion != null && given.maxVersion !== 'TLSv1.3') throw notProvided(`maxVersion is ${String(given.maxVersion)}; it must be TLSv1.3: TLS 1.2 and 1.3 are offered`)
 }
 
@@ -52,15 +49,39 @@ function opened (key: string, passphrase: string): string {
   return createPrivateKey({ key, passphrase }).export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
+/** By what node:tls says whom a server admits. */
+export type TlsOptions = SecureContextOptions & { requestCert?: boolean; rejectUnauthorized?: boolean }
+
+/** Whom a server with these options admits, and what completes its chain. */
+export function admissionOf (options: TlsOptions): ClientOptions {
+  const { requestCert, rejectUnauthorized, ca, crl } = options
+  return { requestCert: Boolean(requestCert), rejectUnauthorized: rejectUnauthorized !== false, ca, crl }
+}
+
+/** Whether nothing older than TLS 1.3 may be spoken. */
+export function wantsTls13 ({ minVersion }: SecureContextOptions): boolean { return minVersion === 'TLSv1.3' }
+
+/** Throws where a context asks for more than its server: whom clients are believed by, and which versions of
+ * TLS are spoken, does not change while it serves. */
+export function checkContext (options: SecureContextOptions, admission: ClientOptions, onlyTls13: boolean): void {
+  if (wantsTls13(options) && !onlyTls13) throw notProvided('minVersion is TLSv1.3; a context has that of its server')
+  for (const name of ['ca', 'crl'] as const) {
+    if (admission.requestCert !== true || options[name] == null) continue
+    const same = JSON.stringify([options[name]].flat().map(String)) === JSON.stringify([admission[name] ?? []].flat().map(String))
+    if (!same) throw notProvided(`the option ${name} of a context is not taken where it is not the server's`)
+  }
+}
+
 /** The identity that a context shows; undefined: the options name none. */
 export function identityOf (options: SecureContextOptions): Identity | undefined {
   checkPolicy(options)
-  if (options.pfx !== undefined) throw notProvided('a certificate in a PFX file: give cert and key in PEM')
+  if (options.pfx !== undefined) throw notProvided('the option pfx is not taken: give cert and key in PEM, as `openssl pkcs12 -in FILE -nodes` writes them')
   const cert = first(options.cert)
   const key = first(options.key)
   if (cert === undefined || key === undefined) return undefined
   const passphrase = passphraseOf(key) ?? options.passphrase
-  return { cert: pem(cert), key: passphrase === undefined ? pem(key) : opened(pem(key), passphrase) }
+  const chain = options.ca == null ? pem(cert) : completed(pem(cert), options.ca as string)
+  return { cert: chain, key: passphrase === undefined ? pem(key) : opened(pem(key), passphrase) }
 }
 
 /** The identity that a context must have. */

@@ -9,7 +9,8 @@ import tls from 'node:tls'
 import { checkCall, checkObject, notProvided } from './codes'
 import { deadlineOf } from '../server/listener'
 import { Desk, type DeskOptions } from './desk'
-import { identityIn, identityOf } from './identity'
+import { admissionOf, checkContext, identityIn, identityOf, wantsTls13, type TlsOptions } from './identity'
+import type { ClientOptions } from '../server/clients'
 import type { ServerHttp2Stream } from './stream'
 
 /** Of a request: the pseudo-headers alone are as many. */
@@ -174,6 +175,8 @@ export class Http2Server extends serving(net.Server) {
 }
 
 export class Http2SecureServer extends serving(tls.Server) {
+  private readonly admission: ClientOptions
+  private readonly onlyTls13: boolean
   constructor (options?: SecureOptions, listener?: Listener) {
     const own = checked(options)
     own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
@@ -181,7 +184,10 @@ export class Http2SecureServer extends serving(tls.Server) {
     // Node's own would begin a handshake on what is told as a connection.
     this.removeAllListeners('connection')
     const { allowHTTP1 = false, http3 = false } = own
-    Object.assign(this, { desk: new Desk(this, deskOptions(own), { http1: allowHTTP1, http3, tls: identityOf(own) }) })
+    this.admission = admissionOf(own as TlsOptions)
+    this.onlyTls13 = wantsTls13(own)
+    const offer = { http1: allowHTTP1, http3, tls: identityOf(own), clients: this.admission, onlyTls13: this.onlyTls13 }
+    Object.assign(this, { desk: new Desk(this, deskOptions(own), offer) })
     if (allowHTTP1) Object.assign(this, timesOfHttp1(own))
     if (typeof listener === 'function') this.on('request', listener)
   }
@@ -195,10 +201,13 @@ export class Http2SecureServer extends serving(tls.Server) {
   override setSecureContext (options: tls.SecureContextOptions): void {
     super.setSecureContext(options)
     // Called by the constructor of node's too, before there is a desk.
-    if ((this as { desk?: Desk }).desk !== undefined) this.desk.setIdentity(identityIn(options))
+    if ((this as { desk?: Desk }).desk === undefined) return
+    checkContext(options, this.admission, this.onlyTls13)
+    this.desk.setIdentity(identityIn(options))
   }
   override addContext (name: string, options: tls.SecureContextOptions): void {
     super.addContext(name, options)
+    checkContext(options, this.admission, this.onlyTls13)
     this.desk.setIdentity(identityIn(options), name)
   }
 }

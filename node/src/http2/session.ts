@@ -299,15 +299,16 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
 
   // What the peer says of the connection.
 
-  onSettings (values: number[]): void {
+  onSettings (values: (number | undefined)[]): void {
     if (this.isFresh) return later(() => { this.onSettings(values) })
     if (this.isDestroyed) return
     const [headerTableSize, push, maxConcurrentStreams, initialWindowSize, maxFrameSize, maxHeaderSize, connect] = values
     this.refresh()
-    this.remote = {
+    const remote: Record<string, number | boolean | undefined> = {
       headerTableSize, enablePush: push === 1, initialWindowSize, maxFrameSize, maxConcurrentStreams,
       maxHeaderListSize: maxHeaderSize, maxHeaderSize, enableConnectProtocol: connect === 1
     }
+    this.remote = Object.fromEntries(Object.entries(remote).filter(([, value]) => value !== undefined)) as Settings
     this.emit('remoteSettings', this.remote)
   }
 

@@ -2,6 +2,7 @@
 // timeout. Its bytes belong to the engine. Sessions and requests show it through proxies that refuse
 // what would disturb HTTP, as node:http2 has it.
 
+import type { X509Certificate } from 'node:crypto'
 import { Duplex } from 'node:stream'
 import type { Connection } from '../server/connection'
 import { plain } from './codes'
@@ -15,6 +16,8 @@ export class Socket extends Duplex {
   readonly alpnProtocol: string | false | undefined
   readonly servername: string | false | undefined
   readonly authorized: boolean | undefined
+  /** Why the client is not authorized: a code of node:tls. */
+  readonly authorizationError: string | null | undefined
   readonly connecting = false
   timeout = 0
   server: unknown
@@ -24,7 +27,8 @@ export class Socket extends Duplex {
     super({ allowHalfOpen: true })
     if (!of.encrypted) return
     this.encrypted = true
-    this.authorized = false
+    this.authorized = of.client.isAuthorized
+    this.authorizationError = of.client.error
     this.alpnProtocol = of.alpn ?? false
     this.servername = of.servername ?? false
   }
@@ -41,7 +45,8 @@ export class Socket extends Duplex {
   get bytesWritten (): number { return 0 }
   address (): object { return { address: this.localAddress, family: this.localFamily, port: this.localPort } }
   getProtocol (): string | null { return this.of.tlsProtocol }
-  getPeerCertificate (): object { return {} }
+  getPeerCertificate (detailed = false): object { return this.of.client.legacy(detailed) }
+  getPeerX509Certificate (): X509Certificate | undefined { return this.of.client.shown[0] }
   isSessionReused (): boolean { return false }
   setNoDelay (): this { return this }
   setKeepAlive (): this { return this }

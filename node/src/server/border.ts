@@ -117,7 +117,7 @@ export class ServerBorder implements ServerHalf {
       }
       case PONG: return this.connections.get(number)?.ears?.onPong(this.data(at), completions[at + 5]! / 1000)
       case PINGED: return this.connections.get(number)?.ears?.onPing(this.data(at))
-      case SETTINGS_RECEIVED: return this.connections.get(number)?.ears?.onSettings(this.text(at).split(' ').map(Number))
+      case SETTINGS_RECEIVED: return this.connections.get(number)?.ears?.onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
       case SETTINGS_ACKNOWLEDGED: return this.connections.get(number)?.ears?.onSettingsAcknowledged(completions[at + 5]! / 1000)
       case GOAWAY: return this.connections.get(number)?.ears?.onGoaway(completions[at + 2]!, completions[at + 5]!, this.data(at))
       case STRANGER: {

@@ -1,6 +1,7 @@
 // One connection of a server, of any version.
 
 import type { ServerBorder } from './border'
+import { Client } from './clients'
 import type { Listener } from './listener'
 
 /** CANCEL of RFC 9113 section 7. */
@@ -8,10 +9,12 @@ const CANCEL = 8
 
 const NOTHING = new Uint8Array(0)
 
-/** Who hears what the peer of an HTTP/2 connection says of it, where the listener asks for frames. */
+/** Who hears what the peer of a connection says of it, where the listener asks for frames: of HTTP/2, and of
+ * HTTP/3 its settings and its going away. */
 export interface ConnectionEars {
-  /** Its settings: the size of its table, push, streams, window, frames, head, extended CONNECT. */
-  onSettings: (values: number[]) => void
+  /** Its settings: the size of its table, push, streams, window, frames, head, extended CONNECT; undefined:
+   * HTTP/3 does not say it. */
+  onSettings: (values: (number | undefined)[]) => void
   /** It has applied the oldest of our settings that it had not, so long after they were sent. */
   onSettingsAcknowledged: (ms: number) => void
   onPing: (payload: Buffer) => void
@@ -44,8 +47,10 @@ export class Connection {
   closed = false
   ears: ConnectionEars | null = null
   private said: string[] | undefined
+  private whose: Client | undefined
 
-  /** `text`: both addresses, then what TLS agreed on, a zero between two. */
+  /** `text`: both addresses, then what TLS agreed on, then what is wrong with the certificates of the
+   * client, and these; a zero between two. */
   constructor (
     private readonly border: ServerBorder,
     readonly listener: Listener,
@@ -68,6 +73,10 @@ export class Connection {
   get alpn (): string | null { return this.parts[5] || null }
   /** The host that the client asked for. */
   get servername (): string | null { return this.parts[6] || null }
+  /** Who the client is, by the certificate that it has shown. */
+  get client (): Client {
+    return (this.whose ??= new Client(this.listener.admission, this.parts[7] ?? '', this.parts.slice(8)))
+  }
 
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */
   shutDown (): void { if (!this.closed) this.border.shutDown(this.number) }

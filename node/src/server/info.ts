@@ -1,5 +1,6 @@
 // What a handler may want to know and to do beside its request and its answer.
 
+import type { X509Certificate } from 'node:crypto'
 import http, { type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { upgradeOf } from '../http2/http1'
@@ -29,6 +30,12 @@ export class RequestInfo {
   get encrypted (): boolean { return this.connection.encrypted }
   /** The host that the client asked for by SNI. */
   get servername (): string | null { return this.connection.servername }
+  /** Whether the client has shown a certificate that is believed (`tls.requestCert`). */
+  get authorized (): boolean { return this.connection.client.isAuthorized }
+  /** Why it is not, by a code of node:tls; `null`: it is, or nobody asked. */
+  get authorizationError (): string | null { return this.connection.client.error }
+  /** The certificate that it has shown; `null`: none. */
+  get clientCertificate (): X509Certificate | null { return this.connection.client.shown[0] ?? null }
 
   /** Tells the client what it will need, before the answer (103, RFC 8297). */
   earlyHints (headers: FieldsInit): void { this.exchange.inform(EARLY_HINTS, textOf(headers, null)) }

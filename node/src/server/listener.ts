@@ -4,15 +4,18 @@
 import { errorOf } from '../errors'
 import { ENDED_FAILURE, type Failure } from '../ring'
 import { theServerBorder, type ServerBorder } from './border'
+import { Admission, clientsOf, completed, type ClientOptions } from './clients'
 import type { Connection } from './connection'
 import type { Exchange } from './exchange'
 
 /** A certificate chain and its key, both in PEM. */
 export interface Identity { cert: string | Buffer; key: string | Buffer }
 
-export interface ListenTls extends Identity {
+export interface ListenTls extends Identity, ClientOptions {
   /** Other certificates for clients that ask for these names (SNI); `*.rest` is for one label more. */
   names?: Record<string, Identity>
+  /** TLS 1.3 and nothing older. Default: TLS 1.2 and 1.3. */
+  onlyTls13?: boolean
   /** The secrets of every session are appended here: for debugging. */
   keyLogFile?: string
   /** `onSecret` hears of the secrets of every session: for debugging. */
@@ -82,8 +85,10 @@ function pem (identity: Identity): { cert: string; key: string } {
 function tlsOf (tls: ListenTls): object {
   const names: Record<string, object> = {}
   for (const [name, identity] of Object.entries(tls.names ?? {})) names[name] = pem(identity)
+  const { requestCert, rejectUnauthorized, ca, crl, ...rest } = tls
+  const { cert, key } = pem(tls)
   // What is not known goes along, so that the engine refuses it by its name.
-  return { ...tls, ...pem(tls), names }
+  return { ...rest, cert: ca == null ? cert : completed(cert, ca), key, names, clients: clientsOf(tls) }
 }
 
 /** Whole milliseconds; throws where the time is none. */
@@ -101,6 +106,8 @@ export class Listener {
   private where: Address | null = null
   private isHolding = false
   private wantsHold = true
+  /** Whose certificates are asked for. */
+  admission = new Admission(undefined)
 
   constructor (readonly ears: ListenerEars) {}
 
@@ -108,6 +115,7 @@ export class Listener {
   listen (options: ListenOptions): void {
     if (this.border.border.hasEnded) throw ENDED_FAILURE
     const { tls, ...rest } = options
+    this.admission = new Admission(clientsOf(tls ?? {}))
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
     const made = this.border.border.ask('listen', question) as Address & { server: number }
     this.number = made.server

@@ -60,7 +60,12 @@ impl Lane {
     /// What it is, once the handshake is done. `asked`: the host that was asked for.
     pub(crate) fn info(&self, asked: Option<&str>) -> Option<ConnectionInfo> {
         let bound = self.socket.local_addr().ok()?;
-        Some(ConnectionInfo::of_quic(&self.session.quic, bound, asked))
+        Some(ConnectionInfo::of_quic(
+            &self.session.quic,
+            bound,
+            asked,
+            None,
+        ))
     }
     /// Begins a connection. `ahead`: the most exchanges that it will have at once; `stream_window`:
     /// what `config` lets the peer send on each stream beyond what was read. Must be called within a

@@ -1,0 +1,282 @@
+//! Whom a server admits by their certificates (mutual TLS), and what is known of who came.
+
+use crate::error::Error;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// Issuers are named to clients, so that they show the right certificate, unless there are more: a
+/// list of everybody says nothing, and is kilobytes in every handshake.
+const ISSUERS_NAMED_MAX: usize = 64;
+
+/// Whose certificates a server believes, and whom it admits. By default it admits only clients
+/// that show a certificate which one of the issuers has issued, directly or through intermediates
+/// that the client shows too, and which is for clients where it says what it is for.
+///
+/// A certificate is believed because of who issued it: one that is itself among the issuers is
+/// believed only if it is not an authority's own.
+#[derive(Clone, Debug)]
+pub struct ClientCertificates {
+    issuers: Vec<CertificateDer<'static>>,
+    revoked: Vec<CertificateRevocationListDer<'static>>,
+    admitted: Admitted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Admitted {
+    Believed,
+    BelievedOrNameless,
+    Everybody,
+}
+
+impl ClientCertificates {
+    /// Believes what these certificates, in PEM, have issued.
+    ///
+    /// # Errors
+    /// A text without a certificate, or that is not PEM.
+    pub fn issued_by(issuers: &[u8]) -> Result<Self, Error> {
+        let issuers = CertificateDer::pem_slice_iter(issuers).collect::<Result<Vec<_>, _>>();
+        Ok(Self {
+            issuers: some_of(issuers, "the text of the issuers", "CERTIFICATE")?,
+            revoked: Vec::new(),
+            admitted: Admitted::Believed,
+        })
+    }
+    /// Believes nothing that these lists, in PEM, revoke. Every issuer of a chain must have a list
+    /// then that has not expired, but for the last.
+    ///
+    /// # Errors
+    /// A text without a list, or that is not PEM.
+    pub fn not_revoked_by(mut self, lists: &[u8]) -> Result<Self, Error> {
+        let lists = CertificateRevocationListDer::pem_slice_iter(lists);
+        let lists = lists.collect::<Result<Vec<_>, _>>();
+        let lists = some_of(lists, "the text of the revocation lists", "X509 CRL")?;
+        self.revoked.extend(lists);
+        Ok(self)
+    }
+    /// Admits clients that show no certificate too.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        self.admitted = Admitted::BelievedOrNameless;
+        self
+    }
+    /// Admits everybody. Handlers learn from [`TlsInfo::client`](crate::TlsInfo::client) what was
+    /// shown, and whether it is believed; that it is the client's own is proven either way.
+    #[must_use]
+    pub fn judged_by_handlers(mut self) -> Self {
+        self.admitted = Admitted::Everybody;
+        self
+    }
+    /// Who says at each handshake whether a client is admitted, and who judges what it has shown.
+    pub(super) fn verifiers(
+        self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<(Arc<dyn ClientCertVerifier>, Judge), Error> {
+        let mut roots = RootCertStore::empty();
+        for (index, issuer) in self.issuers.into_iter().enumerate() {
+            roots.add(issuer).map_err(|error| {
+                let place = index + 1;
+                Error::config(format!("issuer {place} cannot be used to believe clients"))
+                    .with_source(error)
+            })?;
+        }
+        let is_long = roots.len() > ISSUERS_NAMED_MAX;
+        let provider = Arc::clone(provider);
+        let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+            .with_crls(self.revoked)
+            .enforce_revocation_expiration();
+        if is_long {
+            builder = builder.clear_root_hint_subjects();
+        }
+        if self.admitted == Admitted::BelievedOrNameless {
+            builder = builder.allow_unauthenticated();
+        }
+        let believes = builder.build().map_err(|error| {
+            Error::config("the revocation lists cannot be used").with_source(error)
+        })?;
+        let judge = Judge {
+            believes: Arc::clone(&believes),
+            admitted: self.admitted,
+        };
+        Ok(match self.admitted {
+            Admitted::Everybody => (Arc::new(Everybody(believes)), judge),
+            Admitted::Believed | Admitted::BelievedOrNameless => (believes, judge),
+        })
+    }
+}
+
+fn some_of<T>(
+    found: Result<Vec<T>, pem::Error>,
+    what: &str,
+    section: &str,
+) -> Result<Vec<T>, Error> {
+    match found {
+        Ok(some) if !some.is_empty() => Ok(some),
+        Ok(_) => Err(Error::config(format!("{what} has no {section} section"))),
+        Err(error) => Err(Error::config(format!("{what} is not valid PEM")).with_source(error)),
+    }
+}
+
+/// Admits whoever has the key of the certificate that it shows, or shows none.
+#[derive(Debug)]
+struct Everybody(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for Everybody {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// Judges the certificates that a client has shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Judge {
+    believes: Arc<dyn ClientCertVerifier>,
+    admitted: Admitted,
+}
+
+impl Judge {
+    /// What is known of a client that has shown `chain`, its own first; `None`: it has shown none.
+    pub(crate) fn identify(&self, chain: &[CertificateDer<'_>]) -> Option<ClientIdentity> {
+        let judged = self.verify(chain)?;
+        Some(ClientIdentity {
+            certificates: chain.iter().map(|one| one.clone().into_owned()).collect(),
+            fault: judged.err().map(|error| CertificateFault::of(&error)),
+        })
+    }
+    /// Asked once more of every connection: a handshake that resumes a session asks nobody, and what
+    /// was believed when the session began may have expired since.
+    ///
+    /// # Errors
+    /// Why a client that has shown `chain` is not admitted.
+    pub(crate) fn admit(&self, chain: &[CertificateDer<'_>]) -> Result<(), rustls::Error> {
+        match (self.admitted, self.verify(chain)) {
+            (Admitted::Everybody, _) | (Admitted::BelievedOrNameless, None) => Ok(()),
+            (Admitted::Believed, None) => Err(rustls::Error::NoCertificatesPresented),
+            (_, Some(judged)) => judged,
+        }
+    }
+    fn verify(&self, chain: &[CertificateDer<'_>]) -> Option<Result<(), rustls::Error>> {
+        let (own, intermediates) = chain.split_first()?;
+        let now = UnixTime::now();
+        let judged = self.believes.verify_client_cert(own, intermediates, now);
+        Some(judged.map(drop))
+    }
+}
+
+/// Who a client has shown itself to be: it has the key of the first certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientIdentity {
+    certificates: Box<[CertificateDer<'static>]>,
+    fault: Option<CertificateFault>,
+}
+
+impl ClientIdentity {
+    /// What it has shown, in DER: its own certificate, then intermediates.
+    pub fn certificates(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.certificates.iter().map(|one| one.as_ref())
+    }
+    /// Why its certificate is not believed; `None`: it is.
+    pub fn fault(&self) -> Option<&CertificateFault> {
+        self.fault.as_ref()
+    }
+}
+
+/// Why a certificate is not believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CertificateFault {
+    /// Nobody who is believed has issued it.
+    UnknownIssuer,
+    /// Its time is over.
+    Expired,
+    /// Its time has not come.
+    NotYetValid,
+    /// Its issuer has revoked it.
+    Revoked,
+    /// There is no list that says whether it is revoked, or none that is still good.
+    RevocationUnknown,
+    /// A signature in its chain is wrong.
+    Signature,
+    /// It is for something else.
+    Purpose,
+    /// Anything else.
+    Other(String),
+}
+
+impl CertificateFault {
+    fn of(error: &rustls::Error) -> Self {
+        use CertificateError as Kind;
+        let rustls::Error::InvalidCertificate(kind) = error else {
+            return Self::Other(error.to_string());
+        };
+        match kind {
+            Kind::UnknownIssuer => Self::UnknownIssuer,
+            Kind::Expired | Kind::ExpiredContext { .. } => Self::Expired,
+            Kind::NotValidYet | Kind::NotValidYetContext { .. } => Self::NotYetValid,
+            Kind::Revoked => Self::Revoked,
+            Kind::UnknownRevocationStatus
+            | Kind::ExpiredRevocationList
+            | Kind::ExpiredRevocationListContext { .. } => Self::RevocationUnknown,
+            Kind::BadSignature => Self::Signature,
+            Kind::InvalidPurpose | Kind::InvalidPurposeContext { .. } => Self::Purpose,
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for CertificateFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnknownIssuer => "nobody who is believed has issued the certificate",
+            Self::Expired => "the certificate has expired",
+            Self::NotYetValid => "the certificate is not valid yet",
+            Self::Revoked => "the certificate is revoked",
+            Self::RevocationUnknown => "no list says whether the certificate is revoked",
+            Self::Signature => "a signature in the certificate's chain is wrong",
+            Self::Purpose => "the certificate is for something else",
+            Self::Other(why) => return write!(f, "the certificate is not believed: {why}"),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "clients_test.rs"]
+mod clients_test;

@@ -1,0 +1,45 @@
+use super::*;
+use rcgen::{CertificateParams, KeyPair};
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+}
+
+fn certificate() -> String {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["a".to_owned()]).unwrap();
+    params.self_signed(&key).unwrap().pem()
+}
+
+#[test]
+fn issuers_and_lists_that_are_none_are_refused_by_name() {
+    for (text, says) in [
+        ("", "the text of the issuers has no CERTIFICATE section"),
+        (
+            "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
+            "the text of the issuers is not valid PEM",
+        ),
+    ] {
+        let refused = ClientCertificates::issued_by(text.as_bytes()).unwrap_err();
+        assert!(refused.to_string().contains(says), "{refused}");
+    }
+    let clients = ClientCertificates::issued_by(certificate().as_bytes()).unwrap();
+    let refused = clients.not_revoked_by(b"").unwrap_err().to_string();
+    assert!(refused.contains("has no X509 CRL section"), "{refused}");
+    let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let clients = ClientCertificates::issued_by(pem.as_bytes()).unwrap();
+    let refused = clients.verifiers(&provider()).unwrap_err().to_string();
+    assert!(refused.contains("issuer 1 cannot be used"), "{refused}");
+}
+
+#[test]
+fn issuers_are_named_to_clients_where_they_are_few() {
+    for (count, named) in [(1, 1), (ISSUERS_NAMED_MAX + 1, 0)] {
+        let pem: String = (0..count).map(|_| certificate()).collect();
+        let clients = ClientCertificates::issued_by(pem.as_bytes()).unwrap();
+        for clients in [clients.clone(), clients.judged_by_handlers()] {
+            let (verifier, _) = clients.verifiers(&provider()).unwrap();
+            assert_eq!(verifier.root_hint_subjects().len(), named);
+        }
+    }
+}

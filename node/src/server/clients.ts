@@ -1,0 +1,138 @@
+// Whom a server under TLS admits: certificates of clients by the options of node:tls, what they issue,
+// and what is known of a client that has shown one.
+
+import { X509Certificate } from 'node:crypto'
+import { rootCertificates } from 'node:tls'
+
+type Pem = string | Buffer | NodeJS.ArrayBufferView
+type Several = Pem | Pem[]
+
+/** Options of node:tls, with its defaults. */
+export interface ClientOptions {
+  /** Clients are asked for a certificate. Default: false. */
+  requestCert?: boolean | undefined
+  /** Those that show none, or none that is believed, are not admitted. Default: true. */
+  rejectUnauthorized?: boolean | undefined
+  /** Who issues certificates of clients, in PEM; what the server's own chain lacks is taken from here too.
+   * Default: the authorities that node has. */
+  ca?: Several | undefined
+  /** Lists of what is revoked, in PEM. */
+  crl?: Several | undefined
+}
+
+/** The same as the engine takes it. */
+export interface ClientsAsk { issuers: string; revoked?: string; admits: 'believed' | 'everybody' }
+
+export function pemOf (given: Pem): string {
+  return typeof given === 'string' ? given : Buffer.from(given.buffer, given.byteOffset, given.byteLength).toString()
+}
+
+/** One or several in one text. */
+function joined (given: Several): string { return [given].flat().map(pemOf).join('\n') }
+
+/** Whom a server with these options asks; undefined: nobody. */
+export function clientsOf ({ requestCert, rejectUnauthorized, ca, crl }: ClientOptions): ClientsAsk | undefined {
+  // Whatever is not false asks, so that a slip of the pen admits nobody.
+  if (requestCert == null || requestCert === false) return undefined
+  return {
+    issuers: ca == null ? rootCertificates.join('\n') : joined(ca),
+    ...(crl == null ? {} : { revoked: joined(crl) }),
+    admits: rejectUnauthorized === false ? 'everybody' : 'believed'
+  }
+}
+
+const SECTION = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^]*?-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g
+
+function certificatesIn (pem: string): X509Certificate[] {
+  return (pem.match(SECTION) ?? []).map(text => new X509Certificate(text))
+}
+
+const isIssuedBy = (one: X509Certificate, other: X509Certificate): boolean => one.checkIssued(other)
+
+/** A chain with those of its issuers behind it that it lacks and `ca` has; a root that issued itself is
+ * not sent. */
+export function completed (chain: string, ca: Several): string {
+  const certificates = certificatesIn(chain)
+  const known = certificatesIn(joined(ca)).filter(one => !isIssuedBy(one, one))
+  let text = chain
+  for (let last = certificates.at(-1); last !== undefined;) {
+    const below = last
+    last = known.find(one => isIssuedBy(below, one))
+    if (last === undefined || certificates.some(one => one.raw.equals(last!.raw))) break
+    certificates.push(last)
+    text = `${text.trimEnd()}\n${last.toString()}`
+  }
+  return text
+}
+
+/** Whom a server admits, as its connections ask for it. */
+export class Admission {
+  private known: X509Certificate[] | undefined
+  constructor (private readonly ask: ClientsAsk | undefined) {}
+  /** Whether clients are asked for a certificate. */
+  get asks (): boolean { return this.ask !== undefined }
+  get issuers (): X509Certificate[] { return (this.known ??= certificatesIn(this.ask?.issuers ?? '')) }
+}
+
+/** OpenSSL's words for what the engine says is wrong with a certificate. */
+const FAULTS: Record<string, string> = {
+  expired: 'CERT_HAS_EXPIRED',
+  early: 'CERT_NOT_YET_VALID',
+  revoked: 'CERT_REVOKED',
+  unlisted: 'UNABLE_TO_GET_CRL',
+  signature: 'CERT_SIGNATURE_FAILURE',
+  purpose: 'INVALID_PURPOSE'
+}
+
+/** What `getPeerCertificate` of node:tls gives. */
+type Legacy = Record<string, unknown> & { raw: Buffer; issuerCertificate?: Legacy }
+
+/** Who is at the other end of a connection. */
+export class Client {
+  private certificates: X509Certificate[] | undefined
+
+  /** `admission`: its server's. `fault`: a word of the engine's, empty: none. `chain`: in Base64, its own certificate first. */
+  constructor (private readonly admission: Admission, private readonly fault: string, private readonly chain: readonly string[]) {}
+
+  get isAuthorized (): boolean { return this.chain.length > 0 && this.fault === '' }
+
+  /** Why it is not authorized, by the code that node:tls has for it; `null`: it is, or nobody asked. */
+  get error (): string | null {
+    if (!this.admission.asks || this.isAuthorized) return null
+    if (this.chain.length === 0) return 'UNABLE_TO_GET_ISSUER_CERT'
+    const known = FAULTS[this.fault]
+    if (known !== undefined) return known
+    const last = this.shown.at(-1)!
+    const { length } = this.shown
+    if (isIssuedBy(last, last)) return length === 1 ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'SELF_SIGNED_CERT_IN_CHAIN'
+    if (this.fault !== 'issuer') return 'UNSPECIFIED'
+    return length === 1 ? 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' : 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
+  }
+
+  /** What it has shown, its own first. */
+  get shown (): X509Certificate[] {
+    return (this.certificates ??= this.chain.map(text => new X509Certificate(Buffer.from(text, 'base64'))))
+  }
+
+  /** As `getPeerCertificate` gives it; `detailed`: with its issuers, as far as they are known. */
+  legacy (detailed: boolean): object {
+    const [own] = this.shown
+    if (own === undefined) return {}
+    const object = legacyOf(own)
+    if (!detailed) return object
+    // Each once: authorities may have signed each other.
+    const left = new Set([...this.shown.slice(1), ...this.admission.issuers])
+    let [below, last] = [own, object]
+    while (!isIssuedBy(below, below)) {
+      const issuer = [...left].find(one => isIssuedBy(below, one))
+      if (issuer === undefined) return object
+      left.delete(issuer)
+      below = issuer
+      last = last.issuerCertificate = legacyOf(issuer)
+    }
+    last.issuerCertificate = last
+    return object
+  }
+}
+
+function legacyOf (certificate: X509Certificate): Legacy { return certificate.toLegacyObject() as unknown as Legacy }
