@@ -547,5 +547,5 @@ test('in cleartext a version that is not served is not spoken', async t => {
 
 test('what cannot be heeded is refused: names of TLS that nobody knows', () => {
   const fetch = () => new Lean('')
-  assert.throws(() => serve({ hostname: '127.0.0.1', fetch, tls: { cert, key, requestCert: true } }), /requestCert/)
+  assert.throws(() => serve({ hostname: '127.0.0.1', fetch, tls: { cert, key, requestsCert: true } }), /requestsCert/)
 })
