@@ -5,6 +5,7 @@ import type { SecureContextOptions } from 'node:tls'
 import type { Identity } from '../server/listener'
 import { completed, type ClientOptions } from '../server/clients'
 import { notProvided } from './codes'
+import { identityInPfx } from './pfx'
 
 /** Options of node:tls by which a server says whom it admits, and how, with what is there instead. The
  * engine does not know them: taken in silence they would admit others than the program says. */
@@ -72,10 +73,19 @@ export function checkContext (options: SecureContextOptions, admission: ClientOp
   }
 }
 
+/** The identity in the first of its PFX files. */
+function identityOfPfx ({ pfx, passphrase, ca }: SecureContextOptions): Identity {
+  const given = first(pfx) as string | Buffer | { buf: string | Buffer; passphrase?: string }
+  const wrapped = typeof given === 'object' && 'buf' in given ? given : { buf: given }
+  const file = typeof wrapped.buf === 'string' ? Buffer.from(wrapped.buf) : wrapped.buf
+  const identity = identityInPfx(file, wrapped.passphrase ?? passphrase ?? '')
+  return ca == null ? identity : { ...identity, cert: completed(String(identity.cert), ca as string) }
+}
+
 /** The identity that a context shows; undefined: the options name none. */
 export function identityOf (options: SecureContextOptions): Identity | undefined {
   checkPolicy(options)
-  if (options.pfx !== undefined) throw notProvided('the option pfx is not taken: give cert and key in PEM, as `openssl pkcs12 -in FILE -nodes` writes them')
+  if (options.pfx != null) return identityOfPfx(options)
   const cert = first(options.cert)
   const key = first(options.key)
   if (cert === undefined || key === undefined) return undefined
