@@ -10,6 +10,7 @@ import type { Trace } from './channels'
 import { StreamTunnel, Tunnel } from './tunnel'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
+import type { Held } from './open'
 import type { Border, Ears, Failure } from './ring'
 
 /** What a handler of undici 8 and Node 26 has; interceptors since undici 7. */
@@ -67,8 +68,9 @@ export interface Owner {
   connection: (number: number) => object
 }
 
-export class Exchange implements Ears {
+export class Exchange implements Ears, Held {
   number = 0
+  place = 0
   upload: Upload | null = null
   /** Where somebody watches. */
   trace: Trace | null = null

@@ -8,6 +8,7 @@ import type { Upload } from './body'
 import type { Trace } from './channels'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
+import type { Held } from './open'
 import type { Border, Ears, Failure } from './ring'
 import { follow, type Signal } from './signal'
 
@@ -29,8 +30,9 @@ interface Owner {
 }
 
 /** One request of the fast lane. */
-export class Lane implements Ears, Spring {
+export class Lane implements Ears, Held, Spring {
   number = 0
+  place = 0
   upload: Upload | null = null
   trace: Trace | null = null
   bodyBytesMax = 0

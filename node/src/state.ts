@@ -5,6 +5,7 @@ import { Connections, type Owner } from './connections'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
 import type { Lane } from './lane'
+import { Open } from './open'
 import { originOf, type Checked } from './options'
 import { theBorder, type Border, type Failure } from './ring'
 import { dispatcherOf, type Mocks } from './undici'
@@ -29,7 +30,7 @@ export class State {
   readonly client: number
   private readonly targets = new Map<string, Target>()
   private readonly origins = new Set<string>()
-  readonly exchanges = new Set<Exchange | Lane>()
+  readonly exchanges = new Open<Exchange | Lane>()
   readonly connections: Connections
   /** What undici's MockAgent puts in front of origins, once there is one. */
   mocks: Mocks | null = null

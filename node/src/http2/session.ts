@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
+import { Open } from '../open'
 import { Say } from '../server/border'
 import type { Connection, ConnectionEars } from '../server/connection'
 import {
@@ -70,7 +71,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   readonly type = SERVER
   goawayCode = NO_ERROR
   goawayLastStreamID = 0
-  private readonly streams = new Set<ServerHttp2Stream>()
+  private readonly streams = new Open<ServerHttp2Stream>()
   private proxy: Socket | undefined
   private isClosed = false
   private isDestroyed = false

@@ -3,6 +3,7 @@
 
 import { Duplex } from 'node:stream'
 import type { ServerHttp2Session } from './session'
+import type { Held } from '../open'
 import { Flags } from '../server/border'
 import type { Exchange, ExchangeEars } from '../server/exchange'
 import { checkCall, checkInteger, plain, streamError } from './codes'
@@ -42,7 +43,8 @@ const longWrite = Duplex.prototype.write as (...given: unknown[]) => boolean
 const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
-export class ServerHttp2Stream implements ExchangeEars {
+export class ServerHttp2Stream implements ExchangeEars, Held {
+  place = 0
   private of: ServerHttp2Session | undefined
   private body: Intake | undefined
   face: Face | null = null

@@ -1,0 +1,28 @@
+// What is under way, in no order.
+
+/** What can be among others of its kind. */
+export interface Held {
+  /** Where it is: theirs to say. */
+  place: number
+}
+
+/** Not a Set: things come and go all the time, and each table that a Set has outgrown refers to the next.
+ * V8 keeps them all, with what was in them, until a full collection. */
+export class Open<T extends Held> implements Iterable<T> {
+  private readonly all: T[] = []
+
+  get size (): number { return this.all.length }
+
+  /** One that is not among them. */
+  add (one: T): void { one.place = this.all.push(one) - 1 }
+
+  delete (one: T): void {
+    if (this.all[one.place] !== one) return
+    const last = this.all.pop()!
+    if (last === one) return
+    this.all[one.place] = last
+    last.place = one.place
+  }
+
+  [Symbol.iterator] (): Iterator<T> { return this.all.values() }
+}
