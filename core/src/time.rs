@@ -42,8 +42,7 @@ impl<const KINDS: usize> TimerTable<KINDS> {
     /// Sets or moves the deadline of `kind` to `after` behind `from`, which is of this table: most
     /// of the cost of [`set`](Self::set) is to find out what moment it is.
     pub fn set_after(&mut self, kind: usize, from: Moment, after: Duration) {
-        let after = u64::try_from(after.as_nanos()).unwrap_or(NONE);
-        self.deadlines[kind] = from.0.saturating_add(after).min(NONE - 1);
+        self.deadlines[kind] = from.0.saturating_add(nanos(after)).min(NONE - 1);
     }
     /// Sets the deadline of `kind`, unless there is an earlier one.
     pub fn set_earlier(&mut self, kind: usize, at: Instant) {
@@ -75,20 +74,27 @@ impl<const KINDS: usize> TimerTable<KINDS> {
 
     /// Moves every deadline away by `by`.
     pub fn postpone(&mut self, by: Duration) {
-        let by = u64::try_from(by.as_nanos()).unwrap_or(NONE);
+        let by = nanos(by);
         for deadline in self.deadlines.iter_mut().filter(|at| **at != NONE) {
             *deadline = deadline.saturating_add(by).min(NONE - 1);
         }
     }
 
     fn number(&self, at: Instant) -> u64 {
-        let since = at.saturating_duration_since(self.made_at);
-        // Never `NONE`: a deadline that far away is due a moment earlier.
-        u64::try_from(since.as_nanos()).map_or(NONE - 1, |nanos| nanos.min(NONE - 1))
+        nanos(at.saturating_duration_since(self.made_at))
     }
     fn instant(&self, number: u64) -> Option<Instant> {
         (number != NONE).then(|| self.made_at + Duration::from_nanos(number))
     }
+}
+
+/// As [`Duration::as_nanos`], in half as many bits. Never [`NONE`]: a deadline that far away is due a
+/// moment earlier.
+#[inline]
+fn nanos(duration: Duration) -> u64 {
+    let seconds = duration.as_secs().saturating_mul(1_000_000_000);
+    let nanos = seconds.saturating_add(duration.subsec_nanos().into());
+    nanos.min(NONE - 1)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::hpack::Decoder;
 use crate::hpack::decode::Decoded;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
-use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::pace::Pace;
 use std::time::Instant;
 
@@ -176,7 +176,7 @@ impl Conn {
             }
             stream.incoming = Some(incoming);
         }
-        stream.priority = self.priority_of(id, head.get(Token::PRIORITY));
+        stream.priority = self.priority_of(id, head.priority());
         stream.advance(Input::RecvHeaders { end });
         self.streams.insert(id, stream);
         self.running += 1;

@@ -396,7 +396,7 @@ fn upload_priority(head: &RequestHead) -> Priority {
         incremental: true,
         ..Priority::default()
     };
-    head.get(Token::PRIORITY).map_or(shared, Priority::parse)
+    head.priority().map_or(shared, Priority::parse)
 }
 
 /// Appends one DATA frame with the first `len` queued bytes.

@@ -8,7 +8,7 @@ use crate::error::Violation;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
-use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use crate::pace::Pace;
 use crate::qpack::Decoded;
 use std::time::Instant;
@@ -139,7 +139,7 @@ impl Conn {
         };
         // RFC 9218 section 7: a PRIORITY_UPDATE that came before wins over the field.
         if stream.priority.is_none() {
-            stream.priority = head.get(Token::PRIORITY).map(Priority::parse);
+            stream.priority = head.priority().map(Priority::parse);
         }
         self.running += 1;
         self.counts.exchanges += 1;

@@ -173,6 +173,11 @@ impl RequestHead {
     pub fn has_hop_fields(&self) -> bool {
         self.0.marks.hop
     }
+    /// How urgent the client says it is (RFC 9218 section 5).
+    pub(crate) fn priority(&self) -> Option<&[u8]> {
+        let has_one = self.0.marks.priority;
+        has_one.then(|| self.get(Token::PRIORITY)).flatten()
+    }
     /// Whether the body is framed by transfer-encoding (HTTP/1.1 only).
     pub(crate) fn has_transfer_encoding(&self) -> bool {
         self.0.marks.transfer_encoding
@@ -408,7 +413,7 @@ pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violat
         }
         check_name_and_value(&field)?;
         match field.token.map_or(Rule::Plain, rule_of) {
-            Rule::Plain | Rule::Expect => {}
+            Rule::Plain | Rule::Expect | Rule::Priority => {}
             Rule::ConnectionSpecific | Rule::TransferEncoding if version.is_framed() => {
                 return Err(Violation::ConnectionFieldForbidden);
             }

@@ -21,6 +21,7 @@ pub(super) struct Marks {
     pub(super) transfer_encoding: bool,
     /// A field that speaks of this connection, or expects something of it.
     pub(super) hop: bool,
+    pub(super) priority: bool,
 }
 
 impl Marks {
@@ -35,6 +36,7 @@ impl Marks {
             unsound: 0,
             transfer_encoding: false,
             hop: false,
+            priority: false,
         };
         for (index, (token, sound)) in fields.outlines().enumerate() {
             if let Some(token) = token
@@ -107,6 +109,10 @@ impl Marks {
             }
             Rule::ConnectionSpecific | Rule::Expect => {
                 self.hop = true;
+                Ok(())
+            }
+            Rule::Priority => {
+                self.priority = true;
                 Ok(())
             }
             Rule::TransferEncoding => {

@@ -15,6 +15,8 @@ pub(super) enum Rule {
     Expect,
     /// Once at most (RFC 9110 section 7.2).
     Host,
+    /// Says how urgent the exchange is (RFC 9218 section 5).
+    Priority,
     /// Only `trailers` in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2).
     Te,
     /// Allowed in heads only.
@@ -38,6 +40,7 @@ static RULES: [Rule; Token::COUNT] = {
     rules[Token::TE.index()] = Rule::Te;
     rules[Token::TRAILER.index()] = Rule::Trailer;
     rules[Token::EXPECT.index()] = Rule::Expect;
+    rules[Token::PRIORITY.index()] = Rule::Priority;
     rules[Token::HOST.index()] = Rule::Host;
     rules[Token::CONTENT_LENGTH.index()] = Rule::ContentLength;
     rules

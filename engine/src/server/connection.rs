@@ -108,13 +108,15 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
     }
     /// Answers the machine's events; true when there were any. Records are sealed as they fill.
     fn handle_events(&mut self, now: Instant) -> bool {
+        let (link, serving) = (&mut self.link, &mut self.serving);
         let mut any = false;
-        while self
-            .serving
-            .handle_events(&mut self.link.machine, now, RECORD_BYTES)
-        {
+        while serving.handle_events(&mut link.machine, now, RECORD_BYTES) {
             any = true;
-            self.link.seal(now);
+            if link.machine.written().len() < RECORD_BYTES {
+                // None was left for want of room.
+                break;
+            }
+            link.seal(now);
         }
         any
     }

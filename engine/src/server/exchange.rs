@@ -138,8 +138,11 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         let (version, secure) = (machine.version(), self.secure);
         let slots = self.slots.get_or_insert_default();
         let last = &mut slots.prepared;
-        let mut request = scratch.requests.build(&head, version, secure, body, last);
-        let Some(made) = &mut request else {
+        let mut request = Some(Request::new(body));
+        let requests = &mut scratch.requests;
+        let made = request.as_mut();
+        let made = made.and_then(|made| requests.fill(made, &head, version, secure, last));
+        let Some(made) = made else {
             let status = StatusCode::BAD_REQUEST;
             return self.turn_away(scratch, machine, now, stream, head, status);
         };

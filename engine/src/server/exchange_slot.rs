@@ -153,7 +153,8 @@ impl<S: HttpService> Slot<S> {
             record.status = Some(response.status());
         }
         let (asked, coming) = (self.asked, Coming::of(&response, self.asked));
-        let head = response.map(|body| self.body.set(Some(body)));
+        let (head, body) = response.into_parts();
+        self.body.set(Some(body));
         if coming.nothing {
             responses.head(machine, now, asked, extra, &head, coming, None);
             return Step::Over;

@@ -62,19 +62,17 @@ impl Prepared {
 struct Unsupported;
 
 impl Requests {
-    /// The request of `head` with `body`; `secure`: the connection is under TLS. `last`: the one of
-    /// its connection that came again, copied for a head alike. `None` if the `http` crate cannot
-    /// carry it. An option and not an error: from here the request is taken out once, for the
-    /// handler.
-    pub(super) fn build(
+    /// Makes `request`, which says nothing yet, that of `head`; `secure`: the connection is under
+    /// TLS. `last`: the one of its connection that came again, copied for a head alike. `None` if
+    /// the `http` crate cannot carry it. Where it stands and not handed back: it is large.
+    pub(super) fn fill<'r>(
         &mut self,
+        request: &'r mut Request<Body>,
         head: &RequestHead,
         version: Version,
         secure: bool,
-        body: Body,
         last: &mut Option<Prepared>,
-    ) -> Option<Request<Body>> {
-        let mut request = Request::new(body);
+    ) -> Option<&'r mut Request<Body>> {
         *request.version_mut() = version_of(version);
         let known = last
             .as_mut()
@@ -87,19 +85,19 @@ impl Requests {
                     *request.uri_mut() = uri.clone();
                 }
                 _ => {
-                    self.put_line(head, version, secure, &mut request).ok()?;
+                    self.put_line(head, version, secure, request).ok()?;
                     if head.number().is_some() {
-                        known.line = Prepared::line_of(head, &request);
+                        known.line = Prepared::line_of(head, request);
                     }
                 }
             }
         } else {
-            self.put_line(head, version, secure, &mut request).ok()?;
+            self.put_line(head, version, secure, request).ok()?;
             if head.fields().len() > 0 {
                 self.put_headers(head, request.headers_mut()).ok()?;
             }
             if head.fields_number().is_some() {
-                *last = Prepared::of(head, &request);
+                *last = Prepared::of(head, request);
             }
         }
         if let Some(protocol) = head.protocol() {

@@ -6,6 +6,7 @@ use super::last_answer::{LastAnswer, Wording};
 use crate::driver::machine::Machine;
 use bytes::{Buf, Bytes};
 use http::header::HeaderMap;
+use http::response::Parts;
 use http::{Response, StatusCode};
 use http_body::{Body as _, Frame};
 use std::pin::Pin;
@@ -99,14 +100,14 @@ impl Responses {
         now: Instant,
         asked: Asked,
         extra: &Extra,
-        response: &Response<()>,
+        parts: &Parts,
         coming: Coming,
         whole: Option<Bytes>,
     ) -> Sending {
         let stream = asked.stream;
         let wording = Wording {
-            status: response.status(),
-            headers: response.headers(),
+            status: parts.status,
+            headers: &parts.headers,
             length: coming.length,
             version: machine.version(),
             extra,
