@@ -75,6 +75,38 @@ fn a_handler_that_panics_gives_500_and_the_connection_lives() {
     assert!(peer.hears_until("fine").starts_with("HTTP/1.1 200 "));
 }
 
+#[test]
+fn a_request_that_comes_again_has_its_own_fields_and_none_of_the_answers_before() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let fields = request.headers().iter();
+            let said: Vec<_> = fields
+                .map(|(name, value)| format!("{name}={value:?}"))
+                .collect();
+            let answer = Response::builder().header("x-answer", "of another");
+            let answer = answer.header("x-two", "c");
+            answer
+                .body(Full::new(Bytes::from(format!("<{}>", said.join(" ")))))
+                .unwrap()
+        }))
+        .unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    let few = "x-two: a\r\nx-two: b\r\n";
+    let many = "a: 1\r\nb: 2\r\nc: 3\r\nd: 4\r\ne: 5\r\n";
+    for (fields, said) in [
+        (few, r#"<host="a" x-two="a" x-two="b">"#),
+        (many, r#"<host="a" a="1" b="2" c="3" d="4" e="5">"#),
+        ("", r#"<host="a">"#),
+    ] {
+        // The third is made of what is known of the second.
+        for round in 1..=4 {
+            peer.says(format!("GET / HTTP/1.1\r\nhost: a\r\n{fields}\r\n"));
+            let answer = peer.hears_until(">");
+            assert!(answer.ends_with(said), "{round}: {answer}");
+        }
+    }
+}
+
 /// Bytes of a body; empty ones panic when they are looked at, though one is said to be there.
 struct Brittle(&'static [u8]);
 
