@@ -36,20 +36,33 @@ pub(crate) fn write_head(text: &mut Vec<u8>, head: &RequestHead) {
         text.push(0);
         text.extend_from_slice(part.unwrap_or_default());
     }
+    let mut is_sensitive = false;
     for field in head.fields() {
         text.push(b'\n');
         text.extend_from_slice(field.name);
         text.push(0);
         text.extend_from_slice(field.value);
+        is_sensitive |= field.sensitive;
     }
-    let mut spellings = head.section().spellings();
-    if let Some(first) = spellings.next() {
-        text.extend_from_slice(b"\n\0");
-        text.extend_from_slice(first);
-        for name in spellings {
-            text.push(b',');
-            text.extend_from_slice(name);
-        }
+    if is_sensitive {
+        let sensitive = head.fields().filter(|field| field.sensitive);
+        write_names(text, sensitive.map(|field| field.name));
+    } else {
+        write_names(text, head.section().spellings());
+    }
+}
+
+/// Behind the fields: how the names of all are spelled on HTTP/1.1, which has no sensitive fields;
+/// which are sensitive on the others, where names are in lower case.
+fn write_names<'a>(text: &mut Vec<u8>, mut names: impl Iterator<Item = &'a [u8]>) {
+    let Some(first) = names.next() else {
+        return;
+    };
+    text.extend_from_slice(b"\n\0");
+    text.extend_from_slice(first);
+    for name in names {
+        text.push(b',');
+        text.extend_from_slice(name);
     }
 }
 

@@ -374,6 +374,21 @@ test('what says whom a secure server admits, or how, is refused by its name inst
   }
 })
 
+test('options that ask for what is not done are refused by their names, and what is the default is taken', () => {
+  const refused = {
+    paddingStrategy: 1, remoteCustomSettings: [10], strictSingleValueFields: false, strictFieldWhitespaceValidation: false,
+    customSettings: { settings: { customSettings: { 10: 1 } } }
+  }
+  for (const [name, value] of Object.entries(refused)) {
+    const options = name === 'customSettings' ? value : { [name]: value }
+    for (const create of [createServer, createSecureServer]) {
+      assert.throws(() => create({ cert, key, ...options }), error => error.code === REFUSED.code && error.message.includes(name), name)
+    }
+  }
+  const server = createServer({ paddingStrategy: 0, remoteCustomSettings: [], strictSingleValueFields: true, settings: { customSettings: {} } })
+  assert.throws(() => server.updateSettings({ customSettings: { 10: 1 } }), REFUSED)
+})
+
 test('with minVersion TLSv1.3 a server speaks nothing older', async () => {
   const server = createSecureServer({ cert, key, allowHTTP1: true, minVersion: 'TLSv1.3' }, (request, response) => { response.end(request.socket.getProtocol()) })
   server.on('tlsClientError', () => {}).listen(0, '127.0.0.1')

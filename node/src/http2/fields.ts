@@ -192,8 +192,9 @@ export function rawOf (asked: Asked): string[] {
   return asked.rawFields(raw)
 }
 
-/** The header object of node:http2: no prototype, a name that comes again joined as it demands. */
-export function objectOf (raw: readonly string[]): Headers {
+/** The header object of node:http2: no prototype, a name that comes again joined as it demands; `sensitive`: the
+ * names that it lists. */
+export function objectOf (raw: readonly string[], sensitive: string[] = []): Headers {
   const object = Object.create(null) as Headers
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at]!
@@ -205,6 +206,6 @@ export function objectOf (raw: readonly string[]): Headers {
     else if (name === 'set-cookie') (before as string[]).push(value)
     else object[name] = `${before as string}, ${value}`
   }
-  object[sensitiveHeaders] = []
+  object[sensitiveHeaders] = sensitive
   return object
 }

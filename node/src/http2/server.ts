@@ -51,8 +51,26 @@ function checked<T extends object> (options: T | undefined): T {
   checkObject(options, 'options')
   nodeHttp2.createServer(options as ServerOptions)
   const own = { ...options } as T & { settings?: Settings }
+  checkHeeded(own)
   own.settings = { ...own.settings }
   return own
+}
+
+/** Throws where options ask for other words on the wire, or other requests, than there are. Bounds that
+ * the engine has by other names are taken in silence. */
+function checkHeeded (options: Options & { strictSingleValueFields?: boolean; strictFieldWhitespaceValidation?: boolean }): void {
+  const { paddingStrategy = 0, remoteCustomSettings = [], settings } = options
+  if (paddingStrategy !== nodeHttp2.constants.PADDING_STRATEGY_NONE) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
+  if (remoteCustomSettings.length > 0) throw notProvided('the option remoteCustomSettings is not taken: unknown settings are ignored')
+  checkSettings(settings)
+  for (const name of ['strictSingleValueFields', 'strictFieldWhitespaceValidation'] as const) {
+    if (options[name] === false) throw notProvided(`${name} is false; it must be true: requests are read strictly`)
+  }
+}
+
+function checkSettings (settings: Settings | undefined): void {
+  const custom = Object.keys(settings?.customSettings ?? {})
+  if (custom.length > 0) throw notProvided(`customSettings has ${custom.join(', ')}; it must be empty: settings that HTTP/2 has no name for are not sent`)
 }
 
 /** Options of node:http2 that are limits of the engine's. */
@@ -155,6 +173,7 @@ function serving<B extends Made<net.Server>> (Base: B) {
     updateSettings (settings: Settings): void {
       checkObject(settings, 'settings')
       nodeHttp2.getPackedSettings(settings)
+      checkSettings(settings)
       this.desk.updateSettings(settings)
     }
 

@@ -111,7 +111,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     return this.sent
   }
   set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.sent = sent }
-  get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders)) }
+  get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders, this.exchange.sensitive)) }
   get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }
 
   // The machinery of a Duplex, when somebody touches it.

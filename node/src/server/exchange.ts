@@ -107,8 +107,8 @@ export class Exchange {
   rawFields (raw: string[] = []): string[] {
     const { text } = this
     const first = raw.length
-    const spelled = text.indexOf('\n\0')
-    const fieldsEnd = spelled === -1 ? text.length : spelled
+    const named = text.indexOf('\n\0')
+    const fieldsEnd = named === -1 ? text.length : named
     let at = this.fieldsStart
     while (at < fieldsEnd) {
       const zero = text.indexOf('\0', at)
@@ -117,8 +117,14 @@ export class Exchange {
       raw.push(text.slice(at + 1, zero), text.slice(zero + 1, next))
       at = next
     }
-    if (spelled !== -1) for (const [index, name] of text.slice(spelled + 2).split(',').entries()) raw[first + 2 * index] = name
+    if (named !== -1 && this.version < 20) for (const [index, name] of text.slice(named + 2).split(',').entries()) raw[first + 2 * index] = name
     return raw
+  }
+
+  /** The names of fields that the client has marked so that nobody keeps them (RFC 7541 section 7.1.3). */
+  get sensitive (): string[] {
+    const named = this.version < 20 ? -1 : this.text.indexOf('\n\0')
+    return named === -1 ? [] : this.text.slice(named + 2).split(',')
   }
 
   get ears (): ExchangeEars | null { return this.listening }

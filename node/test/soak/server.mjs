@@ -193,7 +193,7 @@ const ended = once(child, 'exit')
 await ask('close')
 const [code, signal] = await within(ended, 'a server without work')
 const checks = {
-  'connections that are open': [late.connections, 0],
+  [`connections that are open (versions ${late.versions})`]: [late.connections, 0],
   'exchanges that are open': [late.exchanges, 0],
   'submissions that wait': [late.backlog, 0],
   'files that are open': [Math.max(late.files, 0), 0],
