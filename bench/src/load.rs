@@ -1,5 +1,5 @@
-//! One round of load against a server, and what it cost both. The generator is h2load, and over
-//! HTTP/3 our own `trunkline bench`: Debian's h2load does not speak it.
+//! One round of load against a server, and what it cost both. Servers are measured with h2load, and
+//! over HTTP/3 with our own `trunkline bench`: Debian's h2load does not speak it.
 
 use crate::scenario::Scenario;
 use crate::usage::cpu_ns;
@@ -8,12 +8,30 @@ use nix::sys::time::TimeValLike;
 use std::path::PathBuf;
 use trunkline_interop::{Cores, find_program, output_of};
 
+/// Who makes the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Generator {
+    H2load,
+    /// `trunkline bench`.
+    Ours,
+}
+
+impl Generator {
+    /// With whom servers are measured.
+    fn for_servers(scenario: Scenario) -> Self {
+        match scenario.is_h3() {
+            true => Self::Ours,
+            false => Self::H2load,
+        }
+    }
+}
+
 /// Where the load goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) scenario: Scenario,
-    /// Our own program, which makes the load over HTTP/3.
-    pub(crate) generator: PathBuf,
+    /// Our own program.
+    pub(crate) program: PathBuf,
     pub(crate) port: u16,
     /// What is asked for.
     pub(crate) path: &'static str,
@@ -39,6 +57,24 @@ pub(crate) struct Round {
 /// # Errors
 /// When the generator is missing, fails, or not every answer was a 2xx.
 pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Round, String> {
+    round_by(
+        Generator::for_servers(target.scenario),
+        target,
+        requests,
+        cores,
+    )
+}
+
+/// The same with this generator.
+///
+/// # Errors
+/// As of [`round`].
+pub(crate) fn round_by(
+    generator: Generator,
+    target: &Target,
+    requests: u64,
+    cores: &Cores,
+) -> Result<Round, String> {
     let (connections, _) = target.scenario.shape();
     let part_max = target
         .requests_per_connection_max
@@ -48,7 +84,7 @@ pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Rou
     while left > 0 {
         // A generator wants at least one request per connection.
         let part = left.min(part_max).max(connections);
-        seconds += part as f64 / send(target, part, cores)?;
+        seconds += part as f64 / send(generator, target, part, cores)?;
         left = left.saturating_sub(part);
     }
     let each = |total: f64| total / requests as f64;
@@ -60,16 +96,27 @@ pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Rou
 }
 
 /// Runs the generator once; requests per second.
-fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
+fn send(
+    generator: Generator,
+    target: &Target,
+    requests: u64,
+    cores: &Cores,
+) -> Result<f64, String> {
     let scenario = target.scenario;
-    let mut command = if scenario.is_h3() {
-        let mut command = cores.command(&target.generator);
-        command.args(["bench", "--http3", "--insecure", "--json"]);
-        command
-    } else {
-        cores.command(&find_program("h2load", "nghttp2-client")?)
+    let mut command = match generator {
+        Generator::Ours => {
+            let mut command = cores.command(&target.program);
+            let version = match (scenario.is_h1(), scenario.is_h3()) {
+                (true, _) => "--http1.1",
+                (_, true) => "--http3",
+                _ => "--http2",
+            };
+            command.args(["bench", version, "--insecure", "--json"]);
+            command
+        }
+        Generator::H2load => cores.command(&find_program("h2load", "nghttp2-client")?),
     };
-    if scenario.is_h1() {
+    if generator == Generator::H2load && scenario.is_h1() {
         command.arg("--h1");
     }
     let (connections, streams) = scenario.shape();
@@ -80,10 +127,10 @@ fn send(target: &Target, requests: u64, cores: &Cores) -> Result<f64, String> {
     let Target { port, path, .. } = target;
     command.arg(format!("{scheme}://127.0.0.1:{port}{path}"));
     let said = output_of(&mut command)?;
-    if scenario.is_h3() {
-        return parse_ours(&said, requests);
+    match generator {
+        Generator::Ours => parse_ours(&said, requests),
+        Generator::H2load => parse(&said, requests),
     }
-    parse(&said, requests)
 }
 
 /// Requests per second from the JSON, if all of `requests` were answered with 2xx.

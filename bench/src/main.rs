@@ -2,9 +2,9 @@
 
 #[cfg(target_os = "linux")]
 mod bursts;
-#[cfg(target_os = "linux")]
 mod docs;
 mod figures;
+mod generators;
 #[cfg(target_os = "linux")]
 mod h3_paths;
 mod idle;
@@ -42,6 +42,8 @@ enum Command {
     Server(server::Options),
     /// Servers in JavaScript: ours beside Node's own, Fastify, Express and Bun.
     NodeServer(node_server::Options),
+    /// Load generators: `trunkline bench` beside h2load, against our server.
+    Generators(generators::Options),
     /// Clients on long paths: 64 MiB in one stream at 20 and 100 ms, over real sockets.
     #[cfg(target_os = "linux")]
     WindowsReal(windows_real::Options),
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Server(options) => server::run(&options),
         Command::NodeServer(options) => node_server::run(&options),
+        Command::Generators(options) => generators::run(&options),
         #[cfg(target_os = "linux")]
         Command::WindowsReal(options) => windows_real::run(&options),
         #[cfg(target_os = "linux")]

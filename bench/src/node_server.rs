@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         place,
         node: options.node.clone().unwrap_or(installed),
         bun: install("bun", "bun"),
-        generator: match scenarios.iter().any(|scenario| scenario.is_h3()) {
+        program: match scenarios.iter().any(|scenario| scenario.is_h3()) {
             true => build()?.join("trunkline"),
             // Nobody asks for it.
             false => PathBuf::new(),

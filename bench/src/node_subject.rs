@@ -143,7 +143,7 @@ impl Subject {
         let process = Process::start(&mut command, &[port], ground.place.path().join(log))?;
         let target = Target {
             scenario,
-            generator: ground.generator.clone(),
+            program: ground.program.clone(),
             port,
             path: "/bytes/1024",
             family: vec![process.id()],
@@ -172,7 +172,7 @@ pub(crate) struct Ground {
     /// Or why it is absent.
     pub(crate) bun: Result<PathBuf, String>,
     /// Our own program, which makes the load over HTTP/3; empty where that is not measured.
-    pub(crate) generator: PathBuf,
+    pub(crate) program: PathBuf,
 }
 
 /// Where the servers' program and packages lie.

@@ -155,7 +155,7 @@ impl Subject {
             name: peer.name,
             target: Target {
                 scenario,
-                generator: ground.programs.join("trunkline"),
+                program: ground.programs.join("trunkline"),
                 port,
                 path: scenario.path(),
                 family: serving.map(Process::family).unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! `trunkline bench URL`: so many requests over so many connections, then what they cost.
 
 mod load;
+mod page;
 mod report;
 mod tally;
 
@@ -54,6 +55,9 @@ pub(crate) struct Options {
     /// place of the table.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = report::STDOUT)]
     json: Option<PathBuf>,
+    /// Write the results as a page for browsers to this file, with a curve of the latencies.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Give up after so many seconds; what is unanswered by then counts as failed.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
@@ -82,7 +86,7 @@ enum Protocol {
 
 /// Runs it and prints the table.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
-    let json = options.json.clone();
+    let (json, html) = (options.json.clone(), options.html.clone());
     let plan = plan(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -98,10 +102,13 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     };
     // A program that reads the JSON from standard output must find nothing else there.
     if json.as_deref() != Some(Path::new(report::STDOUT)) {
-        report::print(&plan, &outcome);
+        println!("{}", report::table(&plan, &outcome));
     }
     if let Some(path) = json {
         report::write_json(&plan, &outcome, &path)?;
+    }
+    if let Some(path) = html {
+        report::write_html(&plan, &outcome, &path)?;
     }
     if outcome.tally.answered == 0 {
         return Err(Failure::remote(format_args!(

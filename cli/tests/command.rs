@@ -305,6 +305,22 @@ fn bench_counts_every_request_and_writes_json() {
 }
 
 #[test]
+fn bench_writes_a_page_with_the_table_and_the_curve() {
+    let served = Served::start(&["--test-endpoints"]);
+    let folder = Folder::new("page");
+    let page = folder.file("page.html", b"");
+    let url = served.url("/bytes/1");
+    let output = run(&["bench", &url, "-n", "50", "--html", &page]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(text(&output.stdout).trim_end()), "{page}");
+    assert!(page.contains("<polyline"), "{page}");
+    let output = run(&["bench", &url, "-n", "1", "--html", "/nowhere/page.html"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("/nowhere/page.html"));
+}
+
+#[test]
 fn bench_goes_on_over_a_new_connection_when_the_server_drains_one() {
     let served = Served::start(&["--test-endpoints", "--requests-per-connection", "50"]);
     let url = served.url("/bytes/1");

@@ -40,7 +40,9 @@ pub fn caddy(
     command.arg("run").arg("--config").arg(config);
     // It keeps nothing outside of the workplace.
     command.env("HOME", place.path());
-    let process = Process::start(&mut command, &[clear, tls], place.path().join("caddy.log"))?;
+    let log = place.path().join("caddy.log");
+    let mut process = Process::start(&mut command, &[clear, tls], log)?;
+    process.listens_on_udp(tls)?;
     Ok(Peer {
         name: format!(
             "Caddy {}",

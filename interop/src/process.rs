@@ -1,7 +1,7 @@
 //! A foreign program that runs while its guard lives.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -136,21 +136,37 @@ impl Process {
             .spawn()
             .map_err(|error| format!("`{name}` cannot be started: {error}"))?;
         let mut process = Self { child, log };
-        let deadline = Instant::now() + START_MAX;
         for &port in ports {
-            while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-                if let Some(status) = process.ended() {
-                    let said = process.said();
-                    return Err(format!("`{name}` ended ({status}): {said}"));
-                }
-                if Instant::now() > deadline {
-                    let said = process.said();
-                    return Err(format!("`{name}` does not listen on port {port}: {said}"));
-                }
-                thread::sleep(LOOK_AGAIN);
-            }
+            let answers = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+            process.listens(&format!("port {port}"), answers)?;
         }
         Ok(process)
+    }
+    /// Waits until somebody has the UDP port on 127.0.0.1: a program may listen there later than on
+    /// its TCP port.
+    ///
+    /// # Errors
+    /// When the program ends, or does not listen in time; with the end of its log.
+    pub fn listens_on_udp(&mut self, port: u16) -> Result<(), String> {
+        // Nobody answers a packet that says nothing; a taken port cannot be taken.
+        let is_taken = || UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_err();
+        self.listens(&format!("UDP port {port}"), is_taken)
+    }
+    fn listens(&mut self, place: &str, does: impl Fn() -> bool) -> Result<(), String> {
+        let deadline = Instant::now() + START_MAX;
+        while !does() {
+            if let Some(status) = self.ended() {
+                return Err(format!(
+                    "it ended ({status}) before it listened on {place}: {}",
+                    self.said()
+                ));
+            }
+            if Instant::now() > deadline {
+                return Err(format!("it does not listen on {place}: {}", self.said()));
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
     }
     /// The program's process id.
     pub fn id(&self) -> u32 {

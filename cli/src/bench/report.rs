@@ -1,5 +1,6 @@
-//! The outcome as a table for people and as JSON for programs.
+//! The outcome as a table for people, as JSON for programs and as a page for browsers.
 
+use super::page::page;
 use super::tally::Tally;
 use super::{Plan, Protocol};
 use crate::failure::Failure;
@@ -33,48 +34,49 @@ impl Outcome {
     }
 }
 
-/// Prints the table on standard output.
-pub(crate) fn print(plan: &Plan, outcome: &Outcome) {
+/// The table.
+pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
     let tally = &outcome.tally;
-    println!("{}", plan.target.uri);
-    println!(
-        "  {} requests, {} connections x {} at once, {}{}",
-        plan.requests,
-        plan.connections,
-        plan.streams,
-        tally.protocol,
-        plan.rate
-            .map(|rate| format!(", open loop at {rate}/s"))
-            .unwrap_or_default()
-    );
-    println!("  answered      {:>12}", tally.answered);
-    for (class, count) in tally
-        .by_class
-        .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0)
-    {
-        println!("    {class}xx         {count:>12}");
+    let seconds = outcome.wall.as_secs_f64();
+    let rate = plan.rate.map(|rate| format!(", open loop at {rate}/s"));
+    let mut lines = vec![
+        plan.target.uri.to_string(),
+        format!(
+            "  {} requests, {} connections x {} at once, {}{}",
+            plan.requests,
+            plan.connections,
+            plan.streams,
+            tally.protocol,
+            rate.unwrap_or_default()
+        ),
+        format!("  answered      {:>12}", tally.answered),
+    ];
+    for (class, count) in tally.by_class.iter().enumerate() {
+        if *count > 0 {
+            lines.push(format!("    {class}xx         {count:>12}"));
+        }
     }
-    println!("  failed        {:>12}", tally.failures());
+    lines.push(format!("  failed        {:>12}", tally.failures()));
     for (why, count) in &tally.failed {
-        println!("    {count} x {why}");
+        lines.push(format!("    {count} x {why}"));
     }
-    println!("  connections   {:>12}", tally.connections);
-    println!("  wall          {:>12.3} s", outcome.wall.as_secs_f64());
-    println!("  requests/s    {:>12.0}", outcome.per_second());
-    println!(
-        "  body          {:>12.1} MB/s",
-        tally.body_bytes as f64 / 1e6 / outcome.wall.as_secs_f64().max(f64::MIN_POSITIVE)
-    );
-    println!(
-        "  our CPU       {:>12.2} us per request",
-        outcome.cpu_us_per_request()
-    );
-    println!("  latency, ms");
+    let megabytes = tally.body_bytes as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE);
+    lines.extend([
+        format!("  connections   {:>12}", tally.connections),
+        format!("  wall          {seconds:>12.3} s"),
+        format!("  requests/s    {:>12.0}", outcome.per_second()),
+        format!("  body          {megabytes:>12.1} MB/s"),
+        format!(
+            "  our CPU       {:>12.2} us per request",
+            outcome.cpu_us_per_request()
+        ),
+        "  latency, ms".to_owned(),
+    ]);
     for (name, percent) in PERCENTILES {
-        println!("    {name:<11} {:>12.3}", tally.latency_ms(percent));
+        let latency = tally.latency_ms(percent);
+        lines.push(format!("    {name:<11} {latency:>12.3}"));
     }
+    lines.join("\n")
 }
 
 /// The name of a file that means standard output.
@@ -117,12 +119,17 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
         print!("{text}");
         return Ok(());
     }
-    std::fs::write(path, text).map_err(|error| {
-        Failure::usage(format_args!(
-            "cannot write --json {}: {error}",
-            path.display()
-        ))
-    })
+    write(path, &text)
+}
+
+/// Writes the same as a page for browsers.
+pub(crate) fn write_html(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
+    write(path, &page(plan, outcome))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
 }
 
 /// User and system time of this process so far. Zero where the system has no `getrusage`.

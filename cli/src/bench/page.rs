@@ -1,0 +1,98 @@
+//! The outcome as a page for browsers, whole in one file: the table, and how the latencies lie.
+
+use super::Plan;
+use super::report::{Outcome, table};
+use super::tally::Tally;
+use std::fmt::Write;
+
+/// Where the curve has its points, in per cent of the answers. Each step right leaves a tenth of the
+/// answers above it: the tail is what people feel, and a linear axis has no room for it.
+const POINTS: [f64; 14] = [
+    0.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 99.9999,
+];
+/// Those that get a line and a word.
+const MARKS: [f64; 6] = [0.0, 90.0, 99.0, 99.9, 99.99, 99.999];
+/// Pixels of the picture, and of what is left of and under the curve.
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 320.0;
+const MARGIN: f64 = 60.0;
+/// Lines across the picture.
+const LINES: u32 = 5;
+
+/// HTML.
+pub(super) fn page(plan: &Plan, outcome: &Outcome) -> String {
+    let title = escaped(&plan.target.uri.to_string());
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>trunkline bench {title}</title>\n\
+         <style>body {{ font: 15px system-ui, sans-serif; margin: 2em; color-scheme: light dark }}</style>\n\
+         <h1>trunkline bench</h1>\n<pre>{}</pre>\n<h2>Latency by percentile, ms</h2>\n{}</html>\n",
+        escaped(&table(plan, outcome)),
+        picture(&outcome.tally),
+    )
+}
+
+/// Words of peers and users stand in the table.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// SVG.
+fn picture(tally: &Tally) -> String {
+    // What is rarer than one answer in all of them has no latency of its own.
+    let last = 100.0 - 100.0 / tally.answered.max(2) as f64;
+    let shown = |percent: &f64| *percent <= last;
+    let nines = |percent: f64| -(1.0 - percent / 100.0).log10();
+    let most = tally.latency_ms(100.0).max(f64::MIN_POSITIVE);
+    let x = |percent: f64| MARGIN + nines(percent) / nines(last) * (WIDTH - 2.0 * MARGIN);
+    let y = |ms: f64| HEIGHT - MARGIN - ms / most * (HEIGHT - 2.0 * MARGIN);
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" font-size=\"12\" fill=\"currentColor\" stroke=\"none\">\n"
+    );
+    // Writing to a String does not fail.
+    for line in 0..=LINES {
+        let ms = most * f64::from(line) / f64::from(LINES);
+        let (y, end) = (y(ms), WIDTH - MARGIN);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{MARGIN} {y:.1}H{end}\" stroke=\"gray\" stroke-width=\"0.5\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{ms:.3}</text>",
+            MARGIN - 6.0,
+            y + 4.0
+        );
+    }
+    for percent in MARKS.iter().filter(|percent| shown(percent)) {
+        let (x, bottom) = (x(*percent), HEIGHT - MARGIN);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{x:.1} {MARGIN}V{bottom}\" stroke=\"gray\" stroke-width=\"0.5\"/>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{percent} %</text>",
+            bottom + 18.0
+        );
+    }
+    let points: Vec<String> = POINTS
+        .into_iter()
+        .filter(shown)
+        .chain([last])
+        .map(|percent| format!("{:.1},{:.1}", x(percent), y(tally.latency_ms(percent))))
+        .collect();
+    let _ = writeln!(
+        svg,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"steelblue\" stroke-width=\"2\"/>\n</svg>",
+        points.join(" ")
+    );
+    svg
+}
+
+#[cfg(test)]
+#[path = "page_test.rs"]
+mod page_test;
