@@ -1,4 +1,4 @@
-use super::parse;
+use super::{parse, parse_ours};
 
 const SAID: &str = "\
 finished in 40.23ms, 497130.90 req/s, 506.87MB/s
@@ -16,4 +16,14 @@ fn a_missing_answer_is_an_error_that_quotes_the_generator() {
     let error = parse(SAID, 20_001).unwrap_err();
     assert!(error.contains("20000 2xx"), "{error}");
     assert!(parse("nothing", 1).is_err());
+}
+
+#[test]
+fn our_own_json_counts_only_when_every_request_was_answered() {
+    let said = r#"{ "statuses": { "2xx": 20 }, "failed": {}, "requests_per_s": 12.5 }"#;
+    assert_eq!(parse_ours(said, 20), Ok(12.5));
+    let error = parse_ours(said, 21).unwrap_err();
+    assert!(error.contains("not all of 21"), "{error}");
+    assert!(parse_ours(r#"{ "statuses": { "2xx": 1 } }"#, 1).is_err());
+    assert!(parse_ours("nothing", 1).is_err());
 }

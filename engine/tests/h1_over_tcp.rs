@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use support::{Peer, service};
-use trunkline::{Body, Server, ServerConfig};
+use trunkline::{Body, Running, Server, ServerConfig};
 
 #[test]
 fn a_request_is_answered_with_length_and_date() {
@@ -59,6 +59,16 @@ fn head_has_the_length_but_no_body_and_the_next_request_is_answered() {
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
 }
 
+/// `/bad` is answered with 500, and another request on its connection as if nothing was.
+fn fails_once(running: &Running) {
+    let mut peer = Peer::connect(running.local_addr());
+    peer.says("GET /bad HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.hears_until("\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(peer.hears_until("fine").starts_with("HTTP/1.1 200 "));
+}
+
 #[test]
 fn a_handler_that_panics_gives_500_and_the_connection_lives() {
     let running = Server::bind("127.0.0.1:0")
@@ -67,12 +77,7 @@ fn a_handler_that_panics_gives_500_and_the_connection_lives() {
             Response::new(Full::new(Bytes::from("fine")))
         }))
         .unwrap();
-    let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET /bad HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_until("\r\n\r\n");
-    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    assert!(peer.hears_until("fine").starts_with("HTTP/1.1 200 "));
+    fails_once(&running);
 }
 
 #[test]
@@ -131,12 +136,7 @@ fn a_body_whose_first_bytes_panic_gives_500_and_the_connection_lives() {
             Response::new(Full::new(Brittle(if is_bad { b"" } else { b"fine" })))
         }))
         .unwrap();
-    let mut peer = Peer::connect(running.local_addr());
-    peer.says("GET /bad HTTP/1.1\r\nhost: a\r\n\r\n");
-    let answer = peer.hears_until("\r\n\r\n");
-    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
-    peer.says("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
-    assert!(peer.hears_until("fine").starts_with("HTTP/1.1 200 "));
+    fails_once(&running);
 }
 
 #[test]

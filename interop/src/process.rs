@@ -1,6 +1,7 @@
 //! A foreign program that runs while its guard lives.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -114,6 +115,8 @@ impl Cores {
 /// A program that listens. Dropping the guard kills it, by its id.
 #[derive(Debug)]
 pub struct Process {
+    /// How it was started.
+    name: String,
     child: Child,
     log: PathBuf,
 }
@@ -135,7 +138,7 @@ impl Process {
             .stderr(file.1)
             .spawn()
             .map_err(|error| format!("`{name}` cannot be started: {error}"))?;
-        let mut process = Self { child, log };
+        let mut process = Self { name, child, log };
         for &port in ports {
             let answers = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
             process.listens(&format!("port {port}"), answers)?;
@@ -149,20 +152,24 @@ impl Process {
     /// When the program ends, or does not listen in time; with the end of its log.
     pub fn listens_on_udp(&mut self, port: u16) -> Result<(), String> {
         // Nobody answers a packet that says nothing; a taken port cannot be taken.
-        let is_taken = || UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_err();
+        let is_taken = || {
+            let bound = UdpSocket::bind((Ipv4Addr::LOCALHOST, port));
+            bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+        };
         self.listens(&format!("UDP port {port}"), is_taken)
     }
     fn listens(&mut self, place: &str, does: impl Fn() -> bool) -> Result<(), String> {
         let deadline = Instant::now() + START_MAX;
         while !does() {
             if let Some(status) = self.ended() {
+                let (name, said) = (&self.name, self.said());
                 return Err(format!(
-                    "it ended ({status}) before it listened on {place}: {}",
-                    self.said()
+                    "`{name}` ended ({status}) before it listened on {place}: {said}"
                 ));
             }
             if Instant::now() > deadline {
-                return Err(format!("it does not listen on {place}: {}", self.said()));
+                let (name, said) = (&self.name, self.said());
+                return Err(format!("`{name}` does not listen on {place}: {said}"));
             }
             thread::sleep(LOOK_AGAIN);
         }
@@ -243,3 +250,7 @@ impl Drop for Process {
         let _ = self.child.wait();
     }
 }
+
+#[cfg(test)]
+#[path = "process_test.rs"]
+mod process_test;

@@ -250,7 +250,7 @@ pub(crate) struct UploadBody {
 }
 
 impl Drop for UploadBody {
-    /// What is left goes back to whoever lent it.
+    /// The memory of what is left goes now, and what comes later is not kept.
     fn drop(&mut self) {
         let mut state = self.upload.lock();
         state.is_unread = true;

@@ -332,7 +332,8 @@ impl Tls {
         })
     }
     fn seal_records(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
-        if self.failed || self.warms_up(now) {
+        self.begin_write(now);
+        if self.failed || self.cold_left > 0 {
             return Ok(());
         }
         while self.sealed < BATCH_BYTES_MAX
@@ -346,8 +347,8 @@ impl Tls {
         }
         Ok(())
     }
-    /// Whether records are small for now.
-    fn warms_up(&mut self, now: Instant) -> bool {
+    /// After a silence records are small again.
+    fn begin_write(&mut self, now: Instant) {
         let idle = self
             .wrote_at
             .is_some_and(|at| now.saturating_duration_since(at) > COLD_AFTER);
@@ -355,7 +356,6 @@ impl Tls {
             self.cold_left = COLD_BYTES;
         }
         self.wrote_at = Some(now);
-        self.cold_left > 0
     }
     /// Seals `outbox` into records until a batch is full: a large body is sealed as it is written,
     /// or a second one of its size would wait for the socket.
@@ -365,7 +365,7 @@ impl Tls {
             outbox.advance(left);
             return Ok(());
         }
-        self.warms_up(now);
+        self.begin_write(now);
         while !outbox.is_empty() && self.sealed < BATCH_BYTES_MAX {
             let mut writer = self.connection.writer();
             let record_max = match self.cold_left {
