@@ -20,6 +20,8 @@ use trunkline::core::limits::QUIC_STREAM_WINDOW_BYTES_MIN;
 use trunkline::{Body, Limits, Windows};
 
 const MIB: u32 = 1 << 20;
+/// More bodies than fill a connection of 8 MiB, and far fewer than the streams that it may have.
+const UNREAD_MAX: usize = 64;
 /// Many times its share of the connection's window, which with all of its budget is 48 MiB.
 const FAST_BYTES: usize = 16 << 20;
 
@@ -53,12 +55,20 @@ fn a_request_behind_bodies_that_nobody_reads_goes_over_another_connection() {
         let origin = endless();
         // The same on every machine: how wide streams are by default depends on how far the server
         // seems, and few of the widest take the whole budget.
-        let windows = Windows::fixed(MIB, 4 * MIB);
+        let windows = Windows {
+            stream_initial: MIB,
+            stream_max: MIB,
+            connection: 4 * MIB,
+            memory_budget: 8 << 20,
+            ..Windows::auto()
+        };
         let client = origin.client().windows(windows).build().unwrap();
         let mut unread = JoinSet::new();
-        // Four fill the window of a connection, in a while; who asks behind them waits for another.
+        // Twice four fill the window of a connection, in a while, or more where streams are narrower;
+        // who asks behind them waits for another.
         let waits = || client.stats().first().is_some_and(|it| it.waiting > 0);
         while origin.running.metrics().quic_connections < 2 {
+            assert!(unread.len() < UNREAD_MAX, "nothing is held back");
             if !waits() {
                 let (client, url) = (client.clone(), origin.url("/"));
                 unread.spawn(async move { client.get(url).send().await.unwrap().into_body() });
