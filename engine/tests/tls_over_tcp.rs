@@ -146,3 +146,38 @@ fn a_file_without_a_certificate_is_named_with_what_is_missing() {
     let error = Tls::from_pem_files(manifest, manifest).unwrap_err();
     assert!(error.to_string().contains("CERTIFICATE"), "{error}");
 }
+
+#[test]
+fn four_hundred_answers_of_one_flight_arrive_whole_and_in_order() {
+    fn body(path: &str) -> String {
+        path.repeat(1024 / path.len())
+    }
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(root).unwrap();
+    let running = Server::bind("127.0.0.1:0")
+        .tls(tls)
+        .serve(service(async |request: http::Request<Body>| {
+            http::Response::new(Body::full(body(request.uri().path())))
+        }))
+        .unwrap();
+    let mut peer = Secure { running, roots }.connect(&["http/1.1"]);
+    let asked: String = (1000..1400)
+        .map(|number| format!("GET /{number} HTTP/1.1\r\nhost: localhost\r\n\r\n"))
+        .collect();
+    peer.write_all(asked.as_bytes()).unwrap();
+    peer.write_all(b"GET /last HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answers = String::new();
+    peer.read_to_string(&mut answers).unwrap();
+    let mut bodies = answers
+        .split("HTTP/1.1 200 OK\r\n")
+        .map(|answer| answer.split_once("\r\n\r\n").unwrap_or_default().1);
+    assert_eq!(bodies.next(), Some(""), "nothing stands before the first");
+    for number in 1000..1400 {
+        let heard = bodies.next().unwrap_or_default();
+        assert!(heard == body(&format!("/{number}")), "answer {number}");
+    }
+    assert!(bodies.next().unwrap_or_default() == body("/last"));
+    assert_eq!(bodies.next(), None);
+}

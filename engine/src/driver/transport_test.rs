@@ -188,6 +188,48 @@ async fn an_idle_connection_is_cold_again() {
     }
 }
 
+/// Bytes of which none equals the one 251 places on, so that a loss or a swap shows.
+fn numbered(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at % 251) as u8).collect()
+}
+
+#[tokio::test]
+async fn full_records_are_sealed_ahead_of_the_write_and_the_rest_follows_them() {
+    let mut pair = tls_pair(4 << 20);
+    shake_hands(&mut pair).await;
+    let now = Instant::now();
+    let payload = numbered(COLD_BYTES + 3 * RECORD_BYTES + 200);
+    let (cold, warm) = payload.split_at(COLD_BYTES);
+    let mut first = outbox(cold);
+    pair.server.seal_records(&mut first, now);
+    assert_eq!(first.len(), COLD_BYTES, "a cold connection's are small");
+    poll_fn(|cx| pair.server.poll_write(cx, &mut first, now))
+        .await
+        .unwrap();
+    pair.writes.lock().unwrap().clear();
+
+    let mut second = outbox(&warm[..3 * RECORD_BYTES + 100]);
+    pair.server.seal_records(&mut second, now);
+    assert_eq!(second.len(), 100, "what fills no record waits for more");
+    assert!(pair.writes.lock().unwrap().is_empty(), "nothing is written");
+    second
+        .buffer()
+        .extend_from_slice(&warm[3 * RECORD_BYTES + 100..]);
+    pair.server.seal_records(&mut second, now);
+    assert_eq!(second.len(), 200);
+    poll_fn(|cx| pair.server.poll_write(cx, &mut second, now))
+        .await
+        .unwrap();
+    let around = pair.writes.lock().unwrap().iter().sum::<usize>() - warm.len();
+    assert_eq!(around, 4 * 22, "three full records and the rest");
+
+    let mut heard = Vec::new();
+    while heard.len() < payload.len() {
+        assert!(read_some(&mut pair.client, &mut heard).await);
+    }
+    assert!(heard == payload, "every byte once, in order");
+}
+
 #[tokio::test]
 async fn what_is_gathered_goes_out_in_one_write() {
     let mut pair = tls_pair(4 << 20);
