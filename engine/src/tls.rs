@@ -4,9 +4,11 @@ mod client;
 mod clients;
 mod identities;
 mod key_log;
+mod policy;
 mod server;
 
 pub use client::ClientTls;
 pub(crate) use clients::Judge;
 pub use clients::{CertificateFault, ClientCertificates, ClientIdentity};
+pub use policy::TlsPolicy;
 pub use server::Tls;

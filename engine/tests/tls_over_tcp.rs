@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 use support::service;
-use trunkline::{Body, Running, Server, Tls};
+use trunkline::{Body, Running, Server, Tls, TlsPolicy};
 
 struct Secure {
     running: Running,
@@ -92,7 +92,11 @@ fn a_client_that_says_close_notify_behind_its_request_is_answered() {
 #[test]
 fn a_server_of_tls_1_3_alone_speaks_nothing_older() {
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
-    let secure = serving_hello(tls.only_tls13().unwrap(), root);
+    let only_tls13 = TlsPolicy {
+        tls12: false,
+        ..TlsPolicy::default()
+    };
+    let secure = serving_hello(tls.policy(only_tls13).unwrap(), root);
     for (versions, is_served) in [
         (&[&rustls::version::TLS12][..], false),
         (&[&rustls::version::TLS13][..], true),

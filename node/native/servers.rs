@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline::core::budget::Rate;
 use trunkline::server::{Attending, Listening};
-use trunkline::{ClientCertificates, Limits, ServerConfig, Timeouts, Tls, Windows};
+use trunkline::{ClientCertificates, Limits, ServerConfig, Timeouts, Tls, TlsPolicy, Windows};
 
 /// The servers of one environment, as JavaScript's thread knows them.
 #[derive(Default)]
@@ -92,8 +92,30 @@ struct TlsAsk {
     #[serde(default)]
     sni_is_binding: bool,
     clients: Option<ClientsAsk>,
-    #[serde(default)]
-    only_tls13: bool,
+    policy: Option<PolicyAsk>,
+}
+
+/// What is agreed on; numbers as IANA has registered them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PolicyAsk {
+    tls12: bool,
+    tls13: bool,
+    suites: Option<Vec<u16>>,
+    groups: Option<Vec<u16>>,
+    prefers_own_order: bool,
+}
+
+impl PolicyAsk {
+    fn read(&self) -> TlsPolicy {
+        TlsPolicy {
+            tls12: self.tls12,
+            tls13: self.tls13,
+            suites: self.suites.clone(),
+            groups: self.groups.clone(),
+            prefers_own_order: self.prefers_own_order,
+        }
+    }
 }
 
 /// Whose certificates are asked for, in PEM.
@@ -306,8 +328,8 @@ impl ListenAsk {
         if let Some(clients) = &ask.clients {
             tls = tls.client_certificates(clients.read()?)?;
         }
-        if ask.only_tls13 {
-            tls = tls.only_tls13()?;
+        if let Some(policy) = &ask.policy {
+            tls = tls.policy(policy.read())?;
         }
         let mut offered = Vec::new();
         if self.http2.unwrap_or(true) {

@@ -364,7 +364,7 @@ test('a context that shows no certificate in PEM is refused, and the one that is
 test('what says whom a secure server admits, or how, is refused by its name instead of not being heeded', () => {
   const refused = {
     SNICallback () {}, pskCallback () {}, ciphers: 'AES256-SHA',
-    sigalgs: 'rsa_pss_rsae_sha256', ecdhCurve: 'P-521', maxVersion: 'TLSv1.2'
+    sigalgs: 'rsa_pss_rsae_sha256', ecdhCurve: 'P-521'
   }
   for (const [name, value] of Object.entries(refused)) {
     assert.throws(() => createSecureServer({ cert, key, [name]: value }), error => error.code === REFUSED.code && error.message.includes(name), name)
@@ -422,7 +422,10 @@ for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')
       }]))
       await served(version, heard, async client => {
         const asked = client.ask('/', { method: 'POST', body: BIG }).then(({ body }) => String(body), () => 'cut')
-        assert.equal(await closed, 0)
+        // Our own client of HTTP/3 gives its upload up when it is answered, perhaps before it hears that nobody
+        // wants the rest: then the end that the server is told of is the client's.
+        const { NGHTTP2_CANCEL: given, NGHTTP2_NO_ERROR: none } = http2.constants
+        assert.ok([none, ...(version.protocol === 'h3' ? [given] : [])].includes(await closed), `ended with ${await closed}`)
         // Of node's client the answer may be gone with the reset.
         assert.match(await asked, /^(no|cut)$/)
         assert.equal((await client.ask('/', { method: 'POST', body: 'b' })).status, 200)

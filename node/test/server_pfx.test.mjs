@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import tls from 'node:tls'
-import { createSecureServer } from 'trunkline'
+import { createSecureServer, serve } from 'trunkline'
 import { authority } from './support/authority.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'trunkline-pfx-'))
@@ -33,13 +33,15 @@ const files = {
   'a cipher for the key alone': pfx('-certpbe', 'NONE')
 }
 
+const connect = (port, client) => tls.connect({ port, host: '127.0.0.1', servername: 'localhost', ca: root.cert, ...client })
+
 /** Whether who trusts the root alone trusts the server, and by which name. */
 async function shown (t, options) {
   const server = createSecureServer({ allowHTTP1: true, ...options })
   t.after(() => { server.desk.destroy() })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const socket = tls.connect({ port: server.address().port, host: '127.0.0.1', servername: 'localhost', ca: root.cert })
+  const socket = connect(server.address().port)
   t.after(() => { socket.destroy() })
   await once(socket, 'secureConnect')
   return [socket.authorized, socket.getPeerCertificate().subject.CN]
@@ -53,6 +55,44 @@ for (const [cipher, file] of Object.entries(files)) {
 
 test('a file may come with its passphrase, and in a list', async t => {
   assert.deepEqual(await shown(t, { pfx: [{ buf: files['AES of 256 bits'], passphrase: PASSPHRASE }] }), [true, 'localhost'])
+})
+
+test('serve takes a file too, and another one later', async t => {
+  const tls = { pfx: files['AES of 256 bits'], passphrase: PASSPHRASE }
+  const server = serve({ hostname: '127.0.0.1', fetch: () => new Response(''), tls })
+  t.after(() => server.destroy())
+  const names = async () => {
+    const socket = connect(server.port)
+    t.after(() => { socket.destroy() })
+    await once(socket, 'secureConnect')
+    return [socket.authorized, socket.getPeerCertificate().subject.CN]
+  }
+  assert.deepEqual(await names(), [true, 'localhost'])
+  server.setIdentity({ pfx: files['triple DES'], passphrase: PASSPHRASE })
+  assert.deepEqual(await names(), [true, 'localhost'])
+  assert.throws(() => serve({ fetch () {}, tls: { ...tls, passphrase: 'other' } }))
+  assert.throws(() => serve({ fetch () {}, tls: {} }), /cert and key in PEM, or pfx/)
+})
+
+test('clients are believed by the roots in a file, and by nobody between', async t => {
+  const other = authority('other')
+  writeFileSync(join(folder, 'more.crt'), `${between.cert}\n${other.cert}`)
+  const file = pfx('-certfile', 'more.crt')
+  const server = createSecureServer({ allowHTTP1: true, pfx: file, passphrase: PASSPHRASE, requestCert: true }, (request, response) => { response.end('hello') })
+  t.after(() => { server.desk.destroy() })
+  server.on('tlsClientError', () => {}).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const answered = async client => {
+    const socket = connect(server.address().port, client)
+    t.after(() => { socket.destroy() })
+    socket.on('error', () => {}).write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+    let said = ''
+    socket.on('data', data => { said += data })
+    await new Promise(resolve => { socket.once('close', resolve) })
+    return said.endsWith('hello')
+  }
+  assert.equal(await answered(other.issue('one')), true)
+  assert.equal(await answered(between.issue('two')), false)
 })
 
 test('a passphrase that is wrong is refused, and so is a file that is cut off', () => {

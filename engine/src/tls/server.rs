@@ -3,14 +3,13 @@
 use super::clients::{ClientCertificates, Judge};
 use super::identities::Identities;
 use super::key_log::{KeyListener, KeyLogFile};
+use super::policy::{TlsPolicy, versions};
 use crate::error::Error;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::version::TLS13;
-use rustls::{ALL_VERSIONS, SupportedProtocolVersion};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ pub struct Tls {
     keys: Option<KeyListener>,
     /// Who says whom it admits, and who judges what clients show, where they are asked.
     clients: Option<(Arc<dyn ClientCertVerifier>, Judge)>,
-    versions: &'static [&'static SupportedProtocolVersion],
+    policy: TlsPolicy,
 }
 
 impl Tls {
@@ -131,7 +130,7 @@ impl Tls {
             identities: None,
             keys: None,
             clients: None,
-            versions: ALL_VERSIONS,
+            policy: TlsPolicy::default(),
         }
     }
     /// Whether the certificate for everybody names no host at all: it has no subjectAltName, and
@@ -175,12 +174,14 @@ impl Tls {
         self.clients = Some(verifiers);
         self.rebuilt()
     }
-    /// Speaks TLS 1.3 and nothing older, which over QUIC is so anyway. Default: 1.2 and 1.3.
+    /// Agrees to no more than `policy` in handshakes over TCP and QUIC. Sessions from before are not
+    /// resumed.
     ///
     /// # Errors
-    /// Settings made by [`from_rustls`](Self::from_rustls) have versions of their own.
-    pub fn only_tls13(mut self) -> Result<Self, Error> {
-        self.versions = ONLY_TLS13;
+    /// A policy that leaves nothing to agree on. Settings made by [`from_rustls`](Self::from_rustls)
+    /// have one of their own.
+    pub fn policy(mut self, policy: TlsPolicy) -> Result<Self, Error> {
+        self.policy = policy;
         self.rebuilt()
     }
     /// Who judges what clients show, if they are asked.
@@ -199,7 +200,7 @@ impl Tls {
             Some((verifier, _)) => Arc::clone(verifier),
             None => WebPkiClientVerifier::no_client_auth(),
         };
-        let mut config = config_with(verifier, self.versions, Arc::clone(identities))?;
+        let mut config = config_with(verifier, &self.policy, Arc::clone(identities))?;
         config
             .alpn_protocols
             .clone_from(&self.config.alpn_protocols);
@@ -228,14 +229,14 @@ impl Tls {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let identities = Arc::new(Identities::new(provider, chain, key)?);
         let nobody = WebPkiClientVerifier::no_client_auth();
-        let mut config = config_with(nobody, ALL_VERSIONS, Arc::clone(&identities))?;
+        let mut config = config_with(nobody, &TlsPolicy::default(), Arc::clone(&identities))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self {
             config: Arc::new(config),
             identities: Some(identities),
             keys: None,
             clients: None,
-            versions: ALL_VERSIONS,
+            policy: TlsPolicy::default(),
         })
     }
     fn identities(&self) -> Result<&Identities, Error> {
@@ -279,19 +280,20 @@ impl Tls {
 /// A configuration that asks clients for what `verifier` wants and shows them `identities`.
 fn config_with(
     verifier: Arc<dyn ClientCertVerifier>,
-    versions: &[&'static SupportedProtocolVersion],
+    policy: &TlsPolicy,
     identities: Arc<Identities>,
 ) -> Result<ServerConfig, Error> {
-    let provider = Arc::clone(identities.provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(versions)
+    let provider = policy.provider(identities.provider())?;
+    let versions = versions(&provider);
+    let config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&versions)
         .map_err(|error| Error::config("TLS cannot be set up").with_source(error))?;
-    Ok(config
+    let mut config = config
         .with_client_cert_verifier(verifier)
-        .with_cert_resolver(identities))
+        .with_cert_resolver(identities);
+    config.ignore_client_order = policy.prefers_own_order;
+    Ok(config)
 }
-
-static ONLY_TLS13: &[&SupportedProtocolVersion] = &[&TLS13];
 
 type Chain = Vec<CertificateDer<'static>>;
 

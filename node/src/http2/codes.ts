@@ -78,7 +78,6 @@ export const sessionError = (code: number): CodedError =>
   coded(Error, 'ERR_HTTP2_SESSION_ERROR', `the session ended with ${nameOf(code)}`)
 export const streamError = (code: number): CodedError =>
   coded(Error, 'ERR_HTTP2_STREAM_ERROR', `the stream ended with ${nameOf(code)}`)
-export const notProvided = (what: string): CodedError => coded(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', what)
 
 const NAMES = new Map<number, string>()
 for (const [name, value] of Object.entries(constants)) {

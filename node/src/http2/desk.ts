@@ -7,6 +7,7 @@ import type { ClientOptions } from '../server/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import { Listener, type HandshakeFailure, type Identity, type ListenOptions } from '../server/listener'
+import type { Policy } from '../server/policy'
 import { handshakeError } from './handshake'
 import { hearErrors, tellAsHttp1, tellUpgrade, type Classes } from './http1'
 import { isOfHttp1 } from './express'
@@ -45,7 +46,8 @@ export interface Offer {
   tls?: Identity
   /** Who is asked for a certificate. */
   clients?: ClientOptions
-  onlyTls13?: boolean
+  /** What is agreed on; undefined: whatever there is. */
+  policy?: Policy | undefined
 }
 
 /** The server whose desk it is. */
@@ -109,7 +111,7 @@ export class Desk {
     if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
     if (address !== null) question.host = address
     if (backlog > 0) question.backlog = backlog
-    if (this.identity !== undefined) question.tls = { ...this.identity, ...this.offer.clients, onlyTls13: this.offer.onlyTls13 ?? false, names: this.identities, tellsSecrets: server.listenerCount('keylog') > 0 }
+    if (this.identity !== undefined) question.tls = { ...this.identity, ...this.offer.clients, policy: this.offer.policy, names: this.identities, tellsSecrets: server.listenerCount('keylog') > 0 }
     listener.listen(question)
     this.listener = listener
     return {

@@ -6,11 +6,13 @@ import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
 import tls from 'node:tls'
-import { checkCall, checkObject, notProvided } from './codes'
-import { deadlineOf } from '../server/listener'
-import { Desk, type DeskOptions } from './desk'
-import { admissionOf, checkContext, identityIn, identityOf, wantsTls13, type TlsOptions } from './identity'
+import { checkCall, checkObject } from './codes'
 import type { ClientOptions } from '../server/clients'
+import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/identity'
+import { deadlineOf } from '../server/listener'
+import { policyOf, type Policy } from '../server/policy'
+import { notProvided } from '../server/refused'
+import { Desk, type DeskOptions } from './desk'
 import type { ServerHttp2Stream } from './stream'
 
 /** Of a request: the pseudo-headers alone are as many. */
@@ -195,7 +197,7 @@ export class Http2Server extends serving(net.Server) {
 
 export class Http2SecureServer extends serving(tls.Server) {
   private readonly admission: ClientOptions
-  private readonly onlyTls13: boolean
+  private readonly policy: Policy | undefined
   constructor (options?: SecureOptions, listener?: Listener) {
     const own = checked(options)
     own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
@@ -204,8 +206,8 @@ export class Http2SecureServer extends serving(tls.Server) {
     this.removeAllListeners('connection')
     const { allowHTTP1 = false, http3 = false } = own
     this.admission = admissionOf(own as TlsOptions)
-    this.onlyTls13 = wantsTls13(own)
-    const offer = { http1: allowHTTP1, http3, tls: identityOf(own), clients: this.admission, onlyTls13: this.onlyTls13 }
+    this.policy = policyOf(own)
+    const offer = { http1: allowHTTP1, http3, tls: identityOf(own), clients: this.admission, policy: this.policy }
     Object.assign(this, { desk: new Desk(this, deskOptions(own), offer) })
     if (allowHTTP1) Object.assign(this, timesOfHttp1(own))
     if (typeof listener === 'function') this.on('request', listener)
@@ -221,12 +223,12 @@ export class Http2SecureServer extends serving(tls.Server) {
     super.setSecureContext(options)
     // Called by the constructor of node's too, before there is a desk.
     if ((this as { desk?: Desk }).desk === undefined) return
-    checkContext(options, this.admission, this.onlyTls13)
+    checkContext(options, this.admission, this.policy)
     this.desk.setIdentity(identityIn(options))
   }
   override addContext (name: string, options: tls.SecureContextOptions): void {
     super.addContext(name, options)
-    checkContext(options, this.admission, this.onlyTls13)
+    checkContext(options, this.admission, this.policy)
     this.desk.setIdentity(identityIn(options), name)
   }
 }

@@ -18,6 +18,8 @@ export interface ClientOptions {
   ca?: Several | undefined
   /** Lists of what is revoked, in PEM. */
   crl?: Several | undefined
+  /** Authorities that are believed beside these. */
+  roots?: string[]
 }
 
 /** The same as the engine takes it. */
@@ -31,11 +33,11 @@ export function pemOf (given: Pem): string {
 function joined (given: Several): string { return [given].flat().map(pemOf).join('\n') }
 
 /** Whom a server with these options asks; undefined: nobody. */
-export function clientsOf ({ requestCert, rejectUnauthorized, ca, crl }: ClientOptions): ClientsAsk | undefined {
+export function clientsOf ({ requestCert, rejectUnauthorized, ca, crl, roots = [] }: ClientOptions): ClientsAsk | undefined {
   // Whatever is not false asks, so that a slip of the pen admits nobody.
   if (requestCert == null || requestCert === false) return undefined
   return {
-    issuers: ca == null ? rootCertificates.join('\n') : joined(ca),
+    issuers: joined([ca ?? [...rootCertificates], roots].flat()),
     ...(crl == null ? {} : { revoked: joined(crl) }),
     admits: rejectUnauthorized === false ? 'everybody' : 'believed'
   }

@@ -7,6 +7,7 @@ import { theServerBorder, type ServerBorder } from './border'
 import { Admission, clientsOf, completed, type ClientOptions } from './clients'
 import type { Connection } from './connection'
 import type { Exchange } from './exchange'
+import type { Policy } from './policy'
 
 /** A certificate chain and its key, both in PEM. */
 export interface Identity { cert: string | Buffer; key: string | Buffer }
@@ -14,8 +15,8 @@ export interface Identity { cert: string | Buffer; key: string | Buffer }
 export interface ListenTls extends Identity, ClientOptions {
   /** Other certificates for clients that ask for these names (SNI); `*.rest` is for one label more. */
   names?: Record<string, Identity>
-  /** TLS 1.3 and nothing older. Default: TLS 1.2 and 1.3. */
-  onlyTls13?: boolean
+  /** What is agreed on. Default: all that there is. */
+  policy?: Policy | undefined
   /** The secrets of every session are appended here: for debugging. */
   keyLogFile?: string
   /** `onSecret` hears of the secrets of every session: for debugging. */
@@ -85,7 +86,7 @@ function pem (identity: Identity): { cert: string; key: string } {
 function tlsOf (tls: ListenTls): object {
   const names: Record<string, object> = {}
   for (const [name, identity] of Object.entries(tls.names ?? {})) names[name] = pem(identity)
-  const { requestCert, rejectUnauthorized, ca, crl, ...rest } = tls
+  const { requestCert, rejectUnauthorized, ca, crl, roots, ...rest } = tls
   const { cert, key } = pem(tls)
   // What is not known goes along, so that the engine refuses it by its name.
   return { ...rest, cert: ca == null ? cert : completed(cert, ca), key, names, clients: clientsOf(tls) }

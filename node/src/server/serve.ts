@@ -5,7 +5,8 @@ import { Flags, INTERNAL_ERROR } from './border'
 import type { Exchange } from './exchange'
 import { textOf } from './fields'
 import { RequestInfo, type TrailersInit } from './info'
-import { Listener, type Address, type Failure, type Identity, type ListenOptions } from './listener'
+import { identityGiven, listenTlsOf, type IdentityOptions, type ServeTls } from './identity'
+import { Listener, type Address, type Failure, type ListenOptions } from './listener'
 import { BodyTooLargeError, Request } from './request'
 import { encode, Response, streamOfFile, type Encoded } from './response'
 
@@ -20,8 +21,9 @@ export type Answered = Response | globalThis.Response
 /** Nothing is returned by a handler that has called `info.upgrade()`. */
 export type Fetch = (request: globalThis.Request, info: RequestInfo) => Answered | undefined | Promise<Answered | undefined>
 
-export interface ServeOptions extends Omit<ListenOptions, 'host'> {
+export interface ServeOptions extends Omit<ListenOptions, 'host' | 'tls'> {
   hostname?: string
+  tls?: ServeTls
   fetch: Fetch
   /** What is answered when `fetch` fails. Default: the error is written to stderr, and 500. It is also
    * called for an answer that fails behind its head, which is cut; what it gives is ignored then. */
@@ -43,7 +45,7 @@ export class Server {
   private readonly bodyMax: number
 
   constructor (private readonly options: ServeOptions) {
-    const { fetch, error, signal, hostname, maxRequestBodySize, ...rest } = options
+    const { fetch, error, signal, hostname, maxRequestBodySize, tls, ...rest } = options
     if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
     if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')
     this.bodyMax = maxRequestBodySize ?? Infinity
@@ -54,7 +56,7 @@ export class Server {
     this.closed = new Promise(resolve => { told = resolve })
     this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { told() } })
     try {
-      this.listener.listen({ ...rest, host: hostname })
+      this.listener.listen({ ...rest, host: hostname, ...(tls === undefined ? {} : { tls: listenTlsOf(tls) }) })
     } catch (failure) {
       throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
     }
@@ -92,9 +94,9 @@ export class Server {
   }
 
   /** Shows another certificate from the next handshake on: to everybody, or to who asks for `name`. */
-  setIdentity (identity: Identity, name?: string): void {
+  setIdentity (identity: IdentityOptions, name?: string): void {
     try {
-      this.listener.setIdentity(identity, name)
+      this.listener.setIdentity(identityGiven(identity, 'the identity'), name)
     } catch (failure) {
       throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
     }

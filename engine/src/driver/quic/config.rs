@@ -6,6 +6,8 @@ use crate::error::Error;
 use quinn_proto::congestion::{BbrConfig, CubicConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{ClientConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
+use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use rustls::quic::{Suite, Version};
 use std::sync::Arc;
 use trunkline_core::limits::{
     Config, QUIC_DATAGRAM_BYTES_MAX, QUIC_INCOMING_BYTES_MAX, QUIC_INCOMING_BYTES_TOTAL_MAX,
@@ -34,15 +36,18 @@ pub(crate) struct QuicSettings {
 /// A server's: who may come, and what each may make us hold.
 ///
 /// # Errors
-/// When the TLS configuration has no TLS 1.3 or no AES-128-GCM, without which QUIC cannot start
-/// (RFC 9001 section 5.2).
+/// When the TLS configuration has no TLS 1.3, without which there is no QUIC (RFC 9001 section 4.2).
 pub(crate) fn server(
     tls: Arc<rustls::ServerConfig>,
     config: &Config,
     secret: &Secret,
     quic: &QuicSettings,
 ) -> Result<ServerConfig, Error> {
-    let crypto = QuicServerConfig::try_from(tls).map_err(|error| unusable().with_source(error))?;
+    // It would be refused with the first packet, where quinn-proto takes that for impossible.
+    rustls::quic::ServerConnection::new(Arc::clone(&tls), Version::V1, Vec::new())
+        .map_err(|error| unusable().with_source(error))?;
+    let crypto = QuicServerConfig::with_initial(tls, initial_suite().ok_or_else(unusable)?)
+        .map_err(|error| unusable().with_source(error))?;
     let mut server = ServerConfig::new(Arc::new(crypto), secret.token_key()?);
     let bidi = config.limits.request_streams_max;
     let stream_window = config.windows.quic_stream();
@@ -58,7 +63,7 @@ pub(crate) fn server(
 /// may send on each of ours beyond what was read.
 ///
 /// # Errors
-/// As for [`server`].
+/// When the TLS configuration has no TLS 1.3 or no AES-128-GCM.
 pub(crate) fn client(
     tls: Arc<rustls::ClientConfig>,
     config: &Config,
@@ -100,8 +105,11 @@ fn transport(
     transport
 }
 
+/// What protects the first packets of everybody, whatever suite is agreed on then (RFC 9001 section 5.2).
+fn initial_suite() -> Option<Suite> {
+    TLS13_AES_128_GCM_SHA256.tls13()?.quic_suite()
+}
+
 fn unusable() -> Error {
-    Error::config(
-        "the TLS configuration cannot serve HTTP/3: it needs TLS 1.3 with TLS_AES_128_GCM_SHA256",
-    )
+    Error::config("the TLS configuration cannot serve HTTP/3: it needs TLS 1.3")
 }

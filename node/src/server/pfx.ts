@@ -1,10 +1,10 @@
 // The certificates and the key in a PFX file (PKCS #12, RFC 7292), which Node.js takes and gives nothing
-// back of. Its MAC is not checked here: node:tls has opened the file before.
+// back of. Its MAC is not checked here: whoever reads it has had node:tls open the file before.
 
 import { X509Certificate, createDecipheriv, createHash, createPrivateKey, pbkdf2Sync } from 'node:crypto'
-import type { Identity } from '../server/listener'
-import { completed } from '../server/clients'
-import { notProvided } from './codes'
+import { completed } from './clients'
+import type { Identity } from './listener'
+import { notProvided } from './refused'
 
 /** A value of DER: its tag, and what is in it. */
 interface Value { tag: number; body: Buffer }
@@ -116,8 +116,14 @@ function decrypted (algorithm: Value, bytes: Buffer, passphrase: string): Buffer
   throw notProvided(`a PFX file with a cipher that is neither AES nor triple DES is not taken: ${HOW}`)
 }
 
+/** What is in a PFX file. */
+export interface PfxContent extends Identity {
+  /** Roots among its certificates. Others only complete chains: OpenSSL believes nobody by them either. */
+  roots: string[]
+}
+
 /** The identity in a PFX file: the certificate of its key, and those that have issued it. */
-export function identityInPfx (file: Buffer, passphrase: string): Identity {
+export function identityInPfx (file: Buffer, passphrase: string): PfxContent {
   const certificates: X509Certificate[] = []
   let keyBytes: Buffer | undefined
   const read = (contents: Buffer): void => {
@@ -153,6 +159,7 @@ export function identityInPfx (file: Buffer, passphrase: string): Identity {
   const key = createPrivateKey({ key: keyBytes, format: 'der', type: 'pkcs8' })
   const own = certificates.find(one => one.checkPrivateKey(key))
   if (own === undefined) throw notProvided('a PFX file without a certificate for its key is not taken')
-  const others = certificates.filter(one => one !== own).map(String)
-  return { cert: completed(own.toString(), others), key: key.export({ type: 'pkcs8', format: 'pem' }).toString() }
+  const others = certificates.filter(one => one !== own)
+  const roots = others.filter(one => one.checkIssued(one)).map(String)
+  return { cert: completed(own.toString(), others.map(String)), roots, key: key.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }

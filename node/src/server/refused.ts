@@ -1,0 +1,8 @@
+// What is asked for and is not there.
+
+export interface RefusedError extends Error { code: string }
+
+/** The error for it, with the code that node has for what a platform lacks. */
+export function notProvided (what: string): RefusedError {
+  return Object.assign(new Error(what), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' })
+}
