@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use tower_service::Service;
+use trunkline::{Body, Running, Server, Tls};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 
@@ -113,6 +115,44 @@ fn an_origin_without_http3_is_reached_over_tcp_and_named_where_only_http3_may_be
     );
     // It serves on.
     assert_eq!(got(&["-k", "--http1.1", &served.url()]), "01234");
+}
+
+/// Answers everything with "old".
+#[derive(Clone)]
+struct Old;
+
+impl Service<http::Request<Body>> for Old {
+    type Response = http::Response<Body>;
+    type Error = std::convert::Infallible;
+    type Future = std::future::Ready<Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(
+        &mut self,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), Self::Error>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, _: http::Request<Body>) -> Self::Future {
+        std::future::ready(Ok(http::Response::new(Body::full("old"))))
+    }
+}
+
+/// An origin that has HTTP/1.1 and nothing newer.
+fn http1_alone() -> Running {
+    let tls = Tls::self_signed(["localhost"]).expect("a certificate");
+    let server = Server::bind("127.0.0.1:0").tls(tls.offer(&["http/1.1"]));
+    server.serve(Old).expect("it listens")
+}
+
+#[test]
+fn an_origin_of_http_1_1_alone_is_reached_with_http3_allowed_and_named_where_nothing_else_may_be_used()
+ {
+    let running = http1_alone();
+    let port = running.local_addr().port();
+    let url = format!("https://localhost:{port}/");
+    assert_eq!(got(&["-k", "--http3", &url]), "old");
+    fails(&["-k", "--http3-only", &url], &["QUIC", &port.to_string()]);
+    assert_eq!(running.metrics().requests_h1, 1);
 }
 
 #[test]

@@ -429,9 +429,9 @@ impl Credit {
         let quantum = u64::from(self.quantum());
         let piggyback = writing && self.step.is_none() && pending >= (quantum / 4).max(1);
         let stuck = self.peer_blocked && self.used >= self.limit;
-        let overdue = now.saturating_duration_since(self.granted_at) >= HELD_BACK_MAX;
+        let overdue = || now.saturating_duration_since(self.granted_at) >= HELD_BACK_MAX;
         let is_useful = pending > 0 && self.limit < self.total;
-        is_useful && (pending >= quantum || piggyback || stuck || overdue)
+        is_useful && (pending >= quantum || piggyback || stuck || overdue())
     }
     /// If more was freed since the last grant than a sender held up by this window could have
     /// sent, then the window is what holds it up. Measured on freed bytes: a slow reader never
@@ -518,12 +518,15 @@ impl Credit {
     }
     /// A window that is idle or not read falls back to its minimum.
     fn lapse(&mut self, now: Instant) {
+        if self.lease == 0 {
+            return;
+        }
         let since = |at: Instant| now.saturating_duration_since(at);
         let slow = self.slow_since.is_some_and(|at| since(at) >= SLOW);
         // Before the first byte it is the peer's application that rests, and all of the window is
         // granted: to shrink it would win nothing.
         let idle = self.used > 0 && since(self.used_at) >= IDLE;
-        if self.lease > 0 && (slow || idle) {
+        if slow || idle {
             self.shrink_to(self.min);
         }
     }

@@ -108,6 +108,41 @@ fn a_client_gets_head_body_and_end() {
 }
 
 #[test]
+fn a_request_that_comes_again_is_known_under_the_same_table_and_each_is_acknowledged() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        // Capacity 220, then one entry "a: b".
+        rig.says(6, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+        // It needs that entry, and names it.
+        let mut request = section(GET);
+        request[0] = 2;
+        request.push(0x80);
+        let again = frame(kind::HEADERS, &request);
+        for number in 0..5 {
+            rig.says_all(number * 4, &again);
+            let (head, _) = rig.request(number * 4);
+            assert_eq!(head.method(), b"GET");
+            assert_eq!(head.fields().last().unwrap().value, b"b");
+            rig.conn.recycle_head(head);
+            rig.events();
+        }
+        let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
+        let told = &rig.lanes[&decoder].bytes;
+        assert!(told.ends_with(&[0x80, 0x84, 0x88, 0x8c, 0x90]), "{told:?}");
+        rig.says_all(20, &[headers(POST), again.clone()].concat());
+        assert_eq!(
+            rig.lanes[&20].reset,
+            Some(H3Code::MESSAGE_ERROR),
+            "behind a body they are trailers"
+        );
+        // Without room in the table the entry is gone.
+        rig.says(6, &[0x20]);
+        rig.says_all(24, &again);
+        rig.breaks(Violation::QpackDecompressionFailed);
+    });
+}
+
+#[test]
 fn trailers_end_the_exchange_on_both_sides() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);

@@ -110,7 +110,10 @@ fn resets_give_their_credit_back() {
         for _ in 0..20 {
             get(&client, origin.url("/")).await;
         }
-        assert_eq!(origin.running.metrics().quic_connections, 1);
+        let metrics = origin.running.metrics();
+        assert_eq!(metrics.quic_connections, 1);
+        // All that were given up had come.
+        assert_eq!(metrics.requests_h3, 10 * (5 + 1) + 20);
     });
 }
 

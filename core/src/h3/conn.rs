@@ -23,6 +23,7 @@ use crate::abuse::{Abuse, Verdict};
 use crate::credit::{Credit, Lender, Path, Quota};
 use crate::error::{H2Code, Violation};
 use crate::http::body_slab::BodySlab;
+use crate::http::head::last_head::LastHead;
 use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
 use crate::http::spares::Spares;
@@ -115,6 +116,8 @@ pub struct Conn {
     pub(super) events: VecDeque<Event>,
     pub(super) body: BodySlab,
     pub(super) decoder: Decoder,
+    /// Server: the request that may come again.
+    pub(super) last_head: LastHead,
     pub(super) theirs: Vec<PeerUni>,
     pub(super) seen: Seen,
     pub(super) datagrams: VecDeque<(StreamId, Bytes)>,
@@ -192,6 +195,7 @@ impl Conn {
             events: VecDeque::new(),
             body: BodySlab::default(),
             decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
+            last_head: LastHead::default(),
             theirs: Vec::new(),
             seen: Seen::default(),
             datagrams: VecDeque::new(),
@@ -313,6 +317,7 @@ impl Conn {
         self.schedule.release();
         self.body.release();
         self.section = Vec::new();
+        self.last_head.release();
         self.spares = Spares::default();
         self.spare_queues = Vec::new();
         if self.open.is_none() {

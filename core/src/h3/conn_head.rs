@@ -3,7 +3,7 @@
 use super::Action;
 use super::conn::Conn;
 use super::request_stream::State;
-use super::stream::{Held, Method, Sends};
+use super::stream::{Held, Method, Sends, Stream};
 use crate::error::Violation;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
@@ -44,10 +44,26 @@ impl Conn {
         section: &[u8],
         ends: bool,
     ) -> Result<(), Violation> {
+        if let Some(head) = self.known_head(id, section) {
+            self.decoder.handle_again(id, section);
+            let taken = self.take_request(now, id, ends, head);
+            return self.break_if_wrong(now, id, taken);
+        }
         let mut fields = self.spares.section();
         let limits = &self.config.limits;
         let decoded = self.decoder.decode(id, section, limits, &mut fields)?;
-        self.take_decoded(now, id, decoded, fields, ends)
+        self.take_decoded(now, id, decoded, fields, ends, Some(section))
+    }
+
+    /// The head of a request that says what one before it said.
+    fn known_head(&mut self, id: StreamId, section: &[u8]) -> Option<RequestHead> {
+        let known = self.last_head.find(section, self.decoder.stamp())?;
+        // The same bytes behind a body are trailers.
+        let awaits_head = |stream: &Stream| stream.state == State::Head;
+        self.streams
+            .get(id)
+            .is_some_and(awaits_head)
+            .then(|| known.again(self.spares.head()))
     }
 
     /// A section that waited for the QPACK table, and what came behind it.
@@ -65,10 +81,11 @@ impl Conn {
         let held = stream.held.take().unwrap_or_default();
         let ends = held.fin && held.behind.is_empty();
         self.actions.push_back(Action::Read { stream: id });
-        self.take_decoded(now, id, decoded, fields, ends)?;
+        self.take_decoded(now, id, decoded, fields, ends, None)?;
         self.read_request(now, id, &held.behind, held.fin)
     }
 
+    /// `section`: what was decoded, if it was just now.
     fn take_decoded(
         &mut self,
         now: Instant,
@@ -76,6 +93,7 @@ impl Conn {
         decoded: Decoded,
         fields: Fields,
         ends: bool,
+        section: Option<&[u8]>,
     ) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
@@ -92,15 +110,45 @@ impl Conn {
                 Ok(())
             }
             Decoded::Complete => match (stream.state, self.side) {
-                (State::Head, Side::Server) => self.take_request(now, id, ends, fields),
+                (State::Head, Side::Server) => self
+                    .read_head(fields, section)
+                    .and_then(|head| self.take_request(now, id, ends, head)),
                 (State::Head, Side::Client) => self.take_response(now, id, ends, fields),
                 _ => self.take_trailers(now, id, ends, fields),
             },
         };
+        self.break_if_wrong(now, id, taken)
+    }
+
+    fn break_if_wrong(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        taken: Result<(), Violation>,
+    ) -> Result<(), Violation> {
         match taken {
             Ok(()) => Ok(()),
             Err(violation) => self.break_stream(now, id, violation),
         }
+    }
+
+    /// Server: the head that these fields are. `section`: they were just decoded from it.
+    fn read_head(
+        &mut self,
+        fields: Fields,
+        section: Option<&[u8]>,
+    ) -> Result<RequestHead, Violation> {
+        let mut head = RequestHead::from_fields_in(self.spares.head(), fields, Version::Http3)?;
+        self.last_head.number_fields(&mut head);
+        // A connection with one exchange pays nothing for a second.
+        if self.counts.exchanges > 0
+            && let Some(section) = section
+            && self.last_head.is_due()
+        {
+            let stamp = self.decoder.stamp();
+            self.last_head.keep(section, stamp, &head, Version::Http3);
+        }
+        Ok(head)
     }
 
     /// `Err` is for the stream.
@@ -109,14 +157,13 @@ impl Conn {
         now: Instant,
         id: StreamId,
         end: bool,
-        fields: Fields,
+        head: RequestHead,
     ) -> Result<(), Violation> {
         if self.running >= self.config.limits.request_handlers_max {
             // Handlers of reset streams count too (CVE-2023-44487).
-            self.recycle(fields);
+            self.recycle_head(head);
             return Err(Violation::StreamsTooMany);
         }
-        let head = RequestHead::from_fields_in(self.spares.head(), fields, Version::Http3)?;
         if head.protocol().is_some() && !self.config.extended_connect {
             // RFC 9220 section 3: we have not offered it.
             return Err(Violation::PseudoFieldUnknown);

@@ -118,15 +118,26 @@ impl Conn {
         head: &ResponseHead,
         body: Bytes,
     ) -> Result<(), Misuse> {
-        let method = self.answerable(stream)?.method;
-        if !Expected::of_response(method.as_bytes(), head).is_met_by(body.len() as u64) {
+        let is_free = self.takes_whole(body.len());
+        let open = self.answerable(stream)?;
+        let length = Expected::of_response(open.method.as_bytes(), head);
+        if !length.is_met_by(body.len() as u64) {
             return Err(Misuse::BodyLength);
         }
-        self.respond(now, stream, head, body.is_empty())?;
-        match body.is_empty() {
-            true => Ok(()),
-            false => self.send_body(now, stream, body, true),
+        let is_ranked = open.priority.is_some() || head.get(Token::PRIORITY).is_some();
+        if !is_free || !open.is_direct() || is_ranked || head.is_interim() {
+            self.respond(now, stream, head, body.is_empty())?;
+            return match body.is_empty() {
+                true => Ok(()),
+                false => self.send_body(now, stream, body, true),
+            };
         }
+        self.check_size(head.section())?;
+        self.section.clear();
+        self.encoder
+            .encode_response(stream, head, &mut self.section);
+        self.put_answer(now, stream, &body);
+        Ok(())
     }
 
     /// Body bytes; `end` may come with empty `data`.

@@ -172,6 +172,34 @@ impl Conn {
         }
     }
 
+    /// Whether a body of so many bytes goes out at once with its head, by copy.
+    pub(super) fn takes_whole(&self, len: usize) -> bool {
+        let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;
+        (1..BY_REFERENCE_BYTES_MIN).contains(&len) && self.schedule.is_empty() && !waits
+    }
+
+    /// HEADERS with the section that was encoded last and DATA with all of the body that
+    /// [`takes_whole`](Self::takes_whole) allows, which is our side's end: one write.
+    pub(super) fn put_answer(&mut self, now: Instant, id: StreamId, body: &[u8]) {
+        // RFC 9204 section 2.1.2: insertions first, or the peer's stream waits for them.
+        self.flush_encoder(now);
+        self.note_data_sent(body.len());
+        let section = self.section.len();
+        self.begin_slab(id, section + FRAME_HEADER_ROOM + body.len());
+        put_header(kind::HEADERS, section, &mut self.slab);
+        self.slab.extend_from_slice(&self.section);
+        put_header(kind::DATA, body.len(), &mut self.slab);
+        self.slab.extend_from_slice(body);
+        self.open = None;
+        let bytes = self.slab.split().freeze();
+        self.ask_write(id, [bytes, Bytes::new()], true);
+        if let Some(open) = self.streams.get_mut(id) {
+            open.sends = Sends::Ended;
+            open.end_asked = true;
+        }
+        self.abandon_request(now, id);
+    }
+
     /// DATA with these bytes, now or when it is their turn.
     pub(super) fn put_body(&mut self, now: Instant, id: StreamId, data: Bytes, end: bool) {
         let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;

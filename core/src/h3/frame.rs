@@ -125,8 +125,14 @@ impl FrameReader {
     }
 }
 
+/// Integers below it are their one byte (RFC 9000 section 16).
+const ONE_BYTE: u64 = 64;
+
 /// Appends a frame header.
 pub fn put_header(kind: u64, len: usize, out: &mut BytesMut) {
+    if kind < ONE_BYTE && (len as u64) < ONE_BYTE {
+        return out.extend_from_slice(&[kind as u8, len as u8]);
+    }
     for value in [kind, len as u64] {
         let (bytes, count) = varint::encode(value);
         out.put_slice(&bytes[..count]);

@@ -1,4 +1,5 @@
-use super::{FrameReader, Kind, Piece, kind, put_frame};
+use super::{FrameReader, Kind, Piece, kind, put_frame, put_header};
+use bytes::BytesMut;
 
 /// Everything the reader says about `bytes` given in pieces of `size`, payloads joined.
 fn frames(bytes: &[u8], size: usize) -> Vec<(Kind, u64, Vec<u8>)> {
@@ -63,4 +64,23 @@ fn the_types_of_http2_are_reserved() {
         assert_eq!(Kind::of(wire), Kind::ReservedHttp2);
     }
     assert_eq!(Kind::of(0x21), Kind::Unknown);
+}
+
+#[test]
+fn a_header_says_its_kind_and_length_however_long_its_integers_are() {
+    for wire in [kind::DATA, kind::HEADERS, kind::PRIORITY_UPDATE_REQUEST] {
+        for (len, bytes) in [(0, 1), (63, 1), (64, 2), (16_383, 2), (16_384, 4)] {
+            let mut out = BytesMut::new();
+            put_header(wire, len, &mut out);
+            let kind_bytes = if wire < 64 { 1 } else { 4 };
+            assert_eq!(out.len(), kind_bytes + bytes);
+            let mut input = &out[..];
+            let said = FrameReader::default().next(&mut input);
+            let expected = Piece::Header {
+                kind: Kind::of(wire),
+                len: len as u64,
+            };
+            assert_eq!(said, Some(expected));
+        }
+    }
 }

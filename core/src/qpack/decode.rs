@@ -117,6 +117,18 @@ impl Decoder {
         }
         self.finish(stream, prefix, input, limits, fields)
     }
+    /// Equal stamps mean that an equal section means the same fields.
+    pub(crate) fn stamp(&self) -> u64 {
+        self.table.generation()
+    }
+    /// A section of `stream` need not be decoded: it is one that was, under the same
+    /// [`stamp`](Self::stamp).
+    pub(crate) fn handle_again(&mut self, stream: StreamId, section: &[u8]) {
+        // RFC 9204 section 4.5.1.1: a count of 0, which names no entry, is written as it is.
+        if section.first() != Some(&0) {
+            Feedback::Acknowledged(stream.0).put(&mut self.feedback);
+        }
+    }
     /// Decodes into `fields` the next held section whose insertions have arrived. To be called
     /// until it gives `None` after every [`handle_encoder_bytes`](Self::handle_encoder_bytes).
     pub fn poll_unblocked(

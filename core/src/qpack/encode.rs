@@ -136,15 +136,17 @@ impl Encoder {
     /// The fields of `section`, behind its status if it has one; then a `:status` in the section
     /// is left out.
     fn put_section(&mut self, stream: StreamId, section: Section<'_>, out: &mut Vec<u8>) {
-        let usable_below = self.usable_below(stream);
         let generation = self.generation();
         if let Some((block, reach)) = self.cache.find(section, generation)
-            && reach.required <= usable_below
+            && self
+                .references
+                .may_name(reach, stream.0, self.blocked_streams_max)
         {
             out.extend_from_slice(block);
             self.note_sent(stream, reach);
             return;
         }
+        let usable_below = self.usable_below(stream);
         let mut draft = Draft {
             base: self.table.inserted(),
             usable_below,

@@ -77,6 +77,12 @@ impl References {
         }
         blocked < streams_max
     }
+    /// Whether a section of `stream` may name so much.
+    pub(super) fn may_name(&self, reach: Reach, stream: u64, streams_max: usize) -> bool {
+        let is_received = reach.required <= self.known_received;
+        reach.required == 0
+            || self.has_room() && (is_received || self.may_block(stream, streams_max))
+    }
     /// A section that names the table goes out.
     pub(super) fn add(&mut self, stream: u64, reach: Reach) {
         self.sections.push_back(Section { stream, reach });

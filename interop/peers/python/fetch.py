@@ -169,6 +169,13 @@ async def invited(client):
     print(answer.status, answer.body.decode())
 
 
+async def hints(client):
+    answer = await client.whole("GET", "/early")
+    interim, final = answer.heads
+    print("interim", interim[b":status"].decode(), interim[b"link"].decode())
+    print(final[b":status"].decode(), answer.body.decode())
+
+
 async def again(client):
     answer = await client.whole("GET", "/bytes/1024")
     print("again", len(answer.body))
@@ -368,6 +375,7 @@ CASES = {
     "echo": echo,
     "trailers": trailers,
     "continue": invited,
+    "hints": hints,
     "reset": reset,
     "cancel": cancel,
     "refuse": refuse,

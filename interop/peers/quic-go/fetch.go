@@ -65,6 +65,8 @@ func fetch(args []string) error {
 		return open().trailers(ctx)
 	case "continue":
 		return open().expectContinue(ctx)
+	case "hints":
+		return open().hints(ctx)
 	case "reset":
 		return open().reset(ctx)
 	case "cancel":
@@ -232,6 +234,20 @@ func (c *client) expectContinue(ctx context.Context) error {
 		return err
 	}
 	fmt.Println(response.StatusCode, string(read))
+	return nil
+}
+
+// hints hears of a link before the answer.
+func (c *client) hints(ctx context.Context) error {
+	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, head textproto.MIMEHeader) error {
+		fmt.Println("interim", code, head.Get("link"))
+		return nil
+	}}
+	response, body, err := c.whole(httptrace.WithClientTrace(ctx, trace), "GET", "/early", nil)
+	if err != nil {
+		return err
+	}
+	fmt.Println(response.StatusCode, string(body))
 	return nil
 }
 

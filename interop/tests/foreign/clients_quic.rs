@@ -75,6 +75,19 @@ fn a_quic_client_waits_for_100_continue_and_gets_it() {
 }
 
 #[test]
+fn a_quic_client_hears_of_a_link_before_the_answer() {
+    for stack in stacks() {
+        let stage = stage_with(ServerConfig {
+            interim_responses: true,
+            ..ServerConfig::default()
+        });
+        let said = said(stack, &stage, &["hints"]);
+        let link = "</style.css>; rel=preload";
+        assert_eq!(said, format!("interim 103 {link}\n200 done\n"), "{stack:?}");
+    }
+}
+
+#[test]
 fn a_quic_client_sees_a_reset_with_its_code_and_goes_on() {
     for stack in stacks() {
         let said = said(stack, &stage(), &["reset"]);

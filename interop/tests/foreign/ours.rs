@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::Semaphore;
 use tower_service::Service;
-use trunkline::{Body, Datagrams, EarlyData, Running, Server, ServerConfig, Tls};
+use trunkline::{Body, Datagrams, EarlyData, InterimSender, Running, Server, ServerConfig, Tls};
 use trunkline_interop::{Certificate, Endpoints, Workplace};
 
 /// Our server, in the clear and under TLS, there with HTTP/3.
@@ -124,6 +124,16 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
                 });
             }
             Response::new(request.into_body())
+        }
+        "/early" => {
+            let interims = request.extensions().get::<InterimSender>();
+            if let Some(interims) = interims {
+                let hint = Response::builder().status(StatusCode::EARLY_HINTS);
+                let hint = hint.header("link", "</style.css>; rel=preload");
+                // Whoever hung up first, there is nothing more to do.
+                let _ = interims.send(hint.body(()).unwrap());
+            }
+            Response::new(Body::full("done"))
         }
         "/page" => page(),
         path if path.starts_with("/part/") => {

@@ -5,8 +5,11 @@ use crate::way::{Way, read, run, ten_mebibytes};
 use bytes::Bytes;
 use http::{StatusCode, Version};
 use http_body_util::BodyExt;
-use trunkline::Retry;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use trunkline::client::{Client, Protocols};
+use trunkline::{ErrorKind, Retry, ServerConfig};
 use trunkline_interop::{Certificate, Cores, Peer, Workplace, caddy, is_installed, reload_caddy};
 
 struct Stage {
@@ -19,7 +22,10 @@ struct Stage {
 
 fn stage() -> Option<Stage> {
     is_installed("caddy", "caddy").then(|| {
-        let ours = ours::stage();
+        let ours = ours::stage_with(ServerConfig {
+            interim_responses: true,
+            ..ServerConfig::default()
+        });
         let place = Workplace::new().unwrap();
         let certificate = Certificate::write(place.path()).unwrap();
         let behind = Some(ours.endpoints.h2c);
@@ -74,6 +80,123 @@ fn ten_mebibytes_go_through_caddy_to_our_server_and_back() {
         let same = read(echo.into_body()).await.0 == ten_mebibytes();
         assert!(same, "the bytes came back changed");
         assert_eq!(stage.ours.clear.metrics().requests_h2, 1);
+    });
+}
+
+#[test]
+fn an_early_hint_from_behind_caddy_arrives_before_the_response() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let note = Arc::clone(&heard);
+        let client = stage.client();
+        let request = client.get(stage.url("/behind/early"));
+        let request = request.on_interim(move |interim| {
+            let link = interim.headers()["link"].clone();
+            note.lock().unwrap().push((interim.status(), link));
+        });
+        let response = request.send().await.unwrap();
+        assert_eq!(response.version(), Version::HTTP_3);
+        assert_eq!(read(response.into_body()).await.0, "done");
+        let hint = (
+            StatusCode::EARLY_HINTS,
+            "</style.css>; rel=preload".parse().unwrap(),
+        );
+        assert_eq!(*heard.lock().unwrap(), [hint]);
+    });
+}
+
+#[test]
+fn an_answer_that_breaks_off_behind_caddy_is_an_error_and_never_a_short_body() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let client = stage.client();
+        // A reset may overtake the head (RFC 9000 section 3.2).
+        let error = match client.get(stage.url("/behind/reset")).send().await {
+            Ok(response) => response.into_body().collect().await.unwrap_err(),
+            Err(error) => error,
+        };
+        let is_reset = matches!(error.kind(), ErrorKind::StreamReset(_));
+        assert!(is_reset, "{error:?}");
+        stage.get(&client, "/bytes/2").await;
+        assert_eq!(client.totals().connections, 1, "only the stream ended");
+    });
+}
+
+#[test]
+fn caddy_hears_that_we_give_a_request_up() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let client = stage.client();
+        let response = client.get(stage.url("/behind/never")).send();
+        drop(response.await.unwrap());
+        assert_eq!(stage.get(&client, "/behind/gone").await, "gone");
+        assert_eq!(client.totals().connections, 1);
+    });
+}
+
+/// It does above this many requests under way, and has no setting for it.
+const CADDY_BUSY: usize = 1000;
+
+/// Passes the packets of one client on to `server`, and counts the server's Retry packets. It ends
+/// with the process.
+fn relay(server: u16) -> (u16, Arc<AtomicU64>) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let server: SocketAddr = ([127, 0, 0, 1], server).into();
+    let retries = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&retries);
+    std::thread::spawn(move || {
+        let mut client = None;
+        let mut packet = [0; 64 * 1024];
+        while let Ok((len, from)) = socket.recv_from(&mut packet) {
+            let packet = &packet[..len];
+            let to = match from == server {
+                true => client,
+                false => {
+                    client = Some(from);
+                    Some(server)
+                }
+            };
+            // RFC 9000 section 17.2.5: the type is not protected.
+            if from == server && packet.first().is_some_and(|first| first & 0xf0 == 0xf0) {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            // What cannot be passed on is lost, as anywhere.
+            let _ = to.map(|to| socket.send_to(packet, to));
+        }
+    });
+    (port, retries)
+}
+
+#[test]
+fn a_caddy_under_load_asks_for_proof_of_our_address_and_gets_it() {
+    let Some(stage) = stage() else { return };
+    run(async {
+        let (port, retries) = relay(stage.peer.endpoints.tls);
+        let get = async || {
+            let response = stage.client().get(Way::H3.url_at(port, "/bytes/2"));
+            let response = response.send().await.unwrap();
+            assert_eq!(response.version(), Version::HTTP_3);
+            assert_eq!(read(response.into_body()).await.0, "ok");
+        };
+        get().await;
+        assert_eq!(retries.load(Ordering::SeqCst), 0, "it is idle");
+        let load = Way::H2Tls.client_builder(&stage.certificate);
+        let load = load.connections(16).build().unwrap();
+        let held: Vec<_> = (0..=CADDY_BUSY)
+            .map(|_| tokio::spawn(load.get(stage.url("/behind/hold")).send()))
+            .collect();
+        let mut answers = Vec::new();
+        for request in held {
+            answers.push(request.await.unwrap().unwrap());
+        }
+        get().await;
+        assert!(retries.load(Ordering::SeqCst) > 0, "it was not asked");
+        stage.ours.held.add_permits(answers.len());
+        for answer in answers {
+            assert_eq!(read(answer.into_body()).await.0, "held and let go");
+        }
     });
 }
 

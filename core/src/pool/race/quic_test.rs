@@ -47,3 +47,9 @@ fn it_is_lost_when_both_have_failed_in_either_order() {
     race.handle_tcp_failed();
     assert_eq!(race.poll(start), QuicRaceStep::Failed);
 }
+
+/// It is all that a path that drops UDP adds to the first answer.
+#[test]
+fn the_head_start_is_shorter_than_300_ms() {
+    assert!(QUIC_HEAD_START < Duration::from_millis(300));
+}

@@ -262,7 +262,8 @@ impl Session {
     fn read(&mut self, machine: &mut h3::Conn, now: Instant, id: quinn_proto::StreamId) {
         let stream = StreamId(id.into());
         let mut receive = self.quic.recv_stream(id);
-        if machine.read_room(stream) == 0 {
+        let mut room = machine.read_room(stream);
+        if room == 0 {
             // The machine takes no bytes now, but a reset is news at once: whoever waits for this
             // request, or for the table, waits no more.
             if let Ok(Some(code)) = receive.received_reset() {
@@ -277,9 +278,9 @@ impl Session {
         // A piece waits for what follows it, so that the end comes with the last bytes.
         let mut held = Bytes::new();
         loop {
-            let room = machine.read_room(stream).saturating_sub(held.len());
             if room == 0 && !held.is_empty() {
                 machine.handle_stream(now, stream, &std::mem::take(&mut held), false);
+                room = machine.read_room(stream);
                 continue;
             }
             if room == 0 {
@@ -289,8 +290,10 @@ impl Session {
                 Ok(Some(chunk)) => {
                     if !held.is_empty() {
                         machine.handle_stream(now, stream, &held, false);
+                        room = machine.read_room(stream);
                     }
                     held = chunk.bytes;
+                    room = room.saturating_sub(held.len());
                 }
                 Ok(None) => {
                     machine.handle_stream(now, stream, &held, true);
