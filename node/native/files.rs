@@ -1,6 +1,7 @@
 //! Files as the bodies of answers: opened and read on the runtime's blocking threads, and sent as
 //! fast as the connection takes them. JavaScript sees nothing of their bytes.
 
+use bytes::Bytes;
 use std::cell::Cell;
 use std::fs::{File, metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -79,8 +80,8 @@ impl Asked {
             path: parts.next()?.into(),
         })
     }
-    /// The file, at its first byte, and how many are to be sent.
-    fn open(&self) -> io::Result<(File, u64)> {
+    /// The file, and how much of it is to be sent.
+    fn open(&self) -> io::Result<Opened> {
         // Before it is opened: a pipe that nobody writes to would hold the thread.
         let found = metadata(&self.path)?;
         if !found.is_file() {
@@ -92,8 +93,37 @@ impl Asked {
         }
         let mut file = File::open(&self.path)?;
         let there = file.metadata()?.len().saturating_sub(self.offset);
-        file.seek(SeekFrom::Start(self.offset))?;
-        Ok((file, self.length.unwrap_or(there).min(there)))
+        if self.offset > 0 {
+            file.seek(SeekFrom::Start(self.offset))?;
+        }
+        let length = self.length.unwrap_or(there).min(there);
+        let first = match length {
+            0 => Bytes::new(),
+            _ => piece(&mut file, length)?,
+        };
+        Ok(Opened {
+            file,
+            first,
+            length,
+        })
+    }
+}
+
+/// A file whose first piece has been read, because another way to its thread costs more than to read it.
+struct Opened {
+    file: File,
+    first: Bytes,
+    /// Bytes that are to be sent, `first` among them.
+    length: u64,
+}
+
+/// The next bytes of a file that has `left` still to be sent; it is an error where there are none.
+fn piece(file: &mut File, left: u64) -> io::Result<Bytes> {
+    let next = left.min(READ_BYTES_MAX);
+    let mut bytes = Vec::with_capacity(next as usize);
+    match file.take(next).read_to_end(&mut bytes)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(bytes.into()),
     }
 }
 
@@ -109,7 +139,11 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
         way,
     } = answer;
     let opened = spawn_blocking(move || asked.open()).await;
-    let (mut file, mut left) = match opened.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())) {
+    let Opened {
+        mut file,
+        first,
+        length,
+    } = match opened.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())) {
         Ok(opened) => opened,
         Err(error) => {
             // Another answer may follow, whose bytes are its own.
@@ -120,30 +154,32 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
     if !fields.is_empty() {
         fields.push(0);
     }
-    fields.extend_from_slice(format!("content-length\0{left}").as_bytes());
+    fields.extend_from_slice(format!("content-length\0{length}").as_bytes());
+    let mut left = length - first.len() as u64;
+    let body = match (length, left) {
+        (0, _) => Given::Nothing,
+        (_, 0) => Given::Whole(first.clone()),
+        _ => Given::Streaming,
+    };
     let head = Answer {
         status,
         reason: &[],
         fields: &fields,
-        body: match left {
-            0 => Given::Nothing,
-            _ => Given::Streaming,
-        },
+        body,
         date,
         length: false,
         quiet: false,
     };
     line.answer(Instant::now(), place, head);
+    let send = |bytes: Bytes, end: bool| {
+        way.pending.set(way.pending.get() + bytes.len());
+        line.send(place, bytes, end);
+    };
+    if left > 0 {
+        send(first, false);
+    }
     while left > 0 && way.has_room().await {
-        let next = left.min(READ_BYTES_MAX);
-        let read = spawn_blocking(move || {
-            let mut bytes = Vec::with_capacity(next as usize);
-            let length = file.by_ref().take(next).read_to_end(&mut bytes)?;
-            match length {
-                0 => Err(io::ErrorKind::UnexpectedEof.into()),
-                _ => Ok((file, bytes)),
-            }
-        });
+        let read = spawn_blocking(move || piece(&mut file, left).map(|bytes| (file, bytes)));
         let read: io::Result<_> = read
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
@@ -153,7 +189,6 @@ pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
         };
         file = same;
         left -= bytes.len() as u64;
-        way.pending.set(way.pending.get() + bytes.len());
-        line.send(place, bytes.into(), left == 0);
+        send(bytes, left == 0);
     }
 }

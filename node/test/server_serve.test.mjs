@@ -153,13 +153,18 @@ for (const version of versions) {
       '/whole': () => whole,
       '/part': () => new Lean(file(pathToFileURL(path), { offset: 3, length: 7 }), { status: 206 }),
       '/end': () => new Lean(file(path, { offset: BIG.length - 2 })),
+      '/sized': url => new Lean(file(path, { length: Number(url.search.slice(1)) })),
       '/empty': () => new Lean(file(empty)),
       '/missing': () => new Lean(file(join(folder, 'missing'))),
       '/folder': () => new Lean(file(folder))
     }
     const error = error => new Lean(error.code, { status: 404 })
     try {
-      await withPair(version, request => answers[new URL(request.url).pathname](), async ({ client }) => {
+      const fetch = request => {
+        const url = new URL(request.url)
+        return answers[url.pathname](url)
+      }
+      await withPair(version, fetch, async ({ client }) => {
         for (let round = 0; round < 2; round++) {
           const { headers, body } = await client.ask('/whole')
           assert.deepEqual([headers['content-type'], headers['content-length']], ['x/y', String(BIG.length)])
@@ -173,6 +178,13 @@ for (const version of versions) {
         assert.deepEqual(await said('/end'), [200, '2', String(BIG.subarray(-2))])
         assert.deepEqual(await said('/empty'), [200, '0', ''])
         assert.deepEqual(await said('/whole', 'HEAD'), [200, String(BIG.length), ''])
+        assert.deepEqual(await said('/end', 'HEAD'), [200, '2', ''])
+        // What is read at once, and what is one byte more.
+        for (const length of [128 * 1024, 128 * 1024 + 1]) {
+          const { headers, body } = await client.ask(`/sized?${length}`)
+          assert.equal(headers['content-length'], String(length))
+          assert.ok(body.equals(BIG.subarray(0, length)))
+        }
         assert.deepEqual(await said('/missing'), [404, '6', 'ENOENT'])
         assert.deepEqual(await said('/folder'), [404, '6', 'EISDIR'])
       }, { error })

@@ -64,8 +64,16 @@ const originals = http.ServerResponse.prototype as unknown as Response
 const NEEDS_DRAIN = Object.getOwnPropertySymbols(new http.ServerResponse(new http.IncomingMessage(null as never)))
   .find(symbol => symbol.description === 'kNeedDrain')
 
+/** The head that was read last, which is mostly the next one too. */
+const lastHead = { head: '', spells: false, text: '' }
+
 /** Fields of a head of HTTP/1.1, as they cross the border; `spells`: names as they are. */
 function fieldsOf (head: string, spells: boolean): string {
+  if (head !== lastHead.head || spells !== lastHead.spells) Object.assign(lastHead, { head, spells, text: readFields(head, spells) })
+  return lastHead.text
+}
+
+function readFields (head: string, spells: boolean): string {
   let text = ''
   for (const line of head.split('\r\n').slice(1)) {
     const colon = line.indexOf(':')
@@ -88,7 +96,8 @@ class Carrier implements ExchangeEars {
   private pieces: Buffer[] = []
   private waiting: ((error?: Error) => void)[] = []
   private isStreaming = false
-  private isPlanned = false
+  /** The end of the turn is waited for. */
+  isPlanned = false
   private isFinished = false
   private deadline: NodeJS.Timeout | undefined
 
@@ -101,18 +110,14 @@ class Carrier implements ExchangeEars {
     private readonly server: Teller
   ) {
     this.intake = new Intake(exchange)
-    this.request._read = function (this: Request) {
-      this._consuming = true
-      this._readableState.readingMore = false
-      this._carrier.intake.read(this)
-    } as never
+    this.request._read = read
     this.request._carrier = this
     response[carried] = this
     response._storeHeader = storeHeader
     response._send = send
     response._writeRaw = writeRaw
     response._finish = finish
-    response.on('finish', () => { this.onFinish() })
+    response.on('finish', tellFinished)
   }
 
   /** Nobody waits longer for the rest of the request. */
@@ -163,15 +168,16 @@ class Carrier implements ExchangeEars {
 
   private get kept (): number { return this.pieces.reduce((sum, piece) => sum + piece.length, 0) }
 
-  /** What is not whole at the end of the turn goes piece by piece. */
   private plan (): void {
     if (this.isPlanned) return
     this.isPlanned = true
-    process.nextTick(() => {
-      this.isPlanned = false
-      if (!this.isFinished) this.flush()
-      later(() => { this.tellRoom() })
-    })
+    if (planned.push(this) === 1) process.nextTick(endTurn)
+  }
+
+  /** What is not whole at the end of the turn goes piece by piece. */
+  endTurn (): void {
+    this.isPlanned = false
+    if (!this.isFinished) this.flush()
   }
 
   private flush (): void {
@@ -184,7 +190,7 @@ class Carrier implements ExchangeEars {
     for (const piece of this.pieces.splice(0)) this.exchange.write(piece)
   }
 
-  private tellRoom (): void {
+  tellRoom (): void {
     if (this.exchange.pending > AHEAD_BYTES_MAX) return
     for (const done of this.waiting.splice(0)) done()
     const { response } = this
@@ -199,8 +205,13 @@ class Carrier implements ExchangeEars {
     if (this.head !== null && trailers === '') {
       const { status, text, reason } = this.head
       this.head = null
-      const [first = null, ...more] = this.pieces.splice(0)
-      this.exchange.answer(status, text, more.length > 0 ? Buffer.concat([first!, ...more]) : first, Flags.NoDate, reason)
+      const { pieces } = this
+      this.pieces = []
+      const body = pieces.length > 1 ? Buffer.concat(pieces) : pieces[0] ?? null
+      // The end of an exchange with nothing else to hear is told here.
+      const isQuiet = !this.exchange.hasBody
+      this.exchange.answer(status, text, body, Flags.NoDate | (isQuiet ? Flags.Quiet : 0), reason)
+      if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.gone() })
     } else {
       this.flush()
       this.exchange.end(trailers)
@@ -213,11 +224,11 @@ class Carrier implements ExchangeEars {
     this.exchange.inform(status, fieldsOf(head, this.exchange.version < 20))
   }
 
-  private onFinish (): void {
+  onFinish (): void {
     const { request, response, socket } = this
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
-    process.nextTick(() => { tellClosed(response) })
+    process.nextTick(tellClosed, response)
     if (response._last && this.exchange.version < 20) this.exchange.connection.shutDown()
   }
 
@@ -254,10 +265,10 @@ class Carrier implements ExchangeEars {
     clearTimeout(this.deadline)
     this.intake.drop()
     const isWhole = code === 0 && response.writableEnded
-    const error = aborted()
+    const error = isWhole ? undefined : aborted()
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true
-    for (const done of this.waiting.splice(0)) apart(() => { done(isWhole ? undefined : error) })
+    for (const done of this.waiting.splice(0)) apart(() => { done(error) })
     if (isWhole) {
       if (this.ownsSocket) setImmediate(() => { this.socket.gone() })
       return
@@ -269,6 +280,17 @@ class Carrier implements ExchangeEars {
   }
 }
 
+/** Those that wait for the end of the turn, which they have one for all of. */
+let planned: Carrier[] = []
+function endTurn (): void {
+  const now = planned
+  planned = []
+  for (const carrier of now) carrier.endTurn()
+  later(() => {
+    for (const carrier of now) apart(() => { carrier.tellRoom() })
+  })
+}
+
 function tellClosed (response: Response): void {
   if (response._closed) return
   ;(response as { destroyed: boolean }).destroyed = true
@@ -276,8 +298,15 @@ function tellClosed (response: Response): void {
   response.emit('close')
 }
 
-// What stands in front of the methods of a response; own members, so that frameworks may give it
-// another prototype.
+// What stands in front of the methods of a request and a response; own members, so that frameworks may give
+// them other prototypes.
+
+function read (this: Request): void {
+  this._consuming = true
+  this._readableState.readingMore = false
+  this._carrier.intake.read(this)
+}
+function tellFinished (this: Response): void { this[carried].onFinish() }
 
 function storeHeader (this: Response, first: string, headers: unknown): void {
   originals._storeHeader.call(this, first, headers)
