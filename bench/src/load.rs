@@ -35,6 +35,8 @@ pub(crate) struct Target {
     pub(crate) port: u16,
     /// What is asked for.
     pub(crate) path: &'static str,
+    /// Bytes in the body of each answer: a server that sends fewer would seem cheap.
+    pub(crate) answer_bytes: u64,
     /// The server's processes.
     pub(crate) family: Vec<u32>,
     /// A server that ends connections after so many requests gets its load in parts: h2load
@@ -55,7 +57,7 @@ pub(crate) struct Round {
 /// Sends `requests` and waits for every answer.
 ///
 /// # Errors
-/// When the generator is missing, fails, or not every answer was a 2xx.
+/// When the generator is missing, fails, or not every answer was a whole 2xx.
 pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Round, String> {
     round_by(
         Generator::for_servers(target.scenario),
@@ -127,14 +129,16 @@ fn send(
     let Target { port, path, .. } = target;
     command.arg(format!("{scheme}://127.0.0.1:{port}{path}"));
     let said = output_of(&mut command)?;
+    let bytes = requests * target.answer_bytes;
     match generator {
-        Generator::Ours => parse_ours(&said, requests),
-        Generator::H2load => parse(&said, requests),
+        Generator::Ours => parse_ours(&said, requests, bytes),
+        Generator::H2load => parse(&said, requests, bytes),
     }
 }
 
-/// Requests per second from the JSON, if all of `requests` were answered with 2xx.
-fn parse_ours(said: &str, requests: u64) -> Result<f64, String> {
+/// Requests per second from the JSON, if all of `requests` were answered with 2xx and had `bytes`
+/// of body in all.
+fn parse_ours(said: &str, requests: u64, bytes: u64) -> Result<f64, String> {
     let json: serde_json::Value = serde_json::from_str(said)
         .map_err(|error| format!("trunkline bench wrote no JSON ({error}): {said}"))?;
     let answered = json["statuses"]["2xx"].as_u64();
@@ -144,14 +148,19 @@ fn parse_ours(said: &str, requests: u64) -> Result<f64, String> {
             "not all of {requests} requests were answered: {answered:?}, failed {failed}"
         ));
     }
+    let heard = json["body_bytes"].as_u64();
+    if heard != Some(bytes) {
+        return Err(format!("the answers have {heard:?} bytes, not {bytes}"));
+    }
     json["requests_per_s"]
         .as_f64()
         .filter(|rate| *rate > 0.0)
         .ok_or_else(|| format!("trunkline bench has no rate: {said}"))
 }
 
-/// Requests per second from h2load's words, if all of `requests` were answered with 2xx.
-fn parse(said: &str, requests: u64) -> Result<f64, String> {
+/// Requests per second from h2load's words, if all of `requests` were answered with 2xx and had
+/// `bytes` of body in all.
+fn parse(said: &str, requests: u64, bytes: u64) -> Result<f64, String> {
     let word_before = |mark: &str| -> Option<&str> {
         let before = said.split_once(mark)?.0;
         before.rsplit([' ', '\n']).next()
@@ -166,6 +175,11 @@ fn parse(said: &str, requests: u64) -> Result<f64, String> {
             "not all of {requests} requests were answered: {}",
             lines.join("; ")
         ));
+    }
+    let heard = word_before(") data").map(|word| word.trim_start_matches('('));
+    let heard = heard.and_then(|word| word.parse::<u64>().ok());
+    if heard != Some(bytes) {
+        return Err(format!("the answers have {heard:?} bytes, not {bytes}"));
     }
     word_before(" req/s")
         .and_then(|word| word.parse().ok())

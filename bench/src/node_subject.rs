@@ -125,10 +125,10 @@ impl Subject {
             Whose::Node => "node",
             Whose::Bun => "bun",
         };
-        let protocol = match scenario {
-            Scenario::H1 | Scenario::H1Tls => "h1",
-            Scenario::H2c | Scenario::H2Tls => "h2",
-            Scenario::H3 | Scenario::H3Alone => "h3",
+        let protocol = match (scenario.is_h1(), scenario.is_h3()) {
+            (true, _) => "h1",
+            (_, true) => "h3",
+            _ => "h2",
         };
         let mut command = Cores::Any.command(program);
         command.arg(folder().join("server.mjs"));
@@ -146,6 +146,7 @@ impl Subject {
             program: ground.program.clone(),
             port,
             path: "/bytes/1024",
+            answer_bytes: 1024,
             family: vec![process.id()],
             requests_per_connection_max: None,
         };

@@ -75,7 +75,8 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
     let mut text = String::from(
         "# Servers, measured beside each other\n\n\
          1 KiB per response. h2load: `-c 4 -m 100` (h2), `-c 50 -m 1` (h1). HTTP/3: \
-         `trunkline bench`, 2 bytes per response, `-c 4 -m 32`, and one by one `-c 32 -m 1`. Every server runs on \
+         `trunkline bench`, 2 bytes per response, `-c 4 -m 32`, and one by one `-c 32 -m 1`. Streamed: 256 KiB \
+         in 16 pieces, of a length that is not said; file: 64 KiB; both `-c 4 -m 8`, and `-c 8 -m 1` over h1. Every server runs on \
          one processor; rounds go round all servers in turn. CPU is user and kernel time of all \
          of a server's threads, from the scheduler's counters. Median (smallest to largest); \
          differences below 20 % mean nothing. Write calls are counted by strace in a round of \

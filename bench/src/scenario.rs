@@ -17,16 +17,39 @@ pub(crate) enum Scenario {
     H3,
     /// HTTP/3, 32 connections, one request each: a packet per request.
     H3Alone,
+    /// 256 KiB in pieces that are there one after the other, over HTTP/2 and TLS.
+    StreamedH2Tls,
+    /// The same over HTTP/1.1, where each piece is a chunk.
+    StreamedH1,
+    /// The same over HTTP/3.
+    StreamedH3,
+    /// A file of 64 KiB over HTTP/2 and TLS.
+    FileH2Tls,
+    /// The same over HTTP/1.1, where the kernel can send files by itself.
+    FileH1,
+    /// The same over HTTP/3.
+    FileH3,
 }
 
+/// The file that file servers serve.
+pub(crate) const FILE_BYTES: usize = 64 * 1024;
+/// What a streamed answer has in all.
+const STREAMED_BYTES: usize = 256 * 1024;
+
 impl Scenario {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::H2Tls,
         Self::H2c,
         Self::H1,
         Self::H1Tls,
         Self::H3,
         Self::H3Alone,
+        Self::StreamedH2Tls,
+        Self::StreamedH1,
+        Self::StreamedH3,
+        Self::FileH2Tls,
+        Self::FileH1,
+        Self::FileH3,
     ];
 
     /// Its name in tables.
@@ -38,16 +61,39 @@ impl Scenario {
             Self::H1Tls => "h1 TLS",
             Self::H3 => "h3",
             Self::H3Alone => "h3 one by one",
+            Self::StreamedH2Tls => "streamed h2 TLS",
+            Self::StreamedH1 => "streamed h1",
+            Self::StreamedH3 => "streamed h3",
+            Self::FileH2Tls => "file h2 TLS",
+            Self::FileH1 => "file h1",
+            Self::FileH3 => "file h3",
         }
     }
     pub(crate) fn is_tls(self) -> bool {
-        !matches!(self, Self::H2c | Self::H1)
+        !matches!(self, Self::H2c | Self::H1 | Self::StreamedH1 | Self::FileH1)
     }
     pub(crate) fn is_h1(self) -> bool {
-        matches!(self, Self::H1 | Self::H1Tls)
+        matches!(
+            self,
+            Self::H1 | Self::H1Tls | Self::StreamedH1 | Self::FileH1
+        )
     }
     pub(crate) fn is_h3(self) -> bool {
-        matches!(self, Self::H3 | Self::H3Alone)
+        matches!(
+            self,
+            Self::H3 | Self::H3Alone | Self::StreamedH3 | Self::FileH3
+        )
+    }
+    /// Whether the answer comes in pieces.
+    pub(crate) fn is_streamed(self) -> bool {
+        matches!(
+            self,
+            Self::StreamedH2Tls | Self::StreamedH1 | Self::StreamedH3
+        )
+    }
+    /// Whether the answer is a file.
+    pub(crate) fn is_file(self) -> bool {
+        matches!(self, Self::FileH2Tls | Self::FileH1 | Self::FileH3)
     }
     /// Connections and streams on each.
     pub(crate) fn shape(self) -> (u64, u64) {
@@ -56,11 +102,17 @@ impl Scenario {
             Self::H1 | Self::H1Tls => (50, 1),
             Self::H3 => (4, 32),
             Self::H3Alone => (32, 1),
+            Self::StreamedH1 | Self::FileH1 => (8, 1),
+            Self::StreamedH2Tls | Self::StreamedH3 | Self::FileH2Tls | Self::FileH3 => (4, 8),
         }
     }
     /// Requests to warm up, and of a round. Those that cost more are fewer.
     pub(crate) fn counts(self, quick: bool) -> (u64, u64) {
         let dear = self.is_h1() || self == Self::H3Alone;
+        let long = self.is_streamed() || self.is_file();
+        if long {
+            return if quick { (200, 1_000) } else { (1_000, 4_000) };
+        }
         match (quick, dear) {
             // Four handshakes are a tenth of a microsecond on 10,000 requests.
             (true, false) => (4_000, 40_000),
@@ -72,19 +124,30 @@ impl Scenario {
     /// What is asked for. Over HTTP/3 the bookkeeping of streams and packets is the cost, not the
     /// bytes: 2 of them; else 1 KiB.
     pub(crate) fn path(self) -> &'static str {
-        if self.is_h3() {
-            "/bytes/2"
-        } else {
-            "/bytes/1024"
+        match self {
+            _ if self.is_streamed() => "/streamed",
+            _ if self.is_file() => "/file.txt",
+            Self::H3 | Self::H3Alone => "/bytes/2",
+            _ => "/bytes/1024",
         }
+    }
+    /// Bytes in the body of each answer.
+    pub(crate) fn answer_bytes(self) -> u64 {
+        let bytes = match self {
+            _ if self.is_streamed() => STREAMED_BYTES,
+            _ if self.is_file() => FILE_BYTES,
+            Self::H3 | Self::H3Alone => 2,
+            _ => 1024,
+        };
+        bytes as u64
     }
     /// The port of a peer that serves it.
     pub(crate) fn port(self, endpoints: Endpoints, speaks_h1: bool) -> Option<u16> {
         match self {
-            Self::H2Tls | Self::H3 | Self::H3Alone => Some(endpoints.tls),
             Self::H2c => Some(endpoints.h2c),
-            Self::H1 => endpoints.h1,
+            Self::H1 | Self::StreamedH1 | Self::FileH1 => endpoints.h1,
             Self::H1Tls => speaks_h1.then_some(endpoints.tls),
+            _ => Some(endpoints.tls),
         }
     }
 }

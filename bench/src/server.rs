@@ -3,7 +3,7 @@
 
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
-use crate::scenario::{Placement, Scenario};
+use crate::scenario::{FILE_BYTES, Placement, Scenario};
 use crate::subject::{Ground, Running, Subject, build, install, root};
 use crate::usage::resident_kib;
 use crate::{idle, machine, plot, readme, report, writes};
@@ -32,7 +32,8 @@ pub(crate) struct Options {
     /// quinn-h3, quic-go, caddy.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Scenarios to measure, by a comma: h2-TLS, h2c, h1, h1-TLS, h3, h3-one-by-one.
+    /// Scenarios to measure, by a comma: h2-TLS, h2c, h1, h1-TLS, h3, h3-one-by-one,
+    /// streamed-h2-TLS, streamed-h1, streamed-h3, file-h2-TLS, file-h1, file-h3.
     #[arg(long, value_delimiter = ',')]
     scenarios: Vec<String>,
     /// Write the short table into README.md too.
@@ -74,6 +75,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     idle::allow_open_files(most + OTHER_FILES)?;
     let programs = build()?;
     let place = Workplace::new()?;
+    let file = place.site().join("file.txt");
+    fs::write(&file, vec![b'x'; FILE_BYTES])
+        .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
     let certificate = Certificate::write(place.path())?;
     let server_cores = cores.first().map_or(Cores::Any, |&core| Cores::One(core));
     let ground = Ground {

@@ -78,8 +78,19 @@ impl Subject {
         }
     }
 
-    /// nginx's HTTP/3 is newer than Debian's.
+    /// nginx's HTTP/3 is newer than Debian's. Programs with a handler stream, file servers serve
+    /// files, and Bun does both.
     fn speaks(self, scenario: Scenario) -> bool {
+        let is_file_server = matches!(
+            self,
+            Self::TrunklineServe | Self::H2o | Self::Nghttpd | Self::Nginx | Self::Caddy
+        );
+        if self != Self::Bun
+            && ((scenario.is_streamed() && is_file_server)
+                || (scenario.is_file() && !is_file_server))
+        {
+            return false;
+        }
         match self {
             Self::Trunkline | Self::TrunklineServe | Self::Bun => true,
             Self::QuinnH3 | Self::QuicGo | Self::Caddy => scenario.is_h3(),
@@ -106,7 +117,10 @@ impl Subject {
             ..
         } = ground;
         // What serves 1 KiB cheapest here: opened once, and sent in the write of its head.
-        let files = "keepalive_requests 1000000000; sendfile off; open_file_cache max=100;";
+        // What the kernel is to send is large.
+        let sendfile = if scenario.is_file() { "on" } else { "off" };
+        let files =
+            format!("keepalive_requests 1000000000; sendfile {sendfile}; open_file_cache max=100;");
         let peer = match self {
             Self::Trunkline => {
                 let program = ground.programs.join("bench-trunkline");
@@ -117,6 +131,7 @@ impl Subject {
                 let bun = folder().join("bun/node_modules/.bin/bun");
                 let mut command = cores.command(&bun);
                 command.arg(folder().join("bun/server.js"));
+                command.env("FILE", place.site().join("file.txt"));
                 one_port(
                     ground,
                     scenario,
@@ -131,7 +146,7 @@ impl Subject {
                 let name = format!("hyper {}", locked_version("hyper"));
                 one_port(ground, scenario, &name, cores.command(&program))?
             }
-            Self::Nginx => nginx(place, certificate, cores, files)?,
+            Self::Nginx => nginx(place, certificate, cores, &files)?,
             Self::Go => go_program(place, certificate, cores, &folder().join("go"))?,
             Self::QuinnH3 => {
                 let program = ground.programs.join("bench-quinn-h3");
@@ -158,6 +173,7 @@ impl Subject {
                 program: ground.programs.join("trunkline"),
                 port,
                 path: scenario.path(),
+                answer_bytes: scenario.answer_bytes(),
                 family: serving.map(Process::family).unwrap_or_default(),
                 // The default of our limits is 10,000, and the command has no flag for it.
                 requests_per_connection_max: (self == Self::TrunklineServe && !scenario.is_h3())
@@ -207,12 +223,8 @@ fn quic_go(ground: &Ground) -> Result<Peer, String> {
 fn serve(ground: &Ground, scenario: Scenario) -> Result<Peer, String> {
     let port = free_port()?;
     let mut command = ground.cores.command(&ground.programs.join("trunkline"));
-    command.args([
-        "serve",
-        "--test-endpoints",
-        "--listen",
-        &format!("127.0.0.1:{port}"),
-    ]);
+    command.arg("serve").arg(ground.place.site());
+    command.args(["--test-endpoints", "--listen", &format!("127.0.0.1:{port}")]);
     if scenario.is_tls() {
         command.arg("--tls-cert").arg(&ground.certificate.chain);
         command.arg("--tls-key").arg(&ground.certificate.key);

@@ -1,5 +1,6 @@
-// Bun's static routes: 1 KiB, and 2 bytes (over HTTP/3 too). Arguments: port [certificate key].
+// Bun's static routes: 1 KiB, and 2 bytes (over HTTP/3 too); pieces, and the file that FILE names. Arguments: port [certificate key].
 const [port, cert, key] = process.argv.slice(2);
+const piece = new Uint8Array(16 * 1024).fill(0x78);
 Bun.serve({
   hostname: "127.0.0.1",
   port: Number(port),
@@ -10,5 +11,11 @@ Bun.serve({
   routes: {
     "/bytes/1024": new Response("x".repeat(1024), { headers: { "content-type": "text/plain" } }),
     "/bytes/2": new Response("ok", { headers: { "content-type": "text/plain" } }),
+    "/streamed": () => {
+      let left = 16;
+      const pull = controller => left-- > 0 ? controller.enqueue(piece) : controller.close();
+      return new Response(new ReadableStream({ pull }), { headers: { "content-type": "text/plain" } });
+    },
+    "/file.txt": () => new Response(Bun.file(process.env.FILE)),
   },
 });

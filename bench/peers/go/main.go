@@ -1,4 +1,4 @@
-// Go's net/http with 1 KiB for every request: HTTP/1.1 and HTTP/2, cleartext and TLS.
+// Go's net/http with 1 KiB for every request, or pieces: HTTP/1.1 and HTTP/2, cleartext and TLS.
 package main
 
 import (
@@ -16,8 +16,15 @@ func main() {
 	flag.Parse()
 
 	text := []byte(strings.Repeat("x", 1024))
+	piece := []byte(strings.Repeat("x", 16*1024))
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("content-type", "text/plain")
+		if r.URL.Path == "/streamed" {
+			for range 16 {
+				w.Write(piece)
+			}
+			return
+		}
 		w.Header().Set("content-length", "1024")
 		w.Write(text)
 	})

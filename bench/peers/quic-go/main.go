@@ -1,4 +1,4 @@
-// quic-go's http3 with 2 bytes for every request.
+// quic-go's http3 with 2 bytes for every request, or pieces.
 package main
 
 import (
@@ -6,6 +6,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -19,8 +20,15 @@ func main() {
 	flag.Parse()
 
 	text := []byte("ok")
+	piece := []byte(strings.Repeat("x", 16*1024))
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("content-type", "text/plain")
+		if r.URL.Path == "/streamed" {
+			for range 16 {
+				w.Write(piece)
+			}
+			return
+		}
 		w.Header().Set("content-length", "2")
 		w.Write(text)
 	})

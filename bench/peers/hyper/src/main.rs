@@ -1,9 +1,11 @@
-//! hyper as a peer: 1 KiB for every request, HTTP/1.1 and HTTP/2 on one port, one thread.
+//! hyper as a peer: 1 KiB for every request, or pieces, HTTP/1.1 and HTTP/2 on one port, one thread.
 //! Arguments: address [certificate key].
 
-use bytes::Bytes;
+// What our own answers with.
+#[path = "../../trunkline/src/pieces.rs"]
+mod pieces;
+
 use http::{Request, Response};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -20,8 +22,8 @@ use tokio_rustls::TlsAcceptor;
 
 const TEXT: &[u8] = &[b'x'; 1024];
 
-async fn answer(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let mut response = Response::new(Full::new(Bytes::from_static(TEXT)));
+async fn answer(request: Request<Incoming>) -> Result<Response<pieces::Answer>, Infallible> {
+    let mut response = Response::new(pieces::answer(request.uri().path(), TEXT));
     let text = http::HeaderValue::from_static("text/plain");
     response
         .headers_mut()

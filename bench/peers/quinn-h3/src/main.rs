@@ -1,4 +1,4 @@
-//! quinn with the crate h3 as a peer: 2 bytes for every request over HTTP/3, one thread.
+//! quinn with the crate h3 as a peer: 2 bytes for every request over HTTP/3, or pieces, one thread.
 //! Arguments: address certificate key.
 
 #[path = "../../../../cli/src/allocator.rs"]
@@ -7,7 +7,7 @@ mod allocator;
 use bytes::Bytes;
 use h3::server::RequestStream;
 use h3_quinn::{BidiStream, Connection};
-use http::{HeaderValue, Response, header};
+use http::{HeaderValue, Request, Response, header};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, VarInt};
 use rustls::pki_types::pem::PemObject;
@@ -23,15 +23,29 @@ const TEXT: &[u8] = b"ok";
 /// As ours.
 const STREAMS_MAX: u32 = 256;
 
-async fn answer(mut stream: RequestStream<BidiStream<Bytes>, Bytes>) -> Result<(), Box<dyn Error>> {
+/// Of an answer in pieces.
+const PIECE: &[u8] = &[b'x'; 16 * 1024];
+const PIECES: usize = 16;
+
+async fn answer(
+    request: Request<()>,
+    mut stream: RequestStream<BidiStream<Bytes>, Bytes>,
+) -> Result<(), Box<dyn Error>> {
     // A request half that is dropped unread would be refused with code 0.
     while stream.recv_data().await?.is_some() {}
     let mut response = Response::new(());
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(TEXT.len()));
-    stream.send_response(response).await?;
-    stream.send_data(Bytes::from_static(TEXT)).await?;
+    if request.uri().path() == "/streamed" {
+        stream.send_response(response).await?;
+        for _ in 0..PIECES {
+            stream.send_data(Bytes::from_static(PIECE)).await?;
+        }
+    } else {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(TEXT.len()));
+        stream.send_response(response).await?;
+        stream.send_data(Bytes::from_static(TEXT)).await?;
+    }
     stream.finish().await?;
     Ok(())
 }
@@ -41,9 +55,9 @@ async fn serve(incoming: Incoming) -> Result<(), Box<dyn Error>> {
     let mut connection = h3::server::Connection::new(connection).await?;
     while let Some(request) = connection.accept().await? {
         tokio::spawn(async move {
-            if let Ok((_, stream)) = request.resolve_request().await {
+            if let Ok((request, stream)) = request.resolve_request().await {
                 // A peer that goes away is nobody's failure here.
-                let _ = answer(stream).await;
+                let _ = answer(request, stream).await;
             }
         });
     }

@@ -1,14 +1,13 @@
 //! Trunkline as measured: a tower handler that answers every request with 1 KiB, or
-//! over HTTP/3 with 2 bytes; one worker.
+//! over HTTP/3 with 2 bytes, or in pieces; one worker.
 //! Arguments: address [certificate key].
 
 // The programs of ours that are measured have the same one.
 #[path = "../../../../cli/src/allocator.rs"]
 mod allocator;
+mod pieces;
 
-use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Version, header};
-use http_body_util::Full;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
@@ -25,7 +24,7 @@ const SMALL: &[u8] = b"ok";
 struct Answer;
 
 impl Service<Request<Body>> for Answer {
-    type Response = Response<Full<Bytes>>;
+    type Response = Response<pieces::Answer>;
     type Error = Infallible;
     type Future = Ready<Result<Self::Response, Infallible>>;
 
@@ -37,7 +36,7 @@ impl Service<Request<Body>> for Answer {
             Version::HTTP_3 => SMALL,
             _ => TEXT,
         };
-        let mut response = Response::new(Full::new(Bytes::from_static(text)));
+        let mut response = Response::new(pieces::answer(request.uri().path(), text));
         let text = HeaderValue::from_static("text/plain");
         response.headers_mut().insert(header::CONTENT_TYPE, text);
         ready(Ok(response))

@@ -1,0 +1,43 @@
+//! An answer in pieces: each is there when it is asked for, and nobody has said how many come.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+const PIECE: &[u8] = &[b'x'; 16 * 1024];
+const PIECES: usize = 16;
+/// Where it is.
+pub(crate) const PATH: &str = "/streamed";
+
+pub(crate) struct Pieces {
+    left: usize,
+}
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        self.left -= 1;
+        Poll::Ready(Some(Ok(http_body::Frame::data(Bytes::from_static(PIECE)))))
+    }
+}
+
+/// What a handler answers with.
+pub(crate) type Answer = http_body_util::Either<Full<Bytes>, Pieces>;
+
+/// The pieces at their path, `text` anywhere else.
+pub(crate) fn answer(path: &str, text: &'static [u8]) -> Answer {
+    match path {
+        PATH => Answer::Right(Pieces { left: PIECES }),
+        _ => Answer::Left(Full::new(Bytes::from_static(text))),
+    }
+}
