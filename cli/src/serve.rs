@@ -1,6 +1,7 @@
 //! `trunkline serve`: a directory, and test endpoints if asked for.
 
 mod access_log;
+mod disk;
 mod endpoints;
 mod files;
 mod listing;

@@ -3,6 +3,7 @@
 //! `tower-http` reads files (ranges, conditions, content types, precompressed variants); this
 //! file decides what may be read, and lists directories.
 
+use super::disk::Disk;
 use super::listing;
 use super::site::{SiteBody, plain};
 use crate::failure::Failure;
@@ -12,14 +13,9 @@ use std::path::{Component, Path, PathBuf};
 use tower_http::services::ServeDir;
 use tower_service::Service;
 
-/// Suffixes of the precompressed variants that may be read beside a file.
-const VARIANTS: [&str; 3] = ["br", "gz", "zst"];
-
 /// A directory to serve.
 pub(crate) struct Files {
-    /// Canonical: what it resolves to must start with it.
-    root: PathBuf,
-    reader: ServeDir,
+    disk: Disk,
     listings: bool,
 }
 
@@ -29,20 +25,9 @@ impl Files {
         let refuse = |why: &dyn std::fmt::Display| {
             Failure::usage(format_args!("cannot serve {}: {why}", root.display()))
         };
-        let canonical = root.canonicalize().map_err(|error| refuse(&error))?;
-        if !canonical.is_dir() {
-            return Err(refuse(&"it is not a directory"));
-        }
-        std::fs::read_dir(&canonical).map_err(|error| refuse(&error))?;
-        let reader = ServeDir::new(&canonical)
-            .precompressed_br()
-            .precompressed_gzip()
-            .precompressed_zstd();
-        Ok(Self {
-            root: canonical,
-            reader,
-            listings,
-        })
+        let disk = Disk::new(root).map_err(|error| refuse(&error))?;
+        std::fs::read_dir(disk.path()).map_err(|error| refuse(&error))?;
+        Ok(Self { disk, listings })
     }
 
     /// Answers GET and HEAD.
@@ -57,86 +42,31 @@ impl Files {
                 .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
-        let Some(place) = self.place(request.uri().path()).await else {
+        let path = request.uri().path();
+        let Some(relative) = relative(path) else {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         };
-        if place.is_dir() && request.uri().path().ends_with('/') && !self.has_index(&place).await {
-            return self.list(&place, request.uri().path()).await;
+        let disk = self.disk.for_request();
+        if path.ends_with('/') && is_without_index(&disk, &relative).await {
+            return self.list(&relative, path).await;
         }
-        self.read(request, &place).await
-    }
-
-    /// The file or directory that a request path names, if it lies inside the root with all its
-    /// links resolved.
-    async fn place(&self, request_path: &str) -> Option<PathBuf> {
-        let decoded = percent_decode_str(request_path).decode_utf8().ok()?;
-        if decoded.contains('\0') || decoded.contains('\\') {
-            return None;
-        }
-        let relative = Path::new(decoded.trim_start_matches('/'));
-        let ordinary = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-        if !relative.components().all(ordinary) {
-            return None;
-        }
-        let place = tokio::fs::canonicalize(self.root.join(relative))
-            .await
-            .ok()?;
-        place.starts_with(&self.root).then_some(place)
-    }
-
-    /// Whether `index.html` stands in `directory` and leads nowhere outside.
-    async fn has_index(&self, directory: &Path) -> bool {
-        self.leads_inside(&directory.join("index.html")).await
-    }
-
-    async fn leads_inside(&self, path: &Path) -> bool {
-        tokio::fs::canonicalize(path)
-            .await
-            .is_ok_and(|real| real.starts_with(&self.root))
-    }
-
-    async fn read<B: Send + 'static>(
-        &self,
-        request: Request<B>,
-        place: &Path,
-    ) -> Response<SiteBody<B>> {
-        let (mut head, _) = request.into_parts();
-        if !self.variants_lead_inside(place).await {
-            head.headers.remove(header::ACCEPT_ENCODING);
-        }
-        let request = Request::from_parts(head, http_body_util::Empty::<bytes::Bytes>::new());
-        match self.reader.clone().call(request).await {
-            Ok(response) => response.map(SiteBody::File),
+        let request = request.map(|_| http_body_util::Empty::<bytes::Bytes>::new());
+        let mut reader = ServeDir::with_backend("", disk)
+            .precompressed_br()
+            .precompressed_gzip()
+            .precompressed_zstd();
+        match reader.call(request).await {
+            Ok(response) => SiteBody::file(response),
             Err(never) => match never {},
         }
-    }
-
-    /// The reader opens `file.gz` and its kin by itself: none may be a link that leads out.
-    async fn variants_lead_inside(&self, place: &Path) -> bool {
-        let file = if place.is_dir() {
-            place.join("index.html")
-        } else {
-            place.to_owned()
-        };
-        for suffix in VARIANTS {
-            let mut name = file.clone().into_os_string();
-            name.push(".");
-            name.push(suffix);
-            let variant = PathBuf::from(name);
-            if tokio::fs::symlink_metadata(&variant).await.is_ok()
-                && !self.leads_inside(&variant).await
-            {
-                return false;
-            }
-        }
-        true
     }
 
     async fn list<B>(&self, directory: &Path, request_path: &str) -> Response<SiteBody<B>> {
         if !self.listings {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         }
-        let Ok(page) = listing::page(directory, request_path, &self.root).await else {
+        let root = self.disk.path();
+        let Ok(page) = listing::page(&root.join(directory), request_path, root).await else {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         };
         let mut response = Response::new(SiteBody::text(page));
@@ -146,6 +76,23 @@ impl Files {
         );
         response
     }
+}
+
+/// The path below the directory that a request's path means; none where it would leave it.
+fn relative(path: &str) -> Option<PathBuf> {
+    let decoded = percent_decode_str(path).decode_utf8().ok()?;
+    if decoded.contains('\0') || decoded.contains('\\') {
+        return None;
+    }
+    let relative = Path::new(decoded.trim_start_matches('/'));
+    let ordinary = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    (relative.components().all(ordinary)).then(|| relative.to_owned())
+}
+
+/// Whether it is a directory that has no `index.html` which may be read.
+async fn is_without_index(disk: &Disk, path: &Path) -> bool {
+    let found = disk.look(path.to_owned()).await;
+    found.is_ok_and(|found| found.is_dir()) && disk.look(path.join("index.html")).await.is_err()
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use http_body_util::Full;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use tower_http::services::fs::ServeFileSystemResponseBody;
 use tower_service::Service;
 
 /// The service: cheap to clone, one per worker.
@@ -65,8 +66,11 @@ impl<B> Future for Answer<B> {
 pub(crate) enum SiteBody<B> {
     /// Bytes at hand.
     Full(Full<Bytes>),
-    /// A file, in pieces.
-    File(tower_http::services::fs::ServeFileSystemResponseBody),
+    /// A file, in pieces, `left` bytes in all.
+    File {
+        body: ServeFileSystemResponseBody,
+        left: u64,
+    },
     /// The same piece again and again, `left` bytes in all.
     Repeat { piece: Bytes, left: u64 },
     /// The request's own body, sent back.
@@ -74,6 +78,18 @@ pub(crate) enum SiteBody<B> {
 }
 
 impl<B> SiteBody<B> {
+    /// What was read of a file. Its reader does not know when the last piece has come; the head does.
+    pub(crate) fn file(response: Response<ServeFileSystemResponseBody>) -> Response<Self> {
+        let said = response.headers().get(http::header::CONTENT_LENGTH);
+        let said = said.and_then(|length| length.to_str().ok()?.parse().ok());
+        response.map(|body| {
+            let left = match body.is_end_stream() {
+                true => 0,
+                false => said.unwrap_or(0),
+            };
+            Self::File { body, left }
+        })
+    }
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Full(Full::new(Bytes::from(text.into())))
     }
@@ -95,7 +111,15 @@ where
             Self::Full(body) => Pin::new(body)
                 .poll_frame(cx)
                 .map_err(|never| match never {}),
-            Self::File(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            Self::File { left: 0, .. } => Poll::Ready(None),
+            Self::File { body, left } => {
+                let piece = ready!(Pin::new(body).poll_frame(cx));
+                let data = piece
+                    .as_ref()
+                    .and_then(|piece| piece.as_ref().ok()?.data_ref());
+                *left = left.saturating_sub(data.map_or(0, |data| data.len() as u64));
+                Poll::Ready(piece.map(|piece| piece.map_err(Into::into)))
+            }
             Self::Repeat { left: 0, .. } => Poll::Ready(None),
             Self::Repeat { piece, left } => {
                 let now = (piece.len() as u64).min(*left);
@@ -109,7 +133,7 @@ where
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Full(body) => body.is_end_stream(),
-            Self::File(body) => body.is_end_stream(),
+            Self::File { left, .. } => *left == 0,
             Self::Repeat { left, .. } => *left == 0,
             Self::Echo(body) => body.is_end_stream(),
         }
@@ -118,7 +142,7 @@ where
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Full(body) => body.size_hint(),
-            Self::File(body) => body.size_hint(),
+            Self::File { left, .. } => SizeHint::with_exact(*left),
             Self::Repeat { left, .. } => SizeHint::with_exact(*left),
             Self::Echo(body) => body.size_hint(),
         }
