@@ -16,6 +16,14 @@ def connect_without_an_authority_is_malformed(server):
     peer.must_refuse(peer.asks(wire.headers(*fields)))
 
 
+def connect_without_a_port_is_malformed(server):
+    # RFC 9110 section 9.3.6.
+    for authority in ("localhost", "localhost:", "localhost:x", "localhost:65536"):
+        peer = server()
+        fields = wire.pseudo(method="CONNECT", scheme=None, path=None, authority=authority)
+        peer.must_refuse(peer.asks(wire.headers(*fields)))
+
+
 def connect_is_answered_by_the_handler(server):
     peer = server()
     fields = wire.pseudo(method="CONNECT", scheme=None, path=None, authority="localhost:1")

@@ -22,6 +22,10 @@ struct Slot {
     note: u32,
 }
 
+/// A decoder's note of an entry that passed [`is_sound`](crate::http::head::is_sound), which is found
+/// out once and not each time that the entry is named. All entries of the static tables would.
+pub(crate) const SOUND: u32 = 1;
+
 /// A dynamic table. Index 0 is the newest entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {

@@ -6,7 +6,8 @@
 //! (CVE-2016-6581, CVE-2026-49975).
 
 use super::{TABLE_BYTES_INITIAL, static_table};
-use crate::compress::{integer, table::Table, text::Text};
+use crate::compress::table::{SOUND, Table};
+use crate::compress::{integer, text::Text};
 use crate::error::Violation;
 use crate::http::head::is_sound;
 use crate::http::{FieldName, Fields, Token};
@@ -263,8 +264,6 @@ impl Literal {
     }
 }
 
-/// The note of a table entry that [`is_sound`]. All of the static table are.
-const SOUND: u32 = 1;
 const INDEXED: u8 = 0x80;
 const SIZE_UPDATE_MASK: u8 = 0xe0;
 const SIZE_UPDATE: u8 = 0x20;

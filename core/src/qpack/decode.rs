@@ -12,9 +12,11 @@ use super::line::{
 use super::static_table;
 use super::table::Table;
 use crate::compress::integer;
+use crate::compress::table::SOUND;
 use crate::compress::text::Text;
 use crate::error::Violation;
 use crate::http::field::FIELD_OVERHEAD_BYTES;
+use crate::http::head::is_sound;
 use crate::http::{FieldName, Fields, StreamId, Token};
 use crate::limits::{Limits, QPACK_BLOCKED_BYTES_MAX};
 
@@ -234,24 +236,24 @@ impl Decoder {
                 value,
             } => {
                 let name = FieldName::Token(static_row(index)?.0);
-                self.table.insert(name, value.bytes(&mut self.value)?, 0)
+                insert(&mut self.table, name, value.bytes(&mut self.value)?)
             }
             TableInstruction::InsertNamed { index, value, .. } => {
                 // Copied, because the insertion may evict the entry (RFC 9204 section 3.2.2).
                 let (name, _) = newest_but(&self.table, index)?;
                 let name = kept(name, &mut self.name);
-                self.table.insert(name, value.bytes(&mut self.value)?, 0)
+                insert(&mut self.table, name, value.bytes(&mut self.value)?)
             }
             TableInstruction::Insert { name, value } => {
                 let name = FieldName::of(name.bytes(&mut self.name)?);
-                self.table.insert(name, value.bytes(&mut self.value)?, 0)
+                insert(&mut self.table, name, value.bytes(&mut self.value)?)
             }
             TableInstruction::Duplicate(index) => {
                 let (name, value) = newest_but(&self.table, index)?;
                 let name = kept(name, &mut self.name);
                 self.value.clear();
                 self.value.extend_from_slice(value);
-                self.table.insert(name, &self.value, 0)
+                insert(&mut self.table, name, &self.value)
             }
         };
         // RFC 9204 section 3.2.2: an entry larger than the capacity is an error.
@@ -320,15 +322,13 @@ impl Decoder {
                 let index = take_whole(&mut input, 6)?;
                 if first & INDEXED_STATIC != 0 {
                     let (token, value) = static_row(index)?;
-                    fields.push(token, value.as_bytes());
+                    fields.push_known(FieldName::Token(token), value.as_bytes(), true);
                 } else {
-                    let (name, value) = self.entry(prefix, prefix.relative(index)?)?;
-                    fields.push_with(name, false, |bytes| bytes.extend_from_slice(value));
+                    self.take_entry(prefix, prefix.relative(index)?, fields)?;
                 }
             } else if first & INDEXED_POST_MASK == INDEXED_POST {
                 let index = take_whole(&mut input, 4)?;
-                let (name, value) = self.entry(prefix, prefix.post_base(index)?)?;
-                fields.push_with(name, false, |bytes| bytes.extend_from_slice(value));
+                self.take_entry(prefix, prefix.post_base(index)?, fields)?;
             } else {
                 self.take_literal(prefix, first, &mut input, fields)?;
             }
@@ -368,9 +368,23 @@ impl Decoder {
         fields.push_with(name, sensitive, |bytes| value.write(bytes))
     }
 
-    fn entry(&self, prefix: Prefix, absolute: u64) -> Result<(FieldName<'_>, &[u8]), Violation> {
-        entry(&self.table, prefix, absolute)
+    #[inline]
+    fn take_entry(
+        &self,
+        prefix: Prefix,
+        absolute: u64,
+        fields: &mut Fields,
+    ) -> Result<(), Violation> {
+        let (name, value, note) = entry(&self.table, prefix, absolute)?;
+        fields.push_known(name, value, note == SOUND);
+        Ok(())
     }
+}
+
+/// False, if the entry is larger than the table.
+fn insert(table: &mut Table, name: FieldName<'_>, value: &[u8]) -> bool {
+    let note = if is_sound(name, value) { SOUND } else { 0 };
+    table.insert(name, value, note)
 }
 
 /// The entry with `age` newer ones: how the encoder stream counts (RFC 9204 section 3.2.5).
@@ -390,11 +404,13 @@ fn entry(
     table: &Table,
     prefix: Prefix,
     absolute: u64,
-) -> Result<(FieldName<'_>, &[u8]), Violation> {
+) -> Result<(FieldName<'_>, &[u8], u32), Violation> {
     if absolute >= prefix.required {
         return Err(Violation::CompressionInvalid);
     }
-    table.get(absolute).ok_or(Violation::CompressionInvalid)
+    table
+        .get_noted(absolute)
+        .ok_or(Violation::CompressionInvalid)
 }
 
 fn static_row(index: u64) -> Result<(Token, &'static str), Violation> {

@@ -1,7 +1,9 @@
 use super::{Decoded, Decoder};
 use crate::error::Violation;
-use crate::http::{Fields, StreamId, Token};
+use crate::http::head::is_sound;
+use crate::http::{FieldName, Fields, RequestHead, StreamId, Token, Version};
 use crate::limits::{Limits, QPACK_BLOCKED_BYTES_MAX};
+use crate::qpack::static_table;
 
 const FAILED: Result<Decoded, Violation> = Err(Violation::QpackDecompressionFailed);
 const COMPLETE: Result<Decoded, Violation> = Ok(Decoded::Complete);
@@ -396,4 +398,51 @@ fn a_decoder_without_a_table_has_nothing_to_cancel() {
     let mut peer = Receiver::new(0, 0);
     peer.decoder.cancel(StreamId(4));
     peer.answers("");
+}
+
+#[test]
+fn every_static_entry_is_sound_so_that_none_is_looked_at() {
+    for (token, value) in static_table::ROWS {
+        assert!(
+            is_sound(FieldName::Token(token), value.as_bytes()),
+            "{token:?} {value}"
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_value_is_found_each_time_that_the_table_is_asked_for_it() {
+    for (insert, violation) in [
+        // user-agent with a line feed.
+        ("ff20 03 610a62", Some(Violation::FieldValueInvalid)),
+        // A name with a capital.
+        ("41 41 01 62", Some(Violation::FieldNameInvalid)),
+        // :authority with a user, and with nothing, which is sound by itself.
+        ("c0 03 754068", Some(Violation::AuthorityInvalid)),
+        ("c0 00", Some(Violation::AuthorityInvalid)),
+        // te: gzip, and connection: x, sound by themselves too.
+        ("42 7465 04 677a6970", Some(Violation::TeForbidden)),
+        (
+            "4a 636f6e6e656374696f6e 01 78",
+            Some(Violation::ConnectionFieldForbidden),
+        ),
+        // :authority: h
+        ("c0 01 68", None),
+    ] {
+        let mut peer = Receiver::new(220, 2);
+        peer.instructs("3fbd01");
+        peer.instructs(insert);
+        // And a copy of it.
+        peer.instructs("00");
+        // :method: GET, :scheme: https, :path: / and the entry, then its copy.
+        for (stream, named) in [(0, "0200 d1 d7 c1 80"), (4, "0300 d1 d7 c1 80")] {
+            assert_eq!(peer.takes(stream, named), COMPLETE, "{insert}");
+            let mut fields = peer.fields.clone();
+            if fields.get(Token::AUTHORITY).is_none() {
+                fields.push(Token::HOST, b"h");
+            }
+            let head = RequestHead::from_fields(fields, Version::Http3);
+            assert_eq!(head.err(), violation, "{insert}");
+        }
+    }
 }

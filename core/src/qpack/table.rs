@@ -41,14 +41,19 @@ impl Table {
     pub(super) fn get(&self, absolute: u64) -> Option<(FieldName<'_>, &[u8])> {
         self.ring.get(self.age(absolute)?)
     }
+    /// The same with the note that came with it.
+    #[inline]
+    pub(super) fn get_noted(&self, absolute: u64) -> Option<(FieldName<'_>, &[u8], u32)> {
+        self.ring.get_noted(self.age(absolute)?)
+    }
     /// Adds an entry and evicts what it pushes out. False, and nothing changed, if it is larger
-    /// than the table.
+    /// than the table. `note`: an encoder's print of the field, a decoder's [`SOUND`](ring::SOUND).
     #[must_use]
-    pub(super) fn insert(&mut self, name: FieldName<'_>, value: &[u8], print: u32) -> bool {
+    pub(super) fn insert(&mut self, name: FieldName<'_>, value: &[u8], note: u32) -> bool {
         if entry_size(name, value) > self.capacity() {
             return false;
         }
-        self.ring.insert(name, value, print);
+        self.ring.insert(name, value, note);
         self.inserted += 1;
         true
     }
