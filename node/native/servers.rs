@@ -72,7 +72,6 @@ struct ListenAsk {
     spelled_names: bool,
     connections_max: Option<usize>,
     limits: LimitsAsk,
-    resets: Option<RateAsk>,
     timeouts: TimeoutsAsk,
     http1_timeouts: TimeoutsAsk,
     windows: WindowsAsk,
@@ -163,7 +162,7 @@ macro_rules! overrides {
 
         impl $name {
             fn apply(&self, to: &mut $target) {
-                $(if let Some(value) = self.$field { to.$field = value; })*
+                $(if let Some(value) = self.$field { to.$field = value.into(); })*
             }
         }
     };
@@ -175,6 +174,7 @@ overrides!(LimitsAsk of Limits {
     request_streams_max: u32, request_handlers_max: u32, outbox_bytes_max: usize,
     send_buffer_bytes_max: usize, requests_per_connection_max: u64, head_bytes_max: usize,
     target_bytes_max: usize, chunk_extension_bytes_max: usize, interim_responses_max: u32,
+    resets: RateAsk, glitches: RateAsk, pings: RateAsk,
 });
 /// How often something may happen.
 #[derive(Clone, Copy, Deserialize)]
@@ -182,6 +182,12 @@ overrides!(LimitsAsk of Limits {
 struct RateAsk {
     burst: u32,
     per_second: u32,
+}
+
+impl From<RateAsk> for Rate {
+    fn from(RateAsk { burst, per_second }: RateAsk) -> Self {
+        Self { burst, per_second }
+    }
 }
 
 overrides!(WindowsAsk of Windows {
@@ -356,9 +362,6 @@ impl ListenAsk {
             ..ServerConfig::default()
         };
         self.limits.apply(&mut config.limits);
-        if let Some(RateAsk { burst, per_second }) = self.resets {
-            config.limits.resets = Rate { burst, per_second };
-        }
         self.timeouts.apply(&mut config.timeouts);
         let mut http1 = config.timeouts.clone();
         self.http1_timeouts.apply(&mut http1);

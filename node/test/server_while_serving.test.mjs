@@ -109,6 +109,46 @@ for (const version of versions) {
   })
 }
 
+for (const version of versions) {
+  test(`${version.name}: who connects beyond maxConnections is dropped, and has room when another has gone`, async t => {
+    const server = await serverFor(t, version, (request, response) => { response.end('in') })
+    server.maxConnections = 1
+    const dropped = once(server, 'drop')
+    const first = clientFor(t, version, server)
+    assert.equal(String((await first.ask('/')).body), 'in')
+    const second = clientFor(t, version, server)
+    const refused = second.ask('/').then(() => false, () => true)
+    const [{ localPort, remoteAddress }] = await dropped
+    assert.deepEqual([localPort, remoteAddress], [server.address().port, '127.0.0.1'])
+    assert.equal(await refused, true)
+    await Promise.all([first.close(), second.close()])
+    const connections = () => new Promise((resolve, reject) => { server.getConnections((error, count) => { error ? reject(error) : resolve(count) }) })
+    while (await connections() !== 0) await new Promise(resolve => { setImmediate(resolve) })
+    assert.equal(String((await clientFor(t, version, server).ask('/')).body), 'in')
+  })
+}
+
+test('how often a peer may reset streams, and ping, is a limit too', async t => {
+  const [version] = versions.filter(({ name }) => name === 'h2c')
+  const rate = { burst: 2, perSecond: 1 }
+  const ENHANCE_YOUR_CALM = 11
+  for (const [limits, annoy] of [
+    [{ resets: rate }, session => { session.request({}).on('error', () => {}).close(8) }],
+    [{ pings: rate, glitches: rate }, session => { session.ping(() => {}) }]
+  ]) {
+    const server = await serverFor(t, version, () => {}, { limits })
+    const { session } = clientFor(t, version, server)
+    await once(session, 'connect')
+    let code
+    session.on('goaway', told => { code = told })
+    while (!session.destroyed && code === undefined) {
+      annoy(session)
+      await new Promise(resolve => { setImmediate(resolve) })
+    }
+    assert.equal(code, ENHANCE_YOUR_CALM, JSON.stringify(limits))
+  }
+})
+
 test('updateSettings holds for sessions to come', async t => {
   const [version] = versions.filter(({ name }) => name === 'h2c')
   const server = await serverFor(t, version, (request, response) => { response.end() }, { settings: { maxConcurrentStreams: 7 } })

@@ -6,7 +6,7 @@ import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse,
 import type { ClientOptions } from '../server/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import { Listener, type HandshakeFailure, type Identity, type ListenOptions } from '../server/listener'
+import { Listener, type HandshakeFailure, type Identity, type Limits, type ListenOptions } from '../server/listener'
 import type { Policy } from '../server/policy'
 import { handshakeError } from './handshake'
 import { hearErrors, tellAsHttp1, tellUpgrade, type Classes } from './http1'
@@ -29,8 +29,7 @@ export interface DeskOptions {
   /** How long who did not say what it speaks may take to leave, in ms. */
   unknownProtocolTimeout: number
   sharesPort: boolean | undefined
-  limits: Record<string, number>
-  resets: ListenOptions['resets']
+  limits: Limits
   timeouts: Record<string, number>
   session: SessionOptions
   Http2ServerRequest: unknown
@@ -57,6 +56,7 @@ interface Server extends EventEmitter {
   requestTimeout?: number
   keepAliveTimeout?: number
   httpAllowHalfOpen?: boolean
+  maxConnections?: number
   _connections?: number
   _emitCloseIfDrained?: () => void
 }
@@ -78,6 +78,8 @@ export class Desk {
   /** Until its ports are free again. */
   private listener: Listener | undefined
   private readonly sockets = new Map<Connection, Socket>()
+  /** Those that were beyond `maxConnections`: nobody hears of them. */
+  private readonly dropped = new Set<Connection>()
   private readonly identities: Record<string, Identity> = {}
   private identity: Identity | undefined
   private wantsHttp1 = false
@@ -136,7 +138,6 @@ export class Desk {
       spelledNames: true,
       extendedConnect: settings.enableConnectProtocol === true,
       limits: this.limits(),
-      resets: options.resets,
       windows: this.windows(),
       timeouts: options.timeouts,
       http1Timeouts: this.http1Timeouts()
@@ -161,8 +162,8 @@ export class Desk {
   }
 
   /** Settings of HTTP/2 that are limits of the engine's. */
-  private limits (): Record<string, number> {
-    const limits: Record<string, number> = {}
+  private limits (): Limits {
+    const limits: Limits = {}
     const { maxConcurrentStreams, maxHeaderListSize, maxHeaderSize } = this.settings as Settings & { maxHeaderSize?: number }
     if (maxConcurrentStreams !== undefined) {
       limits.concurrentStreamsMax = limits.requestStreamsMax = maxConcurrentStreams
@@ -200,6 +201,7 @@ export class Desk {
 
   private onConnection (connection: Connection): void {
     const { server } = this
+    if (server.maxConnections != null && (server._connections ?? 0) >= server.maxConnections) return this.drop(connection)
     server._connections = (server._connections ?? 0) + 1
     // A socket for its bytes follows at once.
     if (connection.version === 0) return
@@ -207,6 +209,14 @@ export class Desk {
     if (connection.version >= 20) this.tellSession(connection, socket)
     else hearErrors(server, socket)
     server.emit(connection.encrypted ? 'secureConnection' : 'connection', socket)
+  }
+
+  /** As `net.Server` does: what is too many is told and closed. */
+  private drop (connection: Connection): void {
+    const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
+    this.dropped.add(connection)
+    connection.abort()
+    this.server.emit('drop', { localAddress, localPort, localFamily: remoteFamily, remoteAddress, remotePort, remoteFamily })
   }
 
   private keep<S extends Socket> (connection: Connection, socket: S): S {
@@ -218,6 +228,7 @@ export class Desk {
   /** Who did not say what it speaks hears so, unless a listener talks to it. */
   private onStranger (exchange: Exchange): void {
     const { server } = this
+    if (this.dropped.has(exchange.connection)) return
     const socket = this.keep(exchange.connection, new UpgradeSocket(exchange, true))
     server.emit('secureConnection', socket)
     if (server.emit('unknownProtocol', socket)) return
@@ -247,6 +258,7 @@ export class Desk {
   }
 
   private onConnectionClosed (connection: Connection): void {
+    if (this.dropped.delete(connection)) return
     const { server } = this
     const socket = this.sockets.get(connection)
     this.sockets.delete(connection)
@@ -263,6 +275,7 @@ export class Desk {
 
   private onRequest (exchange: Exchange): void {
     const { server } = this
+    if (this.dropped.has(exchange.connection)) return
     if (exchange.version < 20 || this.wantsHttp1) {
       const socket = this.sockets.get(exchange.connection)
       if (socket !== undefined) tellAsHttp1(server, exchange, socket, this.options.classes)

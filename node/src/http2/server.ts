@@ -9,7 +9,7 @@ import tls from 'node:tls'
 import { checkCall, checkObject } from './codes'
 import type { ClientOptions } from '../server/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/identity'
-import { deadlineOf } from '../server/listener'
+import { deadlineOf, type Limits } from '../server/listener'
 import { policyOf, type Policy } from '../server/policy'
 import { notProvided } from '../server/refused'
 import { Desk, type DeskOptions } from './desk'
@@ -30,7 +30,7 @@ export interface Options extends ServerOptions {
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
   /** The engine's limits by their names in camel case, over what the options of node:http2 say. */
-  limits?: Record<string, number>
+  limits?: Limits
   /** The engine's timeouts by their names, in ms; 0: never. */
   timeouts?: Record<string, number>
   /** Whether HTTP/1.1 and HTTP/2 are served in cleartext; under TLS `allowHTTP1` says it. Default: both. */
@@ -76,9 +76,11 @@ function checkSettings (settings: Settings | undefined): void {
 }
 
 /** Options of node:http2 that are limits of the engine's. */
-function limitsOf ({ maxHeaderListPairs: pairs }: Options): Record<string, number> {
-  const limits: Record<string, number> = {}
+function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond }: Options & Untyped): Limits {
+  const limits: Limits = {}
   if (pairs !== undefined) limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
+  // Node heeds the two together only.
+  if (burst !== undefined && perSecond !== undefined) limits.resets = { burst, perSecond }
   return limits
 }
 
@@ -86,14 +88,12 @@ function limitsOf ({ maxHeaderListPairs: pairs }: Options): Record<string, numbe
 interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
 
 function deskOptions (options: Options & Untyped & Partial<Pick<SecureOptions, 'origins' | 'handshakeTimeout'>> & { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }): DeskOptions {
-  const { http1Options = {}, streamResetBurst: burst, streamResetRate: perSecond } = options
+  const { http1Options = {} } = options
   return {
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
     sharesPort: options.sharesPort,
     limits: { ...limitsOf(options), ...options.limits },
-    // Node heeds the two together only.
-    resets: burst === undefined || perSecond === undefined ? undefined : { burst, perSecond },
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
     session: {

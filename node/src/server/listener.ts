@@ -25,6 +25,12 @@ export interface ListenTls extends Identity, ClientOptions {
   sniIsBinding?: boolean
 }
 
+/** So often may a peer cause it: at once, and per second. */
+export interface Rate { burst: number; perSecond: number }
+
+/** The engine's limits by their names in camel case; `resets`, `glitches` and `pings` are rates. */
+export type Limits = Record<string, number | Rate>
+
 export interface ListenOptions {
   /** Default: every address of both families. */
   host?: string
@@ -47,9 +53,7 @@ export interface ListenOptions {
   spelledNames?: boolean
   connectionsMax?: number
   /** The engine's own, by its names in camel case; times in ms, 0: never. */
-  limits?: Record<string, number>
-  /** Resets that a peer may cause: so many at once, and so many per second. */
-  resets?: { burst: number; perSecond: number } | undefined
+  limits?: Limits
   timeouts?: Record<string, number>
   /** Those of HTTP/1.1, over the ones of all. */
   http1Timeouts?: Record<string, number>
