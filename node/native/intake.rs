@@ -5,6 +5,7 @@ use crate::desk::{self, Desk};
 use crate::environment::Shared;
 use crate::exchange::{Ears, Upload, UploadBody};
 use crate::failure;
+use crate::head::{Heads, leaving_head};
 use crate::ring::{Entry, Submissions};
 use crate::servers::Serving;
 use bytes::Bytes;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline::Body;
 use trunkline::client::{Listening, Submission};
-use trunkline::core::http::{Fields, RequestHead, Token, Version};
 
 /// What JavaScript submits: the first byte of an entry's first word. `node/src/ring.ts` has the
 /// same numbers. Word 1 is always the exchange's number.
@@ -61,6 +61,7 @@ pub(crate) struct Intake {
     shared: Arc<Shared>,
     submissions: Submissions,
     open: Vec<Option<Open>>,
+    heads: Heads,
     desk: Rc<Desk>,
     serving: Serving,
 }
@@ -74,6 +75,7 @@ impl Intake {
             shared,
             submissions,
             open: Vec::new(),
+            heads: Heads::default(),
             desk,
             serving,
         }
@@ -92,12 +94,13 @@ impl Intake {
             shared,
             submissions,
             open,
+            heads,
             desk,
             ..
         } = self;
         while submissions.next(range, |entry, bytes| match entry[0] & 0xff {
             desk::ANSWER.. => desk.carry_out(now, &entry, bytes),
-            _ => carry_out(shared, &clients, open, &entry, bytes),
+            _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
         }) {}
         for (connection, seen) in shared.glances.take() {
             desk.glance(connection, seen);
@@ -118,7 +121,7 @@ fn range(entry: &Entry) -> Option<(u32, u32)> {
 fn carry_out(
     shared: &Arc<Shared>,
     clients: &Clients,
-    open: &mut Vec<Option<Open>>,
+    (open, heads): (&mut Vec<Option<Open>>, &mut Heads),
     entry: &Entry,
     bytes: &[u8],
 ) {
@@ -132,7 +135,7 @@ fn carry_out(
         _ => Bytes::new(),
     };
     if verb == REQUEST {
-        let begun = begin(shared, clients, entry, bytes, data);
+        let begun = begin(shared, clients, heads, entry, bytes, data);
         if open.len() <= number {
             open.resize_with(number + 1, || None);
         }
@@ -162,6 +165,7 @@ fn carry_out(
 fn begin(
     shared: &Arc<Shared>,
     clients: &Clients,
+    heads: &mut Heads,
     entry: &Entry,
     bytes: &[u8],
     put: Bytes,
@@ -177,7 +181,7 @@ fn begin(
     let scheme = target.origin.scheme.as_str();
     let leaves_http = entry[0] & LEAVES_HTTP != 0;
     let made = match leaves_http {
-        false => request_head(scheme.as_bytes(), head),
+        false => heads.read(scheme, head),
         true => leaving_head(head),
     };
     let head = match made {
@@ -230,46 +234,3 @@ fn begin(
 fn refuse(ears: &mut Ears, why: &str) {
     ears.refuse(&failure::refusal("config", why));
 }
-
-/// The head in `text` of a request that leaves HTTP: as HTTP/1.1 has it, because no other version
-/// has these fields. A CONNECT names its authority in the place of the path.
-fn leaving_head(text: &[u8]) -> Result<RequestHead, String> {
-    let mut pieces = text.split(|&byte| byte == 0);
-    let mut next = || pieces.next().unwrap_or_default();
-    let (method, path, authority) = (next(), next(), next());
-    let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
-    fields.push(Token::METHOD, method);
-    if method == b"CONNECT" {
-        fields.push(Token::AUTHORITY, path);
-    } else {
-        fields.push(Token::PATH, path);
-    }
-    fields.push(Token::HOST, authority);
-    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
-        fields.push_named(name, value);
-    }
-    RequestHead::from_fields(fields, Version::Http11).map_err(|violation| violation.to_string())
-}
-
-/// The head in `text`: method, path and authority, then names and values by turns, a zero between
-/// two.
-fn request_head(scheme: &[u8], text: &[u8]) -> Result<RequestHead, String> {
-    let mut pieces = text.split(|&byte| byte == 0);
-    let mut next = || pieces.next().unwrap_or_default();
-    let (method, path, authority) = (next(), next(), next());
-    let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
-    fields.push(Token::METHOD, method);
-    fields.push(Token::SCHEME, scheme);
-    fields.push(Token::AUTHORITY, authority);
-    fields.push(Token::PATH, path);
-    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
-        fields.push_named(name, value);
-    }
-    for token in [Token::AUTHORIZATION, Token::PROXY_AUTHORIZATION] {
-        fields.mark_sensitive(token);
-    }
-    RequestHead::from_fields(fields, Version::Http2).map_err(|violation| violation.to_string())
-}
-
-/// Fields of an ordinary request, pseudo-fields included.
-const FIELDS_USUAL: usize = 16;

@@ -13,6 +13,7 @@ mod exchange;
 mod failure;
 mod files;
 mod glance;
+mod head;
 mod intake;
 mod lookup;
 mod napi;

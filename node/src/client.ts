@@ -3,6 +3,7 @@
 
 import { Dispatcher } from './dispatcher'
 import { originOf, type Options, type Way } from './options'
+import { kState } from './state'
 
 export class Pool extends Dispatcher {
   private readonly url: URL
@@ -10,6 +11,7 @@ export class Pool extends Dispatcher {
     const url = originOf(origin)
     super(options, isClient)
     this.url = url
+    this[kState].ownOrigin = url.origin
   }
 
   override get origin (): URL { return this.url }

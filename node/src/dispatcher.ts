@@ -120,7 +120,7 @@ export abstract class Dispatcher extends EventEmitter {
 
   private send (state: State, options: DispatchOptions, handler: Handler): boolean {
     const origin = this.originOf(options)
-    const made = prepare(state, origin, options, takesStreams(handler))
+    const made = prepare(state, origin, options, handler)
     checkHandler(handler, Boolean(options.upgrade) || options.method === 'CONNECT')
     const exchange = new Exchange(state.border, state, handler, options.method === 'CONNECT')
     exchange.leavesHttp = made.body === 'tunnel'
@@ -149,7 +149,7 @@ export abstract class Dispatcher extends EventEmitter {
       const { refusal } = state
       if (refusal !== null) throw refusal
       const origin = this.originOf(options)
-      const made = prepare(state, origin, options, false)
+      const made = prepare(state, origin, options, null)
       lane = new Lane(state.border, state, told, options)
       lane.bodyBytesMax = state.checked.maxResponseSize
       if (isWatched()) lane.trace = traced(origin, options, made)
@@ -194,8 +194,8 @@ export abstract class Dispatcher extends EventEmitter {
   }
 
   protected originOf (options: DispatchOptions): string {
-    const own = this.origin
-    if (own !== null) return own.origin
+    const { ownOrigin } = this[kState]
+    if (ownOrigin !== null) return ownOrigin
     const { origin } = options
     if (typeof origin === 'string' && origin !== '') return origin
     if (origin instanceof URL) return origin.origin
@@ -291,11 +291,6 @@ export interface Stats {
 function traced (origin: string, options: DispatchOptions, made: Made): Trace {
   made.flags |= WATCHED
   return new Trace(origin, options, made)
-}
-
-/** undici's own handler of `upgrade` knows a stream by a symbol that is private to it. */
-function takesStreams (handler: Handler): boolean {
-  return isNew(handler) && handler.constructor?.name !== 'UpgradeHandler'
 }
 
 async function promised (start: (done: Callback) => void): Promise<void> {

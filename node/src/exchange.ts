@@ -58,6 +58,9 @@ export function takesStrings (handler: OldHandler): boolean {
   return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
 }
 
+/** What nearly every exchange holds back; nobody writes to it. */
+const NOTHING: (Buffer | null)[] = []
+
 /** Contexts are destroyed when their exchange is over, not when it is collected. */
 const BY_HAND = { requireManualDestroy: true }
 
@@ -89,8 +92,6 @@ export class Exchange implements Ears, Held {
   private tunnel: Tunnel | null = null
   private readonly isNew: boolean
   private scope: AsyncResource | null
-  /** A whole response is being told, for all of which the context is entered once. */
-  private isInside = false
   private isPaused = false
   private isAborted = false
   private why: unknown = null
@@ -103,7 +104,7 @@ export class Exchange implements Ears, Held {
   private headFields: (string | Buffer)[] | null = null
   private trailerFields: (string | Buffer)[] | null = null
   /** What came while the handler paused; null at its end is the end of the body. */
-  private held: (Buffer | null)[] = []
+  private held: (Buffer | null)[] = NOTHING
 
   constructor (
     readonly border: Border,
@@ -125,13 +126,16 @@ export class Exchange implements Ears, Held {
   set rawHeaders (fields: (string | Buffer)[]) { this.headFields = fields }
   get rawTrailers (): (string | Buffer)[] { return (this.trailerFields ??= rawFields(this.trailerText)) }
   set rawTrailers (fields: (string | Buffer)[]) { this.trailerFields = fields }
+  private get trailers (): Fields {
+    return this.trailerFields === null && this.trailerText === '' ? {} : fieldsObject(this.rawTrailers as string[])
+  }
 
   pause (): void { this.isPaused = true }
 
   resume (): void {
     if (!this.isPaused) return
     this.isPaused = false
-    if (this.held.length > 0 && !this.isDelivering) queueMicrotask(() => { this.deliverHeld() })
+    if (this.isHolding && !this.isDelivering) queueMicrotask(() => { this.deliverHeld() })
   }
 
   abort (reason?: unknown): void {
@@ -161,15 +165,16 @@ export class Exchange implements Ears, Held {
 
   onInterim (status: number, fields: string): void {
     if (this.isOver) return
-    this.trace?.onHead(status, fields, STATUS_CODES[status] ?? '')
-    this.guard(() => {
-      this.headText = fields
-      this.headFields = null
-      this.giveHead(status, STATUS_CODES[status] ?? '')
-    })
+    const text = STATUS_CODES[status] ?? ''
+    this.trace?.onHead(status, fields, text)
+    this.headText = fields
+    this.headFields = null
+    this.guard(this.giveHead, status, text)
   }
 
-  onResponse (status: number, fields: string, version: number): void {
+  onResponse (status: number, fields: string, version: number): void { this.guard(this.answer, status, fields, version) }
+
+  private answer (status: number, fields: string, version: number): void {
     if (this.isOver) return
     const text = version < 20 ? STATUS_CODES[status] ?? '' : ''
     this.trace?.onHead(status, fields, text)
@@ -178,20 +183,19 @@ export class Exchange implements Ears, Held {
     this.hasResponse = true
     this.headText = fields
     this.headFields = null
-    this.guard(() => {
-      if (this.handler.onResponseStarted !== undefined) this.handler.onResponseStarted()
-      if (!this.giveHead(status, text)) this.isPaused = true
-    })
+    if (this.handler.onResponseStarted !== undefined) this.handler.onResponseStarted()
+    if (!this.giveHead(status, text)) this.isPaused = true
   }
 
   onWhole (status: number, fields: string, version: number, body: Buffer | undefined): void {
-    this.run(() => {
-      this.isInside = true
-      this.onResponse(status, fields, version)
-      if (body !== undefined) this.onData(body, false)
-      this.onEnd('')
-    })
-    this.isInside = false
+    this.guard(this.answerWhole, status, fields, version, body)
+  }
+
+  /** Everything in one go, for which the context is entered once. */
+  private answerWhole (status: number, fields: string, version: number, body: Buffer | undefined): void {
+    this.answer(status, fields, version)
+    if (body !== undefined) this.arrive(body, false)
+    this.close('')
   }
 
   private opens (status: number): boolean {
@@ -208,13 +212,11 @@ export class Exchange implements Ears, Held {
     // For whoever watches it ends here, as undici has it.
     this.trace?.onEnd('')
     this.trace = null
-    this.guard(() => {
-      if (this.isNew) {
-        (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
-      } else {
-        (this.handler as OldHandler).onUpgrade?.(status, this.oldFields(this.rawHeaders), tunnel)
-      }
-    })
+    if (this.isNew) {
+      (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
+    } else {
+      (this.handler as OldHandler).onUpgrade?.(status, this.oldFields(this.rawHeaders), tunnel)
+    }
   }
 
   /** RFC 8441 section 5 has no `sec-websocket-accept`, and no need of one. undici 8.10, which is Node
@@ -246,38 +248,48 @@ export class Exchange implements Ears, Held {
   onData (chunk: Buffer, credit: boolean): void {
     if (this.isOver) return
     if (this.tunnel !== null) return this.tunnel.arrive(chunk)
+    this.guard(this.arrive, chunk, credit)
+  }
+
+  private arrive (chunk: Buffer, credit: boolean): void {
+    if (this.isOver) return
     if (this.bodyBytesMax > 0 && (this.received += chunk.length) > this.bodyBytesMax) {
       return this.giveUp(new ResponseExceededMaxSizeError())
     }
     this.trace?.onReceived(chunk)
-    if (this.isPaused || this.held.length > 0) {
-      this.held.push(chunk)
-      return
-    }
+    if (this.isPaused || this.isHolding) return this.hold(chunk)
     this.give(chunk)
     if (credit && this.number !== 0) this.border.take(this.number, chunk.length)
   }
 
   onEnd (trailers: string): void {
     if (this.isOver) return
-    if (this.tunnel !== null) {
-      this.tunnel.finish()
-      this.settle()
-      return this.leave()
-    }
+    if (this.tunnel === null) return this.guard(this.close, trailers)
+    this.tunnel.finish()
+    this.settle()
+    this.leave()
+  }
+
+  private close (trailers: string): void {
+    if (this.isOver) return
     this.trailerText = trailers
-    if (this.isPaused || this.held.length > 0) this.held.push(null)
+    if (this.isPaused || this.isHolding) this.hold(null)
     else this.finish()
   }
 
   private give (chunk: Buffer): void {
-    this.guard(() => {
-      if (this.isNew) {
-        (this.handler as NewHandler).onResponseData?.(this, chunk)
-      } else if ((this.handler as OldHandler).onData?.(chunk) === false) {
-        this.isPaused = true
-      }
-    })
+    if (this.isNew) {
+      (this.handler as NewHandler).onResponseData?.(this, chunk)
+    } else if ((this.handler as OldHandler).onData?.(chunk) === false) {
+      this.isPaused = true
+    }
+  }
+
+  private get isHolding (): boolean { return this.held.length > 0 }
+
+  private hold (what: Buffer | null): void {
+    if (this.held === NOTHING) this.held = [what]
+    else this.held.push(what)
   }
 
   private deliverHeld (): void {
@@ -286,10 +298,10 @@ export class Exchange implements Ears, Held {
     while (this.held.length > 0 && !this.isPaused && !this.isOver) {
       const chunk = this.held.shift()
       if (chunk == null) {
-        this.finish()
+        this.guard(this.finish)
         break
       }
-      this.give(chunk)
+      this.guard(this.give, chunk)
       if (this.number !== 0) this.border.take(this.number, chunk.length)
     }
     this.isDelivering = false
@@ -298,10 +310,8 @@ export class Exchange implements Ears, Held {
   private finish (): void {
     if (this.isOver) return
     this.trace?.onEnd(this.trailerText)
-    this.guard(() => {
-      if (this.isNew) (this.handler as NewHandler).onResponseEnd?.(this, fieldsObject(this.rawTrailers as string[]))
-      else (this.handler as OldHandler).onComplete?.(this.oldFields(this.rawTrailers))
-    })
+    if (this.isNew) (this.handler as NewHandler).onResponseEnd?.(this, this.trailers)
+    else (this.handler as OldHandler).onComplete?.(this.oldFields(this.rawTrailers))
     this.settle()
     this.leave()
   }
@@ -332,33 +342,36 @@ export class Exchange implements Ears, Held {
 
   onSent (chunk: Buffer): void {
     this.trace?.onSent(chunk)
-    if (this.handler.onBodySent !== undefined) this.guard(() => { this.handler.onBodySent?.(chunk) })
+    if (this.handler.onBodySent !== undefined) this.guard(this.tellSent, chunk)
   }
 
   onAllSent (): void {
     if (this.hasSent) return
     this.hasSent = true
     this.trace?.onAllSent()
-    if (this.handler.onRequestSent !== undefined) this.guard(() => { this.handler.onRequestSent?.() })
+    if (this.handler.onRequestSent !== undefined) this.guard(this.tellAllSent)
   }
+
+  private tellSent (chunk: Buffer): void { this.handler.onBodySent?.(chunk) }
+  private tellAllSent (): void { this.handler.onRequestSent?.() }
 
   onSourceFailed (error: Error): void { this.giveUp(error) }
 
   /** The one error, after which nothing comes. */
   private fail (error: Error): void {
     if (this.isOver) return
-    this.held = []
+    this.held = NOTHING
     this.trace?.onError(error)
     this.settle(error)
     // Whoever gives it up need not hear that: undici's fetch listens to nothing then.
     if (this.tunnel !== null) this.tunnel.break(this.isAborted ? null : error)
-    else {
-      this.run(() => {
-        if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
-        else (this.handler as OldHandler).onError?.(error)
-      })
-    }
+    else this.run(this.tellError, error)
     this.leave()
+  }
+
+  private tellError (error: Error): void {
+    if (this.isNew) (this.handler as NewHandler).onResponseError?.(this, error)
+    else (this.handler as OldHandler).onError?.(error)
   }
 
   private settle (error?: Error): void {
@@ -368,20 +381,20 @@ export class Exchange implements Ears, Held {
     this.owner.onOver(this)
   }
 
-  /** Runs the handler; what it throws ends the exchange. */
-  private guard (call: () => void): void {
+  /** Runs the handler; what it throws ends the exchange. Methods with their arguments, because a closure
+   * for each call is memory for each call. */
+  private guard<A extends unknown[]> (call: (...args: A) => unknown, ...args: A): void {
     try {
-      if (this.isInside) call()
-      else this.run(call)
+      this.run(call, ...args)
     } catch (error) {
       this.giveUp(error as Error)
     }
   }
 
   /** In the context of whoever dispatched. */
-  private run (call: () => void): void {
-    if (this.scope === null) call()
-    else this.scope.runInAsyncScope(call)
+  private run<A extends unknown[]> (call: (...args: A) => unknown, ...args: A): void {
+    if (this.scope === null) call.apply(this, args)
+    else this.scope.runInAsyncScope(call, this, ...args)
   }
 
   /** Nothing more runs in that context. */

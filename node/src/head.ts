@@ -145,27 +145,81 @@ export class Head {
   }
 }
 
-/** Methods that nearly every request has: known to be tokens. */
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'CONNECT', 'TRACE', 'QUERY'])
-/** RFC 9110 section 8.6: a request with one of them says 0 when it has no body. */
-const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
+/** The fields that a caller gave last, and the head that they made: callers say the same of themselves
+ * again and again. Only of plain objects whose values are texts. */
+let last: { names: readonly string[]; values: readonly string[]; head: Head } | null = null
+
+/** The head of these fields. Nobody changes it: it may be the next caller's too. */
+export function headOf (headers: Headers | null | undefined): Head {
+  if (headers == null || typeof headers !== 'object' || Object.getPrototypeOf(headers) !== Object.prototype || Symbol.iterator in headers) return new Head(headers)
+  const given = headers as Record<string, HeaderValue>
+  if (last !== null && isSame(given, last.names, last.values)) return last.head
+  const head = new Head(headers)
+  const values = Object.values(given)
+  if (values.every(isText) && head.fields.length <= KEPT_LENGTH_MAX) last = { names: Object.keys(given), values: values as string[], head }
+  return head
+}
+
+/** Whether an object has these names with these values, in this order, and nothing else. */
+function isSame (given: Record<string, HeaderValue>, names: readonly string[], values: readonly string[]): boolean {
+  let at = 0
+  for (const name in given) {
+    if (name !== names[at] || given[name] !== values[at]) return false
+    at++
+  }
+  return at === names.length
+}
+
+/** The text of a head that was made last: who polls one resource sends the same again, and a text that is
+ * made anew from its parts is written to the ring at twice the cost. */
+let lastText = { method: '', path: '', authority: '', fields: '', text: '' }
+
+/** A head as it crosses the border. */
+export function textOf (method: string, path: string, authority: string, fields: string): string {
+  const last = lastText
+  if (path === last.path && fields === last.fields && method === last.method && authority === last.authority) return last.text
+  const text = `${method}\0${path}\0${authority}${fields}`
+  if (text.length <= KEPT_LENGTH_MAX) lastText = { method, path, authority, fields, text }
+  return text
+}
 
 export function checkMethod (method: unknown): asserts method is string {
   if (typeof method !== 'string') throw new InvalidArgumentError('method must be a string')
-  if (!METHODS.has(method) && !TOKEN.test(method)) throw new InvalidArgumentError('invalid request method')
+  if (!isUsual(method) && !TOKEN.test(method)) throw new InvalidArgumentError('invalid request method')
 }
 
-export function expectsBody (method: string): boolean { return WITH_BODY.has(method) }
+/** Methods that nearly every request has: known to be tokens. */
+function isUsual (method: string): boolean {
+  switch (method) {
+    case 'GET': case 'HEAD': case 'POST': case 'PUT': case 'DELETE': case 'PATCH': case 'OPTIONS': case 'CONNECT': case 'TRACE': case 'QUERY': return true
+    default: return false
+  }
+}
+
+/** RFC 9110 section 8.6: a request with one of them says 0 when it has no body. */
+export function expectsBody (method: string): boolean {
+  switch (method) {
+    case 'POST': case 'PUT': case 'PATCH': case 'QUERY': case 'PROPFIND': case 'PROPPATCH': return true
+    default: return false
+  }
+}
+
+/** The path that was found good last, whatever the method. */
+let goodPath = '/'
 
 /** The path and query of a request. */
 export function checkPath (path: unknown, method: string): string {
+  if (path === goodPath) return goodPath
   if (typeof path !== 'string') throw new InvalidArgumentError('path must be a string')
   const isAbsolute = path.startsWith('http://') || path.startsWith('https://')
   if (path[0] !== '/' && !isAbsolute && method !== 'CONNECT' && !(path === '*' && method === 'OPTIONS')) {
     throw new InvalidArgumentError('path must be an absolute URL or start with a slash')
   }
   if (BAD_PATH.test(path)) throw new InvalidArgumentError('invalid request path')
-  if (!isAbsolute) return path
+  if (!isAbsolute) {
+    if (path[0] === '/' && path.length <= KEPT_LENGTH_MAX) goodPath = path
+    return path
+  }
   const url = new URL(path)
   return url.pathname + url.search
 }
@@ -223,7 +277,7 @@ export function fieldsOf (text: string): Fields {
   return fields
 }
 
-const isText = (value: unknown): boolean => typeof value === 'string'
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** A name that every object inherits. */
 function setOwn (object: object, name: string, value: string): void {

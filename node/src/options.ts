@@ -1,18 +1,12 @@
 // Options by undici's names (and a few of ours), checked as undici checks them, as the settings that
 // the engine's client is built with (node/native/settings.rs).
 
-import { readFileSync } from 'node:fs'
+import { lookup as lookUp } from 'node:dns'
 import type { Lookup } from './connections'
 import { InvalidArgumentError } from './errors'
+import { tls, type TlsOptions } from './tls'
 
-type Pem = string | Buffer | readonly (string | Buffer)[]
-
-export interface ConnectOptions {
-  ca?: Pem
-  cert?: Pem
-  key?: Pem
-  /** Default true. */
-  rejectUnauthorized?: boolean
+export interface ConnectOptions extends TlsOptions {
   /** The name that certificates must have, in place of the origin's host. */
   servername?: string
   /** Ms for name, socket and TLS. Default 10,000; 0: no bound. */
@@ -26,6 +20,8 @@ export interface ConnectOptions {
   autoSelectFamilyAttemptTimeout?: number
   /** Looks names up in place of the operating system's resolver, as Node.js's `dns.lookup` does. */
   lookup?: Lookup | null
+  /** 4 or 6: names are looked up for addresses of that family alone. Default 0: of both. */
+  family?: 0 | 4 | 6
 }
 
 export interface Options {
@@ -168,37 +164,6 @@ function maxOriginsOf (value: unknown): number {
   return refuse('maxOrigins must be a number greater than 0')
 }
 
-function pem (name: string, value: Pem | undefined): string[] {
-  if (value == null) return []
-  const all = Array.isArray(value) ? value : [value]
-  return all.map(one => {
-    if (typeof one === 'string') return one
-    if (Buffer.isBuffer(one)) return one.toString('latin1')
-    return refuse(`connect.${name} must be PEM: a string, a Buffer, or an array of them`)
-  })
-}
-
-/** Whom to believe and who we are, as the engine takes it. */
-export function tls (connect: ConnectOptions): Record<string, unknown> {
-  const ca = pem('ca', connect.ca)
-  const insecure = connect.rejectUnauthorized === false ||
-    (connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-  const cert = pem('cert', connect.cert).join('\n') || undefined
-  const key = pem('key', connect.key)[0]
-  return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure }
-}
-
-/** Roots that the environment adds, as for Node.js itself. */
-function extraCa (): string[] {
-  const file = process.env['NODE_EXTRA_CA_CERTS']
-  if (file === undefined || file === '') return []
-  try {
-    return [readFileSync(file, 'latin1')]
-  } catch {
-    return []
-  }
-}
-
 function protocols (options: Options): string {
   const { http3 = false } = options
   const allowH2 = options.allowH2 ?? true
@@ -245,6 +210,20 @@ const GONE: Record<string, string> = {
   maxKeepAliveTimeout: 'keepAliveMaxTimeout'
 }
 
+/** Functions that make what is not ours in undici: an Agent's pools, and what stands before them. */
+const OF_UNDICI: Record<string, string> = {
+  factory: 'pools made in JavaScript cannot enter the engine, whose pools are by origin; use compose, or a dispatcher per origin',
+  interceptors: 'use compose'
+}
+
+/** Who looks names up, if it is not the engine. */
+function lookupOf ({ lookup, family }: ConnectOptions): Lookup | null {
+  if (family != null && family !== 0 && family !== 4 && family !== 6) return refuse(`connect.family is ${String(family)}; it must be 4, 6, or 0 for both`)
+  if (!family) return lookup ?? null
+  const asked = lookup ?? (lookUp as unknown as Lookup)
+  return (host, options, done) => { asked(host, { ...options, family }, done) }
+}
+
 /** The options of `connect`; a function is refused. */
 function connectOf (options: Options, way: Way | undefined): ConnectOptions {
   const connect = options.connect ?? {}
@@ -278,7 +257,11 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
   for (const [name, instead] of Object.entries(GONE)) {
     if ((options as Record<string, unknown>)[name] !== undefined) return refuse(`unsupported ${name}, use ${instead} instead`)
   }
+  for (const [name, instead] of Object.entries(OF_UNDICI)) {
+    if (way === undefined && (options as Record<string, unknown>)[name] != null) return refuse(`${name} is not taken: ${instead}`)
+  }
   const connect = connectOf(options, way)
+  const lookup = lookupOf(connect)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
   const connections = isClient ? 1 : whole('connections', options.connections, 0) ?? null
   const pipelining = whole('pipelining', options.pipelining, 0)
@@ -305,7 +288,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     resumedServers: Math.min(whole('maxCachedSessions', options.maxCachedSessions, 0) ?? CACHED_SESSIONS, RESUMED_SERVERS_MAX),
     keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay) ?? KEEP_ALIVE_MS,
     tls: tls(connect),
-    lookup: connect.lookup != null,
+    lookup: lookup !== null,
     ...way?.settings,
     resolve: addresses(options.resolve),
     headerBytes: whole('maxHeaderSize', options.maxHeaderSize, 1),
@@ -329,7 +312,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     maxConcurrentStreams: streams ?? 100,
     servername: connect.servername ?? null,
     maxOrigins: maxOriginsOf(options.maxOrigins),
-    lookup: connect.lookup ?? null,
+    lookup,
     webSocket: options.webSocket ?? {},
     eventSource: options.eventSource ?? {},
     isProxied: way !== undefined,

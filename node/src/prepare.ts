@@ -3,7 +3,8 @@
 
 import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from './errors'
-import { checkMethod, checkPath, expectsBody, Head, isFieldValue, withQuery, type Headers } from './head'
+import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, withQuery, type Head, type Headers } from './head'
+import { isNew, type Handler } from './exchange'
 import { time, type Checked } from './options'
 import { BLOCKS, ENDS_CONNECTION, IDEMPOTENT, NOT_IDEMPOTENT, type Given } from './ring'
 import type { State, Target } from './state'
@@ -54,22 +55,21 @@ export interface Made {
   webSocketKey: string | null
 }
 
-/** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. `mayStream`:
- * whoever asks for a WebSocket knows that it may come on a stream. */
-export function prepare (state: State, origin: string, options: DispatchOptions, mayStream: boolean): Made {
+/** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. */
+export function prepare (state: State, origin: string, options: DispatchOptions, handler: Handler | null): Made {
   const { method } = options
   const { checked } = state
   const path = checkPath(options.path, method)
   checkMethod(method)
   checkOptions(options)
   const given = bodyOf(options.body)
-  const head = new Head(options.headers)
+  const head = headOf(options.headers)
   if (checked.isProxied && head.hasProxyAuthorization) {
     throw new InvalidArgumentError('Proxy-Authorization should be sent in ProxyAgent constructor')
   }
   const servername = options.servername ?? checked.servername ?? nameOf(head.host, origin)
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
-  const isStreamed = mayStream && isWebSocket(options, head) && checked.settings['protocols'] !== 'h1'
+  const isStreamed = isWebSocket(options, head) && takesStreams(handler) && checked.settings['protocols'] !== 'h1'
   let target = state.target(origin, servername, leavesHttp && !isStreamed)
   const onStream = isStreamed && !target.declinesWebSocket
   if (isStreamed && !onStream) target = state.target(origin, servername, true)
@@ -86,17 +86,25 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   const ends = options.reset ?? (head.reset || checked.pipelining === 0)
   return {
     target,
-    head: `${method}\0${withQuery(path, options.query)}\0${head.host ?? target.authority}${fields}`,
+    head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields),
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : 'streaming',
     upload,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
     flags: (ends ? ENDS_CONNECTION : 0) | (options.blocking === true ? BLOCKS : 0) | repeats(options.idempotent),
-    elsewhere: onStream && hasH1(checked) ? () => state.target(origin, servername, true) : null,
+    elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
     webSocketKey: head.webSocketKey
   }
+}
+
+const overH1 = (state: State, origin: string, servername: string | null) => () => state.target(origin, servername, true)
+
+/** Whoever asks for a WebSocket knows that it may come on a stream: undici's own handler of `upgrade`
+ * does so by a symbol that is private to it. */
+function takesStreams (handler: Handler | null): boolean {
+  return handler !== null && isNew(handler) && handler.constructor?.name !== 'UpgradeHandler'
 }
 
 function repeats (idempotent: boolean | undefined): number {

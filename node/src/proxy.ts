@@ -3,7 +3,8 @@
 
 import { Agent } from './client'
 import { InvalidArgumentError } from './errors'
-import { tls, type ConnectOptions, type Options, type Way } from './options'
+import type { ConnectOptions, Options, Way } from './options'
+import { tls } from './tls'
 
 type ProxyHeaders = Record<string, string | readonly string[] | undefined>
 

@@ -30,6 +30,11 @@ export class State {
   readonly client: number
   private readonly targets = new Map<string, Target>()
   private readonly origins = new Set<string>()
+  /** The target that was asked for last, which is mostly the next one too, and by what. */
+  private lastTarget: Target | null = null
+  private lastOrigin = ''
+  /** The one origin of a Client or a Pool: a URL makes this text anew each time that it is asked. */
+  ownOrigin: string | null = null
   readonly exchanges = new Open<Exchange | Lane>()
   readonly connections: Connections
   /** What undici's MockAgent puts in front of origins, once there is one. */
@@ -79,6 +84,15 @@ export class State {
   }
 
   target (origin: string, servername: string | null, isH1: boolean): Target {
+    if (servername !== null || isH1) return this.targetOf(origin, servername, isH1)
+    if (origin === this.lastOrigin) return this.lastTarget!
+    const target = this.targetOf(origin, null, false)
+    this.lastOrigin = origin
+    this.lastTarget = target
+    return target
+  }
+
+  private targetOf (origin: string, servername: string | null, isH1: boolean): Target {
     const key = servername === null && !isH1 ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''}`
     const known = this.targets.get(key)
     if (known !== undefined) return known

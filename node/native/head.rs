@@ -1,0 +1,87 @@
+//! Heads of requests as they cross the border: method, path and authority, then names and values by
+//! turns, a zero between two.
+
+use trunkline::core::http::{Fields, RequestHead, Token, Version};
+
+/// Fields of an ordinary request, pseudo-fields included.
+const FIELDS_USUAL: usize = 16;
+/// Longer heads mostly carry something that changes.
+const KNOWN_BYTES_MAX: usize = 2048;
+/// Of heads that differ only one in so many is kept: keeping costs about half of what reading does.
+const MISSES: u32 = 64;
+
+/// Reads heads, and knows the last that it kept: who polls one resource says the same again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Heads {
+    text: Vec<u8>,
+    /// With the scheme that it was read for.
+    known: Option<(&'static str, RequestHead)>,
+    misses: u32,
+}
+
+impl Heads {
+    /// The head in `text`, or what is wrong with it.
+    pub(crate) fn read(
+        &mut self,
+        scheme: &'static str,
+        text: &[u8],
+    ) -> Result<RequestHead, String> {
+        if let Some((of, head)) = &self.known
+            && *of == scheme
+            && self.text == text
+        {
+            self.misses = 0;
+            return Ok(head.clone());
+        }
+        let head = request_head(scheme.as_bytes(), text)?;
+        if text.len() <= KNOWN_BYTES_MAX && self.misses.is_multiple_of(MISSES) {
+            self.text.clear();
+            self.text.extend_from_slice(text);
+            self.known = Some((scheme, head.clone()));
+        }
+        self.misses = self.misses.wrapping_add(1);
+        Ok(head)
+    }
+}
+
+fn request_head(scheme: &[u8], text: &[u8]) -> Result<RequestHead, String> {
+    let mut pieces = text.split(|&byte| byte == 0);
+    let mut next = || pieces.next().unwrap_or_default();
+    let (method, path, authority) = (next(), next(), next());
+    let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
+    fields.push(Token::METHOD, method);
+    fields.push(Token::SCHEME, scheme);
+    fields.push(Token::AUTHORITY, authority);
+    fields.push(Token::PATH, path);
+    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
+        fields.push_named(name, value);
+    }
+    for token in [Token::AUTHORIZATION, Token::PROXY_AUTHORIZATION] {
+        fields.mark_sensitive(token);
+    }
+    RequestHead::from_fields(fields, Version::Http2).map_err(|violation| violation.to_string())
+}
+
+/// The head of a request that leaves HTTP: as HTTP/1.1 has it, because no other version has these
+/// fields. A CONNECT names its authority in the place of the path.
+pub(crate) fn leaving_head(text: &[u8]) -> Result<RequestHead, String> {
+    let mut pieces = text.split(|&byte| byte == 0);
+    let mut next = || pieces.next().unwrap_or_default();
+    let (method, path, authority) = (next(), next(), next());
+    let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
+    fields.push(Token::METHOD, method);
+    if method == b"CONNECT" {
+        fields.push(Token::AUTHORITY, path);
+    } else {
+        fields.push(Token::PATH, path);
+    }
+    fields.push(Token::HOST, authority);
+    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
+        fields.push_named(name, value);
+    }
+    RequestHead::from_fields(fields, Version::Http11).map_err(|violation| violation.to_string())
+}
+
+#[cfg(test)]
+#[path = "head_test.rs"]
+mod head_test;

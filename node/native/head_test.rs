@@ -1,0 +1,58 @@
+use super::*;
+
+fn said(head: &RequestHead) -> (String, String, Vec<String>) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let fields = head
+        .fields()
+        .map(|field| text(field.name) + "=" + &text(field.value));
+    (
+        text(head.scheme().unwrap_or_default()),
+        text(head.path().unwrap_or_default()),
+        fields.collect(),
+    )
+}
+
+fn read(heads: &mut Heads, scheme: &'static str, text: &[u8]) -> (String, String, Vec<String>) {
+    said(&heads.read(scheme, text).expect("a valid head"))
+}
+
+#[test]
+fn a_head_that_comes_again_is_the_same_and_one_that_differs_is_its_own() {
+    let mut heads = Heads::default();
+    let fresh = |scheme, text: &[u8]| read(&mut Heads::default(), scheme, text);
+    let first: &[u8] = b"GET\0/\0a.test\0x-a\x001\0authorization\0secret";
+    // One after the other: again, by another scheme, another value, another path, and back.
+    let all: [(&'static str, &[u8]); 7] = [
+        ("https", first),
+        ("https", first),
+        ("http", first),
+        ("https", b"GET\0/\0a.test\0x-a\x002\0authorization\0secret"),
+        ("https", b"GET\0/b\0a.test\0x-a\x001\0authorization\0secret"),
+        ("https", first),
+        ("https", b"GET\0/\0a.test"),
+    ];
+    for (scheme, text) in all.into_iter().cycle().take(7 * 70) {
+        assert_eq!(read(&mut heads, scheme, text), fresh(scheme, text));
+    }
+}
+
+#[test]
+fn a_head_that_is_refused_is_refused_again_and_the_next_is_read() {
+    let mut heads = Heads::default();
+    let wrong: &[u8] = b"GET\0/\0a.test\0connection\0close";
+    for _ in 0..3 {
+        assert!(heads.read("https", wrong).is_err());
+        assert_eq!(read(&mut heads, "https", b"GET\0/\0a.test").1, "/");
+    }
+}
+
+#[test]
+fn what_is_secret_stays_marked_in_a_head_that_comes_again() {
+    let mut heads = Heads::default();
+    for _ in 0..2 {
+        let head = heads.read("https", b"GET\0/\0a.test\0authorization\0secret");
+        let head = head.expect("a valid head");
+        let field = head.fields().next().expect("the field");
+        assert!(field.sensitive);
+    }
+}

@@ -1,0 +1,92 @@
+// Whom a client believes and who it is, as the options of node:tls say it.
+
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError } from './errors'
+
+export type Pem = string | Buffer | readonly (string | Buffer)[]
+
+export interface TlsOptions {
+  /** Believed in place of the platform's roots. */
+  ca?: Pem
+  cert?: Pem
+  /** Its key; with `passphrase` it may be encrypted. */
+  key?: Pem
+  passphrase?: string
+  /** Default true. */
+  rejectUnauthorized?: boolean
+  /** TLS 1.2 and 1.3 are offered: what asks for more is refused. */
+  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | null
+  maxVersion?: 'TLSv1.3' | null
+}
+
+/** Options of node:tls by which a client says whom it believes, and how, with what is there instead. The
+ * engine does not know them: taken in silence, others would be believed than the program says. */
+const REFUSED: Record<string, string> = {
+  checkServerIdentity: 'connect.servername says which name a certificate must have, and ca who may issue it',
+  crl: 'who may be revoked must not be in ca',
+  pfx: 'give cert and key in PEM',
+  secureContext: 'give ca, cert and key in PEM',
+  pskCallback: 'give cert and key in PEM',
+  ciphers: 'the suites of TLS 1.2 and 1.3 are the engine\'s: forward secret, with AEAD',
+  sigalgs: 'the algorithms are the engine\'s',
+  ecdhCurve: 'the groups are the engine\'s',
+  secureOptions: 'TLS 1.2 and 1.3 are what there is',
+  secureProtocol: 'TLS 1.2 and 1.3 are what there is'
+}
+/** What may be spoken at least; what is older than TLS 1.2 is never spoken. */
+const MIN_VERSIONS = new Set<unknown>([undefined, null, 'TLSv1', 'TLSv1.1', 'TLSv1.2'])
+
+const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
+
+function checkPolicy (connect: TlsOptions): void {
+  const given = connect as Record<string, unknown>
+  for (const [name, instead] of Object.entries(REFUSED)) {
+    if (given[name] != null && given[name] !== false) refuse(`connect.${name} is not taken: ${instead}`)
+  }
+  const { minVersion, maxVersion } = given
+  if (!MIN_VERSIONS.has(minVersion)) refuse(`connect.minVersion is ${String(minVersion)}; it must be TLSv1.2 or older: TLS 1.2 and 1.3 are offered`)
+  if (maxVersion != null && maxVersion !== 'TLSv1.3') refuse(`connect.maxVersion is ${String(maxVersion)}; it must be TLSv1.3: TLS 1.2 and 1.3 are offered`)
+}
+
+function pem (name: string, value: Pem | undefined): string[] {
+  if (value == null) return []
+  const all = Array.isArray(value) ? value : [value]
+  return all.map(one => {
+    if (typeof one === 'string') return one
+    if (Buffer.isBuffer(one)) return one.toString('latin1')
+    return refuse(`connect.${name} must be PEM: a string, a Buffer, or an array of them`)
+  })
+}
+
+/** A key without its passphrase. */
+function opened (key: string, passphrase: string): string {
+  try {
+    return createPrivateKey({ key, passphrase }).export({ type: 'pkcs8', format: 'pem' }).toString()
+  } catch (error) {
+    return refuse(`connect.key cannot be opened with connect.passphrase: ${(error as Error).message}`)
+  }
+}
+
+/** As the engine takes it. */
+export function tls (connect: TlsOptions): Record<string, unknown> {
+  checkPolicy(connect)
+  const ca = pem('ca', connect.ca)
+  const insecure = connect.rejectUnauthorized === false ||
+    (connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+  const cert = pem('cert', connect.cert).join('\n') || undefined
+  const { passphrase } = connect
+  const [key] = pem('key', connect.key).map(key => passphrase == null ? key : opened(key, passphrase))
+  return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure }
+}
+
+/** Roots that the environment adds, as for Node.js itself. */
+function extraCa (): string[] {
+  const file = process.env['NODE_EXTRA_CA_CERTS']
+  if (file === undefined || file === '') return []
+  try {
+    return [readFileSync(file, 'latin1')]
+  } catch {
+    return []
+  }
+}
