@@ -146,8 +146,15 @@ function serving<B extends Made<net.Server>> (Base: B) {
     override listen (...args: any[]): this { return ownListen(Base.prototype.listen as Listener, this, args) as this }
 
     /** What node's `listen` calls when it has made sense of its arguments. */
-    _listen2 (address: string | null, port: number, _family: number, backlog: number): void {
+    _listen2 (address: string | null, port: number | null, _family: number, backlog: number): void {
       const server = this as unknown as Bare
+      if (port === null || port < 0) {
+        // Of a handle that was given there is one already.
+        server._handle = null
+        const error = notProvided(`a path, a descriptor or a handle (${String(address)}) is not listened on: give a port`)
+        process.nextTick(() => { server.emit('error', error) })
+        return
+      }
       try {
         server._handle = this.desk.listen(address, port, backlog)
       } catch (failure) {

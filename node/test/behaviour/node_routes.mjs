@@ -96,9 +96,10 @@ export function nodeRoutes (notes) {
       request.resume()
       response.write('half')
     },
-    '/unread' (request, response) {
+    async '/unread' (request, response) {
       const word = watch(request, response)
-      void notes.gate(word).promise.then(() => { routes['/count'](request, response) })
+      await notes.gate(word).promise
+      await routes['/count'](request, response)
     },
     '/early' (request, response) { response.end('early') },
     async '/late' (request, response) {
