@@ -143,6 +143,47 @@ fn a_request_that_comes_again_is_known_under_the_same_table_and_each_is_acknowle
 }
 
 #[test]
+fn a_response_that_comes_again_is_known_under_the_same_table_and_each_is_acknowledged() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::client(cut);
+        // Capacity 220, then one entry "a: b".
+        rig.says(7, &[0x2, 0x3f, 0xbd, 0x01, 0x41, b'a', 0x01, b'b']);
+        // It needs that entry, and names it.
+        let mut response = section(&[(":status", "200")]);
+        response[0] = 2;
+        response.push(0x80);
+        let again = frame(kind::HEADERS, &response);
+        for _ in 0..5 {
+            let id = rig.get();
+            rig.says_all(id, &again);
+            let (head, _) = rig.response(id);
+            assert_eq!(head.status, 200);
+            assert_eq!(head.fields().last().unwrap().value, b"b");
+            rig.events();
+        }
+        let decoder = rig.uni(UniKind::QpackDecoder).unwrap();
+        let told = &rig.lanes[&decoder].bytes;
+        assert!(told.ends_with(&[0x80, 0x84, 0x88, 0x8c, 0x90]), "{told:?}");
+        let id = rig.get();
+        rig.says_all(
+            id,
+            &[headers(&[(":status", "204")]), again.clone()].concat(),
+        );
+        assert_eq!(
+            rig.lanes[&id].stopped,
+            Some(H3Code::MESSAGE_ERROR),
+            "behind a head they are trailers"
+        );
+        rig.events();
+        let id = rig.get();
+        // Without room in the table the entry is gone.
+        rig.says(7, &[0x20]);
+        rig.says_all(id, &again);
+        rig.breaks(Violation::QpackDecompressionFailed);
+    });
+}
+
+#[test]
 fn trailers_end_the_exchange_on_both_sides() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);

@@ -24,6 +24,7 @@ use crate::credit::{Credit, Lender, Path, Quota};
 use crate::error::{H2Code, Violation};
 use crate::http::body_slab::BodySlab;
 use crate::http::head::last_head::LastHead;
+use crate::http::head::last_response::LastResponse;
 use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
 use crate::http::spares::Spares;
@@ -118,6 +119,8 @@ pub struct Conn {
     pub(super) decoder: Decoder,
     /// Server: the request that may come again.
     pub(super) last_head: LastHead,
+    /// Client: the response that may.
+    pub(super) last_response: LastResponse,
     pub(super) theirs: Vec<PeerUni>,
     pub(super) seen: Seen,
     pub(super) datagrams: VecDeque<(StreamId, Bytes)>,
@@ -196,6 +199,7 @@ impl Conn {
             body: BodySlab::default(),
             decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
             last_head: LastHead::default(),
+            last_response: LastResponse::default(),
             theirs: Vec::new(),
             seen: Seen::default(),
             datagrams: VecDeque::new(),
@@ -318,6 +322,7 @@ impl Conn {
         self.body.release();
         self.section = Vec::new();
         self.last_head.release();
+        self.last_response.release();
         self.spares = Spares::default();
         self.spare_queues = Vec::new();
         if self.open.is_none() {

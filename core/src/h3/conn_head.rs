@@ -3,7 +3,7 @@
 use super::Action;
 use super::conn::Conn;
 use super::request_stream::State;
-use super::stream::{Held, Method, Sends, Stream};
+use super::stream::{Held, Method, Sends};
 use crate::error::Violation;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
@@ -44,10 +44,20 @@ impl Conn {
         section: &[u8],
         ends: bool,
     ) -> Result<(), Violation> {
-        if let Some(head) = self.known_head(id, section) {
-            self.decoder.handle_again(id, section);
-            let taken = self.take_request(now, id, ends, head);
-            return self.break_if_wrong(now, id, taken);
+        if self.awaits_head(id) {
+            let stamp = self.decoder.stamp();
+            if let Some(known) = self.last_head.find(section, stamp) {
+                let head = known.again(self.spares.head());
+                self.decoder.handle_again(id, section);
+                let taken = self.take_request(now, id, ends, head);
+                return self.break_if_wrong(now, id, taken);
+            }
+            let spare = || self.spares.section();
+            if let Some(head) = self.last_response.again(section, stamp, spare) {
+                self.decoder.handle_again(id, section);
+                let taken = self.take_response(now, id, ends, head);
+                return self.break_if_wrong(now, id, taken);
+            }
         }
         let mut fields = self.spares.section();
         let limits = &self.config.limits;
@@ -55,15 +65,10 @@ impl Conn {
         self.take_decoded(now, id, decoded, fields, ends, Some(section))
     }
 
-    /// The head of a request that says what one before it said.
-    fn known_head(&mut self, id: StreamId, section: &[u8]) -> Option<RequestHead> {
-        let known = self.last_head.find(section, self.decoder.stamp())?;
-        // The same bytes behind a body are trailers.
-        let awaits_head = |stream: &Stream| stream.state == State::Head;
-        self.streams
-            .get(id)
-            .is_some_and(awaits_head)
-            .then(|| known.again(self.spares.head()))
+    /// What comes next is a head. The same bytes behind a body are trailers.
+    fn awaits_head(&self, id: StreamId) -> bool {
+        let stream = self.streams.get(id);
+        stream.is_some_and(|stream| stream.state == State::Head)
     }
 
     /// A section that waited for the QPACK table, and what came behind it.
@@ -113,7 +118,9 @@ impl Conn {
                 (State::Head, Side::Server) => self
                     .read_head(fields, section)
                     .and_then(|head| self.take_request(now, id, ends, head)),
-                (State::Head, Side::Client) => self.take_response(now, id, ends, fields),
+                (State::Head, Side::Client) => self
+                    .read_response(fields, section)
+                    .and_then(|head| self.take_response(now, id, ends, head)),
                 _ => self.take_trailers(now, id, ends, fields),
             },
         };
@@ -147,6 +154,22 @@ impl Conn {
         {
             let stamp = self.decoder.stamp();
             self.last_head.keep(section, stamp, &head, Version::Http3);
+        }
+        Ok(head)
+    }
+
+    /// Client: the same of a response.
+    fn read_response(
+        &mut self,
+        fields: Fields,
+        section: Option<&[u8]>,
+    ) -> Result<ResponseHead, Violation> {
+        let head = ResponseHead::from_fields(fields, Version::Http3)?;
+        if self.counts.exchanges > 1
+            && let Some(section) = section
+        {
+            let stamp = self.decoder.stamp();
+            self.last_response.note(section, stamp, &head);
         }
         Ok(head)
     }
@@ -210,9 +233,8 @@ impl Conn {
         now: Instant,
         id: StreamId,
         end: bool,
-        fields: Fields,
+        head: ResponseHead,
     ) -> Result<(), Violation> {
-        let head = ResponseHead::from_fields(fields, Version::Http3)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };

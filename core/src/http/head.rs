@@ -16,8 +16,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 #[path = "last_head.rs"]
 pub(crate) mod last_head;
+#[path = "last_response.rs"]
+pub(crate) mod last_response;
 #[path = "head_marks.rs"]
 mod marks;
+#[path = "seldom.rs"]
+mod seldom;
 
 pub(crate) use marks::is_sound;
 

@@ -7,6 +7,7 @@
 //! says something else each time must not pay for it: a head that differs costs a comparison of
 //! lengths and a count.
 
+use super::seldom::Seldom;
 use super::{RequestHead, Version, Whole};
 use crate::http::{Token, syntax};
 use std::num::NonZeroU32;
@@ -15,12 +16,6 @@ use std::num::NonZeroU32;
 const BYTES_MAX: usize = 2048;
 /// The same for what they mean, by the count of RFC 9113 section 10.5.1.
 const SECTION_BYTES_MAX: usize = 4096;
-/// A head that came again stays while so many others pass.
-const STAYS: u8 = 8;
-/// Where heads differ, at most so many pass before another one is kept in vain: to keep one costs
-/// about as much as to decode it, which is then less than a fiftieth more, and who begins to say
-/// the same after all waits for so many.
-const SKIP_MAX: u8 = 63;
 
 /// Nothing, or the head that may come again.
 ///
@@ -46,10 +41,7 @@ pub(crate) struct Known {
     number: NonZeroU32,
     /// Of its regular fields.
     fields_number: NonZeroU32,
-    /// So many heads are not kept in place of this one,
-    skip: u8,
-    /// and so many in place of the next: more with each that never came again.
-    skip_next: u8,
+    seldom: Seldom,
 }
 
 impl LastHead {
@@ -67,12 +59,8 @@ impl LastHead {
     /// for each.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
-        let Some(known) = &mut self.known else {
-            return true;
-        };
-        let fewer = known.skip.checked_sub(1);
-        known.skip = fewer.unwrap_or_default();
-        fewer.is_none()
+        let known = self.known.as_deref_mut();
+        known.is_none_or(|known| known.seldom.is_due())
     }
     /// These bytes were this head.
     #[cold]
@@ -95,8 +83,7 @@ impl LastHead {
                 head: Whole::clone(&head.0),
                 number,
                 fields_number,
-                skip: 0,
-                skip_next: 1,
+                seldom: Seldom::new(),
             }));
             return;
         };
@@ -109,8 +96,7 @@ impl LastHead {
         known.head.marks = head.0.marks;
         known.number = number;
         known.fields_number = fields_number;
-        known.skip = known.skip_next;
-        known.skip_next = (known.skip_next * 2 + 1).min(SKIP_MAX);
+        known.seldom.note_kept();
     }
     /// HTTP/1.1: the head at the front of `bytes`, if it is the known one but for the path that it
     /// asks for; and its length.
@@ -154,8 +140,7 @@ impl Known {
     /// written where that is it already.
     #[inline]
     pub(crate) fn again(&mut self, spare: Option<RequestHead>) -> RequestHead {
-        self.skip = STAYS;
-        self.skip_next = 0;
+        self.seldom.note_again();
         match spare {
             Some(head) if head.0.number == Some(self.number) => {
                 debug_assert!(

@@ -1,3 +1,4 @@
+use super::super::seldom::STAYS;
 use super::*;
 use crate::http::{Fields, Token};
 

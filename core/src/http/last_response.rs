@@ -1,0 +1,96 @@
+//! The last response head of a client's connection, beside the section it came in: what one that
+//! comes again says need not be found out again. As with requests
+//! ([`last_head`](super::last_head)) it is a saving and never a state of the protocol.
+
+use super::seldom::Seldom;
+use super::{Checked, ResponseHead};
+use crate::http::Fields;
+
+/// Longer sections mostly carry something that changes; and a few bytes may name much of a table.
+const BYTES_MAX: usize = 2048;
+/// The same for what they mean, by the count of RFC 9113 section 10.5.1.
+const SECTION_BYTES_MAX: usize = 4096;
+
+/// Nothing, or the head that may come again.
+///
+/// Worst-case memory: twice [`BYTES_MAX`] and [`SECTION_BYTES_MAX`], as a vector grows by doubling.
+#[derive(Debug, Default)]
+pub(crate) struct LastResponse {
+    /// Made once, and its memory used again.
+    known: Option<Box<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    section: Vec<u8>,
+    /// Of the state, beside the section, that the head was read under.
+    stamp: u64,
+    head: ResponseHead,
+    seldom: Seldom,
+}
+
+impl LastResponse {
+    /// The head that this section was under the same `stamp`, in the memory that `spare` gives.
+    #[inline]
+    pub(crate) fn again(
+        &mut self,
+        section: &[u8],
+        stamp: u64,
+        spare: impl FnOnce() -> Fields,
+    ) -> Option<ResponseHead> {
+        let known = self.known.as_deref_mut();
+        let known = known.filter(|known| known.stamp == stamp && known.section == section)?;
+        known.seldom.note_again();
+        let checked = &known.head.checked;
+        let mut fields = spare();
+        fields.copy_from(&checked.fields);
+        Some(ResponseHead {
+            status: known.head.status,
+            checked: Box::new(Checked {
+                fields,
+                marks: checked.marks,
+            }),
+            number: None,
+            reason: None,
+        })
+    }
+    /// This section, which is not the known one, was this head. To be told once of each.
+    #[inline]
+    pub(crate) fn note(&mut self, section: &[u8], stamp: u64, head: &ResponseHead) {
+        let known = self.known.as_deref_mut();
+        if known.is_none_or(|known| known.seldom.is_due()) {
+            self.keep(section, stamp, head);
+        }
+    }
+    #[cold]
+    fn keep(&mut self, section: &[u8], stamp: u64, head: &ResponseHead) {
+        let fields = &head.checked.fields;
+        if section.len() > BYTES_MAX || fields.size() > SECTION_BYTES_MAX {
+            return;
+        }
+        let Some(known) = &mut self.known else {
+            self.known = Some(Box::new(Known {
+                section: section.to_vec(),
+                stamp,
+                head: head.clone(),
+                seldom: Seldom::new(),
+            }));
+            return;
+        };
+        known.section.clear();
+        known.section.extend_from_slice(section);
+        known.stamp = stamp;
+        known.head.status = head.status;
+        known.head.checked.fields.copy_from(fields);
+        known.head.checked.marks = head.checked.marks;
+        known.seldom.note_kept();
+    }
+    /// Gives the memory back.
+    pub(crate) fn release(&mut self) {
+        self.known = None;
+    }
+}
+
+#[cfg(test)]
+#[path = "last_response_test.rs"]
+mod last_response_test;
