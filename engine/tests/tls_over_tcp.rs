@@ -165,7 +165,9 @@ fn four_hundred_answers_of_one_flight_arrive_whole_and_in_order() {
             http::Response::new(Body::full(body(request.uri().path())))
         }))
         .unwrap();
-    let mut peer = Secure { running, roots }.connect(&["http/1.1"]);
+    // It serves as long as it is held.
+    let server = Secure { running, roots };
+    let mut peer = server.connect(&["http/1.1"]);
     let asked: String = (1000..1400)
         .map(|number| format!("GET /{number} HTTP/1.1\r\nhost: localhost\r\n\r\n"))
         .collect();
