@@ -21,7 +21,7 @@ pub(crate) fn cores() -> Vec<usize> {
     cores
 }
 
-/// Processor, kernel, memory, compiler, how busy it was: one line each.
+/// Processor, kernel, memory, what TCP does, compiler, how busy it was: one line each.
 pub(crate) fn describe() -> Vec<String> {
     let first_value = |file: &str, key: &str| {
         let text = fs::read_to_string(file).unwrap_or_default();
@@ -44,6 +44,10 @@ pub(crate) fn describe() -> Vec<String> {
         ),
         format!("Memory: {}", first_value("/proc/meminfo", "MemTotal")),
         format!("Kernel: {}", said("uname", &["-sr"])),
+        format!(
+            "TCP congestion control: {}",
+            said("sysctl", &["-n", "net.ipv4.tcp_congestion_control"])
+        ),
         format!("Compiler: {}", said("rustc", &["--version"])),
         format!("Date: {}", said("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
         format!("Load average at the end: {}", load_average()),

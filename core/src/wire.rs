@@ -137,19 +137,21 @@ impl Outbox {
     pub fn whole(&self) -> Option<&[u8]> {
         (self.large_bytes == 0).then(|| &self.buffer[self.sent..])
     }
-    /// Fills `slices` with what waits, in order; returns how many were filled.
-    pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+    /// Fills `slices` with what waits, in order, at most `room` bytes; returns how many were filled.
+    pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>], mut room: usize) -> usize {
         let mut filled = 0;
         let mut from = self.sent;
         let mut put = |slice: &'a [u8]| {
+            let slice = &slice[..slice.len().min(room)];
             if slice.is_empty() {
-                return true;
+                return room > 0;
             }
             let Some(slot) = slices.get_mut(filled) else {
                 return false;
             };
             *slot = IoSlice::new(slice);
             filled += 1;
+            room -= slice.len();
             true
         };
         for large in self.large.iter().flat_map(|large| large.iter()) {

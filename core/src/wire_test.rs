@@ -8,16 +8,13 @@ fn front(outbox: &Outbox, slots: usize) -> Vec<u8> {
 /// The same, at most `most` bytes.
 fn front_of(outbox: &Outbox, slots: usize, most: usize) -> Vec<u8> {
     let mut slices = vec![IoSlice::new(&[]); slots];
-    let filled = outbox.slices(&mut slices);
+    let filled = outbox.slices(&mut slices, most);
     assert!(
         slices[..filled].iter().all(|slice| !slice.is_empty()),
         "no empty slices"
     );
-    let mut bytes = Vec::new();
-    for slice in &slices[..filled] {
-        bytes.extend_from_slice(&slice[..slice.len().min(most - bytes.len())]);
-    }
-    bytes
+    let slices = slices[..filled].iter();
+    slices.flat_map(|slice| slice.iter().copied()).collect()
 }
 
 fn body(byte: u8, len: usize) -> Bytes {

@@ -235,7 +235,7 @@ fn carry(from: &mut Conn, to: &mut Conn, now: std::time::Instant, cut: usize) ->
             break;
         }
         let mut slices = [std::io::IoSlice::new(&[]); 4];
-        let filled = outbox.slices(&mut slices);
+        let filled = outbox.slices(&mut slices, usize::MAX);
         let before = bytes.len();
         for slice in &slices[..filled] {
             bytes.extend_from_slice(slice);

@@ -121,7 +121,7 @@ impl Script {
     pub(super) fn write(&mut self, max: usize) -> usize {
         let outbox = self.conn.poll_write(self.now);
         let mut slices = [IoSlice::new(&[]); 8];
-        let filled = outbox.slices(&mut slices);
+        let filled = outbox.slices(&mut slices, usize::MAX);
         let mut left = max;
         for slice in &slices[..filled] {
             let take = slice.len().min(left);

@@ -176,7 +176,7 @@ impl Rig {
                 return;
             }
             let mut slices = [std::io::IoSlice::new(&[]); 8];
-            let filled = outbox.slices(&mut slices);
+            let filled = outbox.slices(&mut slices, usize::MAX);
             let len = slices[..filled].iter().map(|slice| slice.len()).sum();
             for slice in &slices[..filled] {
                 self.output.extend_from_slice(slice);

@@ -28,6 +28,9 @@ const COLD_AFTER: Duration = Duration::from_secs(1);
 /// Plaintext sealed for one write: a hundred small answers and then some. More would only wait
 /// in the socket's buffer, behind which a fresh decision on priorities comes too late.
 const BATCH_BYTES_MAX: usize = 128 * 1024;
+/// Bytes of one write that has large bodies in it. Of more in one call the kernel's part costs up to twice
+/// as much per byte: what is copied for the peer is no longer near when the peer reads it.
+const BODY_BATCH_BYTES_MAX: usize = 64 * 1024;
 /// Plaintext of a full record (RFC 8446 section 5.1).
 pub(crate) const RECORD_BYTES: usize = 16 * 1024;
 /// Slices per write: a batch of 64 KiB has a few large bodies at most.
@@ -188,7 +191,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     /// due.
     pub(crate) fn gather(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<bool> {
         match &mut self.tls {
-            Some(tls) if tls.sealed < BATCH_BYTES_MAX => tls.seal(outbox, now).map(|()| true),
+            Some(tls) if tls.sealed < batch_bytes_max(outbox) => {
+                tls.seal(outbox, now).map(|()| true)
+            }
             _ => Ok(false),
         }
     }
@@ -223,7 +228,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                     Some(bytes) => ready!(socket.poll_write(cx, bytes))?,
                     None => {
                         let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                        let filled = outbox.slices(&mut slices);
+                        let filled = outbox.slices(&mut slices, BODY_BATCH_BYTES_MAX);
                         ready!(socket.poll_write_vectored(cx, &slices[..filled]))?
                     }
                 };
@@ -366,7 +371,7 @@ impl Tls {
             return Ok(());
         }
         self.begin_write(now);
-        while !outbox.is_empty() && self.sealed < BATCH_BYTES_MAX {
+        while !outbox.is_empty() && self.sealed < batch_bytes_max(outbox) {
             let mut writer = self.connection.writer();
             let record_max = match self.cold_left {
                 0 => BATCH_BYTES_MAX,
@@ -376,14 +381,9 @@ impl Tls {
                 Some(bytes) => writer.write(&bytes[..bytes.len().min(record_max)])?,
                 None => {
                     let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                    let filled = outbox.slices(&mut slices);
-                    let first = &slices[0];
-                    match fitting(&slices[..filled]) {
-                        whole @ 1.. if self.cold_left == 0 => {
-                            writer.write_vectored(&slices[..whole])?
-                        }
-                        _ => writer.write(&first[..first.len().min(record_max)])?,
-                    }
+                    let room = record_max.min(BODY_BATCH_BYTES_MAX - self.sealed);
+                    let filled = outbox.slices(&mut slices, room);
+                    writer.write_vectored(&slices[..filled])?
                 }
             };
             self.cold_left = self.cold_left.saturating_sub(written);
@@ -413,17 +413,12 @@ impl Tls {
     }
 }
 
-/// How many of the first slices a batch has room for.
-fn fitting(slices: &[IoSlice<'_>]) -> usize {
-    let mut room = BATCH_BYTES_MAX;
-    let fits = |slice: &&IoSlice<'_>| match room.checked_sub(slice.len()) {
-        Some(left) => {
-            room = left;
-            true
-        }
-        None => false,
-    };
-    slices.iter().take_while(fits).count()
+/// Large bodies are what does not lie in one piece.
+fn batch_bytes_max(outbox: &Outbox) -> usize {
+    match outbox.whole() {
+        Some(_) => BATCH_BYTES_MAX,
+        None => BODY_BATCH_BYTES_MAX,
+    }
 }
 
 /// `io::Write` over a socket to be polled: `WouldBlock` means that the task is registered.

@@ -231,6 +231,62 @@ async fn full_records_are_sealed_ahead_of_the_write_and_the_rest_follows_them() 
 }
 
 #[tokio::test]
+async fn large_bodies_go_out_in_writes_that_stay_near_and_small_answers_in_longer_ones() {
+    let payload = numbered(5 * RECORD_BYTES);
+    let now = Instant::now();
+    for (is_large, longest) in [
+        (true, BODY_BATCH_BYTES_MAX + 4 * 22),
+        (false, 5 * (RECORD_BYTES + 22)),
+    ] {
+        let mut pair = tls_pair(4 << 20);
+        shake_hands(&mut pair).await;
+        let mut cold = outbox(&[0; COLD_BYTES]);
+        poll_fn(|cx| pair.server.poll_write(cx, &mut cold, now))
+            .await
+            .unwrap();
+        pair.writes.lock().unwrap().clear();
+        let mut body = Outbox::new();
+        match is_large {
+            true => body.push_body(payload.clone().into()),
+            false => body.buffer().extend_from_slice(&payload),
+        }
+        poll_fn(|cx| pair.server.poll_write(cx, &mut body, now))
+            .await
+            .unwrap();
+        assert_eq!(pair.writes.lock().unwrap().iter().max(), Some(&longest));
+        let mut heard = Vec::new();
+        while heard.len() < COLD_BYTES + payload.len() {
+            assert!(read_some(&mut pair.client, &mut heard).await);
+        }
+        assert!(heard[COLD_BYTES..] == payload, "every byte once, in order");
+    }
+}
+
+#[tokio::test]
+async fn large_bodies_in_cleartext_go_out_in_writes_that_stay_near() {
+    let payload = numbered(3 * BODY_BATCH_BYTES_MAX + 7);
+    let (near, far) = tokio::io::duplex(4 << 20);
+    let writes = Arc::default();
+    let counted = Counted {
+        socket: near,
+        writes: Arc::clone(&writes),
+    };
+    let (mut near, mut far) = (Transport::plain(counted), Transport::plain(far));
+    let mut body = outbox(b"head");
+    body.push_body(payload.clone().into());
+    poll_fn(|cx| near.poll_write(cx, &mut body, Instant::now()))
+        .await
+        .unwrap();
+    let full = BODY_BATCH_BYTES_MAX;
+    assert_eq!(*writes.lock().unwrap(), [full, full, full, 11]);
+    let mut heard = Vec::new();
+    while heard.len() < 4 + payload.len() {
+        assert!(read_some(&mut far, &mut heard).await);
+    }
+    assert!(heard[4..] == payload, "every byte once, in order");
+}
+
+#[tokio::test]
 async fn what_is_gathered_goes_out_in_one_write() {
     let mut pair = tls_pair(4 << 20);
     shake_hands(&mut pair).await;

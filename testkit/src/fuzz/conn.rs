@@ -154,7 +154,7 @@ impl<M: ByteMachine> Run<M> {
             most -= len;
             if let Some(written) = &mut self.written {
                 let mut slices = [IoSlice::new(&[]); 64];
-                let filled = outbox.slices(&mut slices);
+                let filled = outbox.slices(&mut slices, usize::MAX);
                 let mut left = len;
                 for slice in &slices[..filled] {
                     let part = left.min(slice.len());

@@ -87,7 +87,7 @@ impl Machine {
         let mut written = BytesMut::with_capacity(outbox.len());
         while !outbox.is_empty() {
             let mut slices = [IoSlice::new(&[]); 16];
-            let filled = outbox.slices(&mut slices);
+            let filled = outbox.slices(&mut slices, usize::MAX);
             let before = written.len();
             for slice in &slices[..filled] {
                 written.extend_from_slice(slice);

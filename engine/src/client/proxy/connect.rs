@@ -76,7 +76,7 @@ impl Connect {
         let mut bytes = Vec::with_capacity(outbox.len());
         while !outbox.is_empty() {
             let mut slices = [io::IoSlice::new(&[]); 4];
-            let filled = outbox.slices(&mut slices);
+            let filled = outbox.slices(&mut slices, usize::MAX);
             let before = bytes.len();
             slices[..filled]
                 .iter()
