@@ -349,6 +349,28 @@ fn send_ready_comes_when_half_of_a_full_buffer_is_gone() {
 }
 
 #[test]
+fn send_ready_comes_too_where_what_the_transport_gave_back_filled_the_buffer() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says_all(0, &headers(GET));
+    rig.events();
+    rig.respond(0, &[], false);
+    rig.room.insert(0, 0);
+    let (now, stream) = (rig.now, StreamId(0));
+    // Two writes are asked for, the rest waits in a buffer that is nearly full.
+    for _ in 0..7 {
+        let piece = vec![1; 48 * 1024].into();
+        assert!(rig.conn.send_room(stream) > 0);
+        rig.conn.send_body(now, stream, piece, false).unwrap();
+    }
+    assert!(rig.conn.send_room(stream) > 0, "a writer goes on");
+    rig.run();
+    assert_eq!(rig.conn.send_room(stream), 0, "and finds no room");
+    rig.takes(0, usize::MAX);
+    assert!(matches!(rig.event(), Some(Event::SendReady { .. })));
+    rig.no_event("once");
+}
+
+#[test]
 fn a_reader_that_rests_stops_the_peer_and_goes_on_at_half() {
     let mut rig = Rig::server(Cut::Whole);
     rig.says(0, &headers(POST));

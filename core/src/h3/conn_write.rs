@@ -75,6 +75,7 @@ impl Conn {
         if Origin::of(stream.0) != Origin::ClientBidi {
             return self.uni_blocked(stream, &pieces);
         }
+        let max = self.config.limits.send_buffer_bytes_max;
         let (Some(key), Some(open)) = (self.streams.key(stream), self.streams.get_mut(stream))
         else {
             return;
@@ -89,6 +90,8 @@ impl Conn {
             queue.put_back(piece);
         }
         wait(queue, now);
+        // Who found no room because of these bytes hears when there is some again.
+        queue.is_full |= queue.len() >= max;
         open.blocked = true;
         if fin {
             open.end_asked = false;
@@ -240,7 +243,7 @@ impl Conn {
             .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
         queue.push(bytes, framed);
         wait(queue, now);
-        queue.is_full = queue.len() >= max;
+        queue.is_full |= queue.len() >= max;
         self.schedule_stream(id);
         self.watch_streams(now, self.config.timeouts.stream_stall);
     }
