@@ -1,7 +1,7 @@
 // The API of node:http2 on every version: one handler of the compatible API for all of them, and the
 // core API where there are streams.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createHash } from 'node:crypto'
 import { createReadStream, mkdtempSync, writeFileSync } from 'node:fs'
 import http2 from 'node:http2'
@@ -373,6 +373,40 @@ test('what says whom a secure server admits, or how, is refused by its name inst
     createSecureServer({ cert, key, ...options })
   }
 })
+
+for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')) {
+  test(`${version.name}: a listener that rejects, or destroys its stream, when its client is gone, fails alone`, async () => {
+    const [came, over] = [[], []]
+    const until = async condition => { while (!condition()) await new Promise(resolve => { setImmediate(resolve) }) }
+    const stream = async (stream, { ':path': path }) => {
+      if (path === '/') {
+        stream.respond()
+        return stream.end('still here')
+      }
+      // Nothing of it is touched that would make it a stream of node's.
+      came.push(path)
+      await until(() => stream.destroyed)
+      over.push(path)
+      if (path === '/rejects') throw new Error('too late')
+      stream.destroy(new Error('too late'))
+    }
+    EventEmitter.captureRejections = true
+    try {
+      await served(version, { stream }, async (client, server) => {
+        for (const path of ['/rejects', '/destroys']) {
+          const other = version.connect(server.address().port)
+          other.ask(path).catch(() => {})
+          await until(() => came.includes(path))
+          await other.close()
+        }
+        await until(() => over.length === 2)
+        assert.equal(String((await client.ask('/')).body), 'still here')
+      })
+    } finally {
+      EventEmitter.captureRejections = false
+    }
+  })
+}
 
 test('a path and a descriptor are refused as places to listen at', async () => {
   for (const place of [{ path: join(tmpdir(), 'trunkline-no-socket') }, { fd: 0 }]) {

@@ -421,6 +421,8 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   }
 
   destroy (error?: Error | null): this {
+    // One that is over is not made again to fail once more.
+    if (this.destroyed) return this
     this.become()
     return Duplex.prototype.destroy.call(this, error ?? undefined) as this
   }
