@@ -82,6 +82,24 @@ for (const { name, serve, options } of versions) {
 }
 
 for (const { name, serve, options } of versions) {
+  test(`an answer that comes before a large body is over counts, and the next request works, over ${name}`, async t => {
+    const server = await serve((request, response) => {
+      request.on('error', () => {})
+      response.statusCode = request.method === 'POST' ? 413 : 200
+      response.end('answer')
+    })
+    t.after(() => server.close())
+    const agent = new Agent(options)
+    t.after(() => agent.destroy())
+    const asked = { origin: server.url, path: '/', headers: { 'content-type': 'text/plain' } }
+    const early = await viaNew(agent, { ...asked, method: 'POST', body: Buffer.alloc(32 * MIB) })
+    assert.deepEqual([early.status, early.body.toString()], [413, 'answer'])
+    const next = await viaNew(agent, { ...asked, method: 'GET' })
+    assert.deepEqual([next.status, next.body.toString()], [200, 'answer'])
+  })
+}
+
+for (const { name, serve, options } of versions) {
   test(`a body whose memory is transferred away right behind its request arrives as it was, over ${name}`, async () => {
     const server = await serve(echo)
     const client = new Client(server.url, options)
