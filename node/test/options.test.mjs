@@ -139,7 +139,9 @@ test('a head longer than maxHeaderSize is an error, and one that is not comes', 
 
 test('sockets bounds the connections of a whole dispatcher', async t => {
   const servers = await Promise.all([1, 2, 3].map(() => served(t, h1((request, response) => { setImmediate(() => { response.end('answer') }) }))))
-  const agent = made(t, Agent, { sockets: 2 })
+  // Whoever finds none waits until another's has idled for its time, of which the server says nothing.
+  for (const { server } of servers) server.keepAliveTimeout = 0
+  const agent = made(t, Agent, { sockets: 2, keepAliveTimeout: 50 })
   let most = 0
   const look = () => { most = Math.max(most, agent.stats.origins.reduce((sum, { connections, attempts }) => sum + connections + attempts, 0)) }
   agent.on('connect', look)
@@ -185,6 +187,14 @@ test('strictContentLength false sends what is there, with a warning', async t =>
 test("what undici's WebSocket and EventSource go by is what was said", t => {
   const agent = made(t, Agent, { webSocket: { maxFragments: 3, maxPayloadSize: 4 }, eventSource: { maxEventSize: 5 } })
   assert.deepEqual([agent.webSocketOptions, agent.eventSourceOptions], [{ maxFragments: 3, maxPayloadSize: 4 }, { maxEventSize: 5 }])
+})
+
+test('connectionAge ends connections as clientTtl does', async t => {
+  const server = await served(t, h1(answer))
+  const pool = made(t, Pool, server.url, { connections: 1, connectionAge: 20 })
+  const until = Date.now() + 20_000
+  while (server.counts.sockets < 3 && Date.now() < until) assert.equal(await get(pool), 'answer')
+  assert.ok(server.counts.sockets >= 3, 'the connection was replaced again and again')
 })
 
 test('a dispatcher is disposed of like closed', async t => {

@@ -213,6 +213,17 @@ for (const [line, undici] of Object.entries(lines)) {
     await server.close()
   })
 
+  test(`${line}: its deduplicate interceptor asks once for all who ask the same meanwhile`, { skip: !interceptors.deduplicate }, async t => {
+    const server = await h2((request, response) => { response.end(`answer ${server.counts.requests}`) })
+    t.after(() => server.close())
+    const agent = new Agent(tls)
+    t.after(() => agent.destroy())
+    const once = agent.compose(interceptors.deduplicate())
+    const all = await Promise.all(Array.from({ length: 5 }, () => textOf(undici, `${server.url}/a`, once)))
+    assert.deepEqual(all, Array(5).fill('answer 1'))
+    assert.equal(await textOf(undici, `${server.url}/a`, once), 'answer 2')
+  })
+
   test(`${line}: its dns interceptor finds the address, and the certificate is checked for the name`, { skip: !interceptors.dns }, async () => {
     const server = await h2((request, response) => { response.end(request.authority ?? request.headers[':authority']) })
     const agent = new Agent(tls)
