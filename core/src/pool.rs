@@ -31,6 +31,7 @@ mod race;
 mod retry;
 mod returns;
 mod slab;
+mod starved;
 mod stats;
 mod turn;
 mod upkeep;
@@ -63,6 +64,9 @@ mod retry_test;
 #[cfg(test)]
 #[path = "pool/returns_test.rs"]
 mod returns_test;
+#[cfg(test)]
+#[path = "pool/starved_test.rs"]
+mod starved_test;
 #[cfg(test)]
 #[path = "pool/upkeep_test.rs"]
 mod upkeep_test;
@@ -360,6 +364,7 @@ impl<R> Pool<R> {
             self.retire(now, key);
         }
         self.pump(now, origin);
+        self.make_room(now);
         Some(ConnectionId(key))
     }
 
@@ -367,6 +372,7 @@ impl<R> Pool<R> {
     pub fn handle_capacity(&mut self, now: Instant, connection: ConnectionId, capacity: Capacity) {
         if let Some(origin) = self.file_report(now, connection.0, capacity) {
             self.pump(now, origin);
+            self.make_room(now);
         }
     }
 
@@ -439,8 +445,9 @@ impl<R> Pool<R> {
         if let Some(state) = self.origins.get_mut(gone.origin) {
             state.forget(connection.0, &gone);
         }
-        self.pump(now, gone.origin);
+        // The socket is for those who have waited for it, not for the line that gave it.
         self.feed_starved(now);
+        self.pump(now, gone.origin);
     }
 
     /// Carries out every deadline at or before `now`.

@@ -66,6 +66,27 @@ fn a_cold_burst_within_the_limit_opens_one_connection() {
     });
 }
 
+/// Far below the minute after which a connection that idles is closed anyway.
+const SOON: std::time::Duration = std::time::Duration::from_secs(30);
+
+#[test]
+fn origins_take_turns_with_the_only_socket_of_a_client() {
+    run(async {
+        let origins = [Speaks::Tls, Speaks::Plain].map(|speaks| meeting(speaks, 100, 1));
+        let client = origins[0].client().sockets(1).build().unwrap();
+        let both = async {
+            for _ in 0..3 {
+                for origin in &origins {
+                    assert_eq!(burst(&client, origin, 1).await, 1);
+                }
+            }
+        };
+        let waited = tokio::time::timeout(SOON, both).await;
+        assert!(waited.is_ok(), "one waits for the other to idle");
+        assert_eq!(origins.map(|origin| origin.sockets()), [3, 3]);
+    });
+}
+
 #[test]
 fn a_cold_burst_over_the_limit_grows_by_what_is_missing() {
     run(async {

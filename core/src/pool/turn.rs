@@ -75,7 +75,7 @@ impl<R> Pool<R> {
                     self.dispatch(now, key, connection.0, entry.request);
                 }
                 Decision::Open(count) => drop(self.open(now, key, count)),
-                Decision::Wait(WaitReason::Sockets) => return self.starve(key),
+                Decision::Wait(WaitReason::Sockets) => return self.starve(now, key),
                 // The line is never longer than its bound: `enter` has refused before.
                 Decision::Wait(_) | Decision::Refuse => return,
             }
@@ -282,31 +282,6 @@ impl<R> Pool<R> {
             avoid,
             reserved,
             probe_patience: self.config.probe_patience,
-        }
-    }
-
-    pub(super) fn starve(&mut self, key: Key) {
-        if let Some(state) = self.origins.get_mut(key)
-            && !state.starved
-        {
-            state.starved = true;
-            self.starved.push_back(key);
-        }
-    }
-
-    /// A socket is free: whoever has waited longest for one asks again.
-    pub(super) fn feed_starved(&mut self, now: Instant) {
-        for _ in 0..self.starved.len() {
-            if self.sockets() >= self.config.sockets_max {
-                return;
-            }
-            let Some(key) = self.starved.pop_front() else {
-                return;
-            };
-            if let Some(state) = self.origins.get_mut(key) {
-                state.starved = false;
-            }
-            self.pump(now, key);
         }
     }
 

@@ -1,0 +1,69 @@
+//! Origins that wait for a socket, because others hold all that the client may have. They take turns:
+//! whoever has waited longest gets the next that is free, and a connection that carries nothing is
+//! closed for it.
+
+use super::connection::Connection;
+use super::{Key, Pool};
+use std::time::Instant;
+
+impl<R> Pool<R> {
+    /// The line of `key` waits for a socket from here on.
+    pub(super) fn starve(&mut self, now: Instant, key: Key) {
+        if let Some(state) = self.origins.get_mut(key)
+            && !state.starved
+        {
+            state.starved = true;
+            self.starved.push_back(key);
+        }
+        self.make_room(now);
+    }
+
+    /// A socket is free: whoever has waited longest for one asks again.
+    pub(super) fn feed_starved(&mut self, now: Instant) {
+        for _ in 0..self.starved.len() {
+            if self.sockets() >= self.config.sockets_max {
+                return;
+            }
+            let Some(key) = self.starved.pop_front() else {
+                return;
+            };
+            if let Some(state) = self.origins.get_mut(key) {
+                state.starved = false;
+            }
+            self.pump(now, key);
+        }
+    }
+
+    /// Where origins wait for a socket and fewer are on their way out, the connection goes that has
+    /// carried nothing for the longest time and that nobody of its own origin waits for.
+    pub(super) fn make_room(&mut self, now: Instant) {
+        let origins = &mut self.origins;
+        self.starved.retain(|&key| {
+            let Some(state) = origins.get_mut(key) else {
+                return false;
+            };
+            state.starved = state.line.front().is_some();
+            state.starved
+        });
+        if self.starved.is_empty() {
+            return;
+        }
+        let connections = self.connections.iter();
+        let is_leaving = |gone: &Connection| gone.is_draining && gone.gate.active() == 0;
+        let leaving = connections.filter(|(_, c)| is_leaving(c)).count();
+        if leaving >= self.starved.len() {
+            return;
+        }
+        let is_awaited = |key| {
+            let state = self.origins.get(key);
+            state.is_some_and(|state| state.line.front().is_some())
+        };
+        let resting = self.connections.iter().filter_map(|(key, connection)| {
+            let since = connection.idle_since.filter(|_| !connection.is_draining)?;
+            (!is_awaited(connection.origin)).then_some((since, key))
+        });
+        if let Some((_, key)) = resting.min_by_key(|&(since, _)| since) {
+            self.retire(now, key);
+        }
+    }
+}
