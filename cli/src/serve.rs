@@ -4,6 +4,8 @@ mod access_log;
 mod disk;
 mod endpoints;
 mod files;
+#[cfg(test)]
+mod folder;
 mod listing;
 mod site;
 

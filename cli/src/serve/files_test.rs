@@ -1,28 +1,11 @@
+use super::super::folder::Folder;
 use super::*;
 use http_body_util::BodyExt;
 use std::os::unix::fs::symlink;
 
-/// A directory of its own for each test, gone after it.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("trunkline-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(path.join("root/sub")).expect("a temporary directory");
-        std::fs::write(path.join("secret.txt"), "secret").expect("written");
-        std::fs::write(path.join("root/a.txt"), "hello").expect("written");
-        std::fs::write(path.join("root/sub/b <&>.txt"), "b").expect("written");
-        Self(path)
-    }
     fn files(&self) -> Files {
         Files::new(&self.0.join("root"), true).expect("a directory")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -34,7 +34,7 @@ const BATCH_BYTES_MAX: usize = 128 * 1024;
 const BODY_BATCH_BYTES_MAX: usize = 60 * 1024;
 /// Plaintext of a full record (RFC 8446 section 5.1).
 pub(crate) const RECORD_BYTES: usize = 16 * 1024;
-/// Slices per write: a batch of 64 KiB has a few large bodies at most.
+/// Slices per write: a batch with large bodies has a few of them at most.
 const SLICES_MAX: usize = 32;
 
 /// A socket, perhaps under TLS.
@@ -372,7 +372,11 @@ impl Tls {
             return Ok(());
         }
         self.begin_write(now);
-        while !outbox.is_empty() && self.sealed < batch_bytes_max(outbox) {
+        while !outbox.is_empty() {
+            let left = batch_bytes_max(outbox).saturating_sub(self.sealed);
+            if left == 0 {
+                break;
+            }
             let mut writer = self.connection.writer();
             let record_max = match self.cold_left {
                 0 => BATCH_BYTES_MAX,
@@ -382,7 +386,7 @@ impl Tls {
                 Some(bytes) => writer.write(&bytes[..bytes.len().min(record_max)])?,
                 None => {
                     let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                    let room = record_max.min(BODY_BATCH_BYTES_MAX - self.sealed);
+                    let room = record_max.min(left);
                     let filled = outbox.slices(&mut slices, room);
                     writer.write_vectored(&slices[..filled])?
                 }
