@@ -163,7 +163,11 @@ impl Settings {
         if let Some(bytes) = self.connection_window {
             windows.connection = bytes;
         }
-        windows.threshold = self.window_threshold.or(windows.threshold);
+        if self.window_threshold.is_some() {
+            // A window that grows finds its own time.
+            windows.auto = false;
+            windows.threshold = self.window_threshold;
+        }
         if let Some(bytes) = self.memory_budget {
             windows.memory_budget = bytes;
         }

@@ -70,7 +70,10 @@ export interface Options {
   initialWindowSize?: number
   connectionWindowSize?: number
   h2Options?: { initialWindowSize?: number; connectionWindowSize?: number; maxConcurrentStreams?: number; pingInterval?: number; useH2c?: boolean; settings?: { initialWindowSize?: number } }
-  /** Receive windows in bytes, and when they are topped up. */
+  /**
+   * Receive windows in bytes. They grow with what is read, unless `threshold` is there: then they stay as they are,
+   * and are topped up when so many bytes of them are left.
+   */
   window?: { stream?: number; connection?: number; threshold?: number }
   /** Bytes that the windows of all connections may lend together. */
   memoryBudget?: number
