@@ -433,6 +433,17 @@ test('options that ask for what is not done are refused by their names, and what
   assert.throws(() => server.updateSettings({ customSettings: { 10: 1 } }), REFUSED)
 })
 
+test('options that would have HTTP/1.1 read less strictly are refused, wherever they stand', () => {
+  for (const [name, value] of Object.entries({ insecureHTTPParser: true, httpValidation: 'relaxed', requireHostHeader: false })) {
+    for (const options of [{ [name]: value }, { http1Options: { [name]: value } }]) {
+      const refused = error => error.code === REFUSED.code && error.message.includes(name)
+      assert.throws(() => createSecureServer({ cert, key, allowHTTP1: true, ...options }), refused, name)
+      assert.throws(() => createServer(options), refused, name)
+    }
+  }
+  createServer({ insecureHTTPParser: false, httpValidation: 'strict', requireHostHeader: true })
+})
+
 test('with minVersion TLSv1.3 a server speaks nothing older', async () => {
   const server = createSecureServer({ cert, key, allowHTTP1: true, minVersion: 'TLSv1.3' }, (request, response) => { response.end(request.socket.getProtocol()) })
   server.on('tlsClientError', () => {}).listen(0, '127.0.0.1')

@@ -9,7 +9,7 @@ import type { Exchange } from '../server/exchange'
 import { Listener, type HandshakeFailure, type Identity, type Limits, type ListenOptions } from '../server/listener'
 import type { Policy } from '../server/policy'
 import { handshakeError } from './handshake'
-import { hearErrors, tellAsHttp1, tellUpgrade, type Classes } from './http1'
+import { hearErrors, tellAsHttp1, tellUpgrade, type Http1 } from './http1'
 import { isOfHttp1 } from './express'
 import { later } from './later'
 import { Http2ServerRequest } from './request'
@@ -34,7 +34,7 @@ export interface DeskOptions {
   session: SessionOptions
   Http2ServerRequest: unknown
   Http2ServerResponse: unknown
-  classes: Classes
+  http1: Http1
 }
 
 /** What is offered. */
@@ -278,11 +278,11 @@ export class Desk {
     if (this.dropped.has(exchange.connection)) return
     if (exchange.version < 20 || this.wantsHttp1) {
       const socket = this.sockets.get(exchange.connection)
-      if (socket !== undefined) tellAsHttp1(server, exchange, socket, this.options.classes)
+      if (socket !== undefined) tellAsHttp1(server, exchange, socket, this.options.http1)
       return
     }
     const session = exchange.connection.owner as ServerHttp2Session
-    if (exchange.protocol !== '' && !this.wantsTunnels(session) && tellUpgrade(server, exchange, this.options.classes)) return
+    if (exchange.protocol !== '' && !this.wantsTunnels(session) && tellUpgrade(server, exchange, this.options.http1)) return
     const stream = new ServerHttp2Stream(session, exchange)
     session.add(stream)
     const flags = exchange.hasBody ? 4 : 5

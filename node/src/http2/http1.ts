@@ -17,6 +17,7 @@ import { UpgradeSocket, wantedUpgrade } from './upgrade'
 interface Request extends IncomingMessage {
   _consuming: boolean
   _dump: () => void
+  joinDuplicateHeaders: boolean
   _addHeaderLines: (raw: string[], count: number) => void
   _readableState: { destroyed: boolean; readingMore: boolean; resumeScheduled: boolean }
 }
@@ -35,10 +36,14 @@ interface Response extends ServerResponse {
 }
 interface Stage extends Socket { _httpMessage?: Response | null; _hadError?: boolean }
 
-/** Classes of a server's own. */
-export interface Classes {
+/** What a server of node:http makes of requests and responses, by its options. */
+export interface Http1 {
   IncomingMessage: typeof IncomingMessage
   ServerResponse: typeof ServerResponse
+  /** A field that comes again is joined to the one before, also where node:http keeps the first alone. */
+  joinDuplicateHeaders?: boolean
+  /** A body for a response that has none is an error. */
+  rejectNonStandardBodyWrites?: boolean
 }
 
 /** Who is told of requests: the server. */
@@ -342,14 +347,15 @@ function rawOf (exchange: Exchange): string[] {
 }
 
 /** A request of node:http for an exchange. */
-function requestOf (exchange: Exchange, socket: Socket, classes: Classes): Request {
-  const request = new classes.IncomingMessage(socket as never) as Request
+function requestOf (exchange: Exchange, socket: Socket, http1: Http1): Request {
+  const request = new http1.IncomingMessage(socket as never) as Request
   const major = exchange.version === 30 ? 3 : exchange.version === 20 ? 2 : 1
   request.httpVersionMajor = major
   request.httpVersionMinor = major === 1 ? 1 : 0
   request.httpVersion = `${major}.${request.httpVersionMinor}`
   request.method = exchange.method
   request.url = exchange.path || exchange.authority
+  request.joinDuplicateHeaders = http1.joinDuplicateHeaders === true
   const raw = rawOf(exchange)
   request._addHeaderLines(raw, raw.length)
   return request
@@ -357,9 +363,9 @@ function requestOf (exchange: Exchange, socket: Socket, classes: Classes): Reque
 
 /** What listeners of `upgrade` get of a request that asks for something else than HTTP. An extended
  * CONNECT looks as if it had come over HTTP/1.1, where such programs look for it. */
-export function upgradeOf (exchange: Exchange, classes: Classes): [request: IncomingMessage, socket: UpgradeSocket, head: Buffer] {
+export function upgradeOf (exchange: Exchange, http1: Http1): [request: IncomingMessage, socket: UpgradeSocket, head: Buffer] {
   const socket = new UpgradeSocket(exchange)
-  const request = requestOf(exchange, socket, classes)
+  const request = requestOf(exchange, socket, http1)
   if (exchange.version >= 20) request.method = 'GET'
   ;(request as unknown as { upgrade: boolean }).upgrade = true
   request.complete = true
@@ -368,9 +374,9 @@ export function upgradeOf (exchange: Exchange, classes: Classes): [request: Inco
 }
 
 /** Tells `server` of an exchange that asks to leave HTTP; false: it does not, or nobody listens. */
-export function tellUpgrade (server: Teller, exchange: Exchange, classes: Classes): boolean {
+export function tellUpgrade (server: Teller, exchange: Exchange, http1: Http1): boolean {
   if (server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
-  return server.emit('upgrade', ...upgradeOf(exchange, classes))
+  return server.emit('upgrade', ...upgradeOf(exchange, http1))
 }
 
 /** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
@@ -380,13 +386,14 @@ export function hearErrors (server: Teller, socket: Socket): void {
 }
 
 /** Tells `server` of an exchange. `shared`: the socket of its connection. */
-export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, classes: Classes): void {
-  if (tellUpgrade(server, exchange, classes)) return
+export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, http1: Http1): void {
+  if (tellUpgrade(server, exchange, http1)) return
   const ownsSocket = exchange.version >= 20 || Boolean(shared._httpMessage)
   const socket: Stage = ownsSocket ? new Socket(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
   if (ownsSocket) hearErrors(server, socket)
-  const request = requestOf(exchange, socket, classes)
-  const response = new (classes.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX }) as Response
+  const request = requestOf(exchange, socket, http1)
+  const { rejectNonStandardBodyWrites } = http1
+  const response = new (http1.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX, rejectNonStandardBodyWrites }) as Response
   // Node's own goes by the minor number of the version, and refuses trailers where it is zero.
   response.useChunkedEncodingByDefault = true
   response.shouldKeepAlive = exchange.field('connection')?.toLowerCase() !== 'close'

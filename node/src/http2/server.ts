@@ -87,13 +87,13 @@ function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamR
 /** Options of node:http2 that its types lack. */
 interface Untyped { streamResetBurst?: number; streamResetRate?: number; maxOutstandingSettings?: number }
 
-function deskOptions (options: Options & Untyped & Partial<Pick<SecureOptions, 'origins' | 'handshakeTimeout'>> & { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }): DeskOptions {
+function deskOptions (options: Options & Untyped & Http1Options & Partial<Pick<SecureOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): DeskOptions {
   const { http1Options = {} } = options
   return {
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
     sharesPort: options.sharesPort,
-    limits: { ...limitsOf(options), ...options.limits },
+    limits: { ...limitsOf(options), ...(own.maxHeaderSize === undefined ? {} : { fieldSectionBytesMax: own.maxHeaderSize }), ...options.limits },
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
     session: {
@@ -103,18 +103,45 @@ function deskOptions (options: Options & Untyped & Partial<Pick<SecureOptions, '
     },
     Http2ServerRequest: options.Http2ServerRequest,
     Http2ServerResponse: options.Http2ServerResponse,
-    classes: {
+    http1: {
       IncomingMessage: (http1Options.IncomingMessage ?? options.Http1IncomingMessage ?? http.IncomingMessage) as typeof http.IncomingMessage,
-      ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse
+      ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse,
+      joinDuplicateHeaders: own.joinDuplicateHeaders === true,
+      rejectNonStandardBodyWrites: own.rejectNonStandardBodyWrites === true
     }
   }
 }
 
-/** What this node's own server says of the times of HTTP/1.1. */
-function timesOfHttp1 (options: SecureOptions): Record<string, unknown> {
-  const own = nodeHttp2.createSecureServer({ ...options, allowHTTP1: true }) as unknown as Record<string, unknown>
-  const times: Record<string, unknown> = {}
-  for (const name of ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout']) {
+/** Options of node:http on a server of node:http2, which its types lack. */
+interface Http1Options { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }
+
+/** What this node's own server makes of the options of HTTP/1.1. */
+interface OwnHttp1 {
+  headersTimeout?: number
+  requestTimeout?: number
+  connectionsCheckingInterval?: number
+  keepAliveTimeout?: number
+  maxHeaderSize?: number
+  joinDuplicateHeaders?: boolean
+  rejectNonStandardBodyWrites?: boolean
+}
+
+/** Checks them as node does, and throws where they would have requests read less strictly. */
+function ownHttp1 (options: Http1Options): OwnHttp1 {
+  const own = nodeHttp2.createSecureServer({ ...options, allowHTTP1: true } as SecureOptions) as OwnHttp1
+  const { insecureHTTPParser = false, httpValidation = 'strict', requireHostHeader = true } = { ...options, ...options.http1Options } as Unheeded
+  if (insecureHTTPParser) throw notProvided('insecureHTTPParser is true; it must be false: requests are read strictly')
+  if (httpValidation !== 'strict') throw notProvided(`httpValidation is ${httpValidation}; it must be strict: requests are read strictly`)
+  if (!requireHostHeader) throw notProvided('requireHostHeader is false; it must be true: a request of HTTP/1.1 has a host (RFC 9112 section 3.2)')
+  return own
+}
+
+/** Options that would have requests read less strictly. */
+interface Unheeded { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean }
+
+function timesOf (own: OwnHttp1): OwnHttp1 {
+  const times: OwnHttp1 = {}
+  for (const name of ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout'] as const) {
     if (own[name] !== undefined) times[name] = own[name]
   }
   return times
@@ -197,7 +224,7 @@ export class Http2Server extends serving(net.Server) {
     const own = checked(options)
     super(own as net.ServerOpts)
     const { http1 = true, http2 = true } = own
-    Object.assign(this, { desk: new Desk(this, deskOptions(own), { http1, http2 }) })
+    Object.assign(this, { desk: new Desk(this, deskOptions(own, ownHttp1(own)), { http1, http2 }) })
     if (typeof listener === 'function') this.on('request', listener)
   }
 }
@@ -215,8 +242,9 @@ export class Http2SecureServer extends serving(tls.Server) {
     this.admission = admissionOf(own as TlsOptions)
     this.policy = policyOf(own)
     const offer = { http1: allowHTTP1, http3, tls: identityOf(own), clients: this.admission, policy: this.policy }
-    Object.assign(this, { desk: new Desk(this, deskOptions(own), offer) })
-    if (allowHTTP1) Object.assign(this, timesOfHttp1(own))
+    const http1 = allowHTTP1 ? ownHttp1(own) : {}
+    Object.assign(this, { desk: new Desk(this, deskOptions(own, http1), offer) })
+    Object.assign(this, timesOf(http1))
     if (typeof listener === 'function') this.on('request', listener)
   }
 

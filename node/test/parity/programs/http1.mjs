@@ -6,6 +6,11 @@ import { cert, fields, key } from '../stage.mjs'
 
 const POST = { method: 'POST', body: 'hello there' }
 
+// Names and values by turns; such a list says its host itself.
+const AGAIN = ['host', 'localhost', 'age', '1', 'age', '2', 'content-type', 'a/b', 'content-type', 'c/d', 'x-a', '1', 'x-a', '2']
+/** Where this Node has options of HTTP/1.1, and where the one before had them. */
+const twice = options => ({ ...options, http1Options: options })
+
 export default {
   'a request of HTTP/1.1 is one of node:http': http1((request, response, { log }) => {
     log(request instanceof http.IncomingMessage, response instanceof http.ServerResponse, request.constructor.name, response.constructor.name)
@@ -46,6 +51,30 @@ export default {
   'an echo of HTTP/1.1': http1((request, response) => { request.pipe(response) }, POST),
   'a large echo of HTTP/1.1': http1((request, response) => { request.pipe(response) }, { method: 'POST', body: Buffer.alloc(1 << 20, 'e') }),
   'a status and a message': http1((request, response) => { response.statusCode = 404; response.statusMessage = 'Gone Fishing'; response.end('no') }),
+  'fields that come again are joined where it is asked for': http1((request, response, { log }) => {
+    log(request.headers.age, request.headers['content-type'], request.headers['x-a'])
+    response.end()
+  }, { headers: AGAIN }, { options: twice({ joinDuplicateHeaders: true }) }),
+  'fields that come again, else': http1((request, response, { log }) => {
+    log(request.headers.age, request.headers['content-type'], request.headers['x-a'])
+    response.end()
+  }, { headers: AGAIN }),
+  'a body where there is none is refused where it is asked for': http1((request, response, { log }) => {
+    response.writeHead(204)
+    try {
+      response.write('text')
+    } catch (error) {
+      log(error.code, error.message)
+    }
+    response.end()
+  }, {}, { options: twice({ rejectNonStandardBodyWrites: true }) }),
+  'a body where there is none, else': http1((request, response) => {
+    response.writeHead(204)
+    response.write('text')
+    response.end()
+  }),
+  'a head longer than maxHeaderSize': http1((request, response) => { response.end() }, { headers: { 'x-long': 'a'.repeat(4000) } }, { options: twice({ maxHeaderSize: 2000 }) }),
+  'a head shorter than maxHeaderSize': http1((request, response) => { response.end() }, { headers: { 'x-long': 'a'.repeat(12_000) } }, { options: twice({ maxHeaderSize: 13_000 }) }),
   'writeHead': http1((request, response, { log }) => {
     response.setHeader('x-a', 'b')
     response.writeHead(201, { 'X-B': 'c' })
