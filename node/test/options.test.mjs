@@ -137,6 +137,14 @@ test('a head longer than maxHeaderSize is an error, and one that is not comes', 
   assert.equal(await get(made(t, Agent, { maxHeaderSize: 4000 }), server.url), 'answer')
 })
 
+test('beyond maxOrigins an origin is refused, and those that are known are served', async t => {
+  const servers = await Promise.all([1, 2, 3].map(() => served(t, h1(answer))))
+  const agent = made(t, Agent, { maxOrigins: 2 })
+  for (const { url } of servers.slice(0, 2)) assert.equal(await get(agent, url), 'answer')
+  await assert.rejects(get(agent, servers[2].url), { code: 'UND_ERR_MAX_ORIGINS_REACHED' })
+  assert.equal(await get(agent, servers[0].url), 'answer')
+})
+
 test('sockets bounds the connections of a whole dispatcher', async t => {
   const servers = await Promise.all([1, 2, 3].map(() => served(t, h1((request, response) => { setImmediate(() => { response.end('answer') }) }))))
   const agent = made(t, Agent, { sockets: 2 })
