@@ -91,6 +91,11 @@ pub const PIPELINED_REQUESTS_MAX: usize = 16;
 /// a connection that left HTTP.
 pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;
 
+/// Bytes that a client under TLS may send behind its first message, while it is chosen what its
+/// handshake goes on with: more than a compatible change_cipher_spec (RFC 8446 appendix D.4), and early
+/// data that is refused, come only by mistake. The rest stays in the kernel.
+pub const HELLO_AHEAD_BYTES_MAX: usize = 16 * 1024;
+
 /// Request streams that a client may have open at once over QUIC. 100 stalls a client that runs
 /// 100 at once, because credit comes back one acknowledgement after our end of a stream; what
 /// runs is bounded apart, by [`REQUEST_HANDLERS_MAX`].

@@ -1,6 +1,7 @@
 //! Bytes and time in and out of the core: the socket with or without TLS, the machine behind it,
 //! its one timer, and what other tasks tell the task that owns the connection.
 
+pub(crate) mod greeted;
 pub(crate) mod link;
 pub(crate) mod machine;
 pub(crate) mod quic;

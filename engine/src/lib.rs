@@ -28,7 +28,9 @@ pub use error::{Attempted, Error, ErrorKind, Origin, ProxyRefusal, Retry, SocksR
 pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, Server,
 };
-pub use tls::{CertificateFault, ClientCertificates, ClientIdentity, Tls, TlsPolicy};
+pub use tls::{
+    CertificateFault, ClientCertificates, ClientHello, ClientIdentity, Tls, TlsPolicy, TlsRefusal,
+};
 pub use window::{ReceiveWindow, WindowHandle};
 
 /// Bounds, deadlines and windows, as the core names them.

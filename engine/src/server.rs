@@ -25,6 +25,7 @@ mod request;
 mod respond;
 mod said;
 mod scratch;
+mod secure;
 mod serve;
 mod service;
 mod serving;
@@ -254,6 +255,12 @@ impl Server {
         let local_addr = local_addr(&listeners)?;
         let seats = match (&self.tls, self.http3) {
             (_, false) => Vec::new(),
+            (Some(tls), true) if tls.chooser().is_some() => {
+                return Err(Error::config(
+                    "http3 is on with a Tls that chooses; over QUIC nobody can wait for a choice: \
+                     leave http3 out, or give the certificates of names to Tls::set_pem_for",
+                ));
+            }
             (Some(tls), true) => {
                 let secret = match self.quic_secret? {
                     Some(given) => given,

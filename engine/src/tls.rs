@@ -1,5 +1,6 @@
 //! TLS: who we say we are, and whom we believe. The provider is aws-lc-rs; versions 1.2 and 1.3.
 
+mod choose;
 mod client;
 mod clients;
 mod identities;
@@ -7,6 +8,8 @@ mod key_log;
 mod policy;
 mod server;
 
+pub(crate) use choose::Chooser;
+pub use choose::{ClientHello, TlsRefusal};
 pub use client::ClientTls;
 pub(crate) use clients::Judge;
 pub use clients::{CertificateFault, ClientCertificates, ClientIdentity};

@@ -76,6 +76,9 @@ pub(crate) enum Kind {
     /// The client of an exchange has ended its side of its connection (HTTP/1.1): it waits for the
     /// answer, or is gone.
     HalfClosed = 33,
+    /// A client has said whom it asks for, and JavaScript chooses what its handshake goes on with: words 1
+    /// the server, 2 the ticket; the text is JSON (see `choices.rs`).
+    Hello = 34,
 }
 
 /// The request's body is to come, or was not the last piece.

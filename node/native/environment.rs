@@ -2,13 +2,15 @@
 //! `open`, ended by a cleanup hook: the thread is joined before anything that it uses goes away.
 
 use crate::callback::Callback;
+use crate::choices::Choice;
 use crate::client::{Clients, read};
 use crate::failure;
 use crate::glance::{self, Glances};
 use crate::intake::Intake;
-use crate::lookup::Lookups;
+use crate::lookup::{Found, LookedUp};
 use crate::napi::{Env, Outcome, Refused, Value, call};
 use crate::outbound::Outbound;
+use crate::questions::Questions;
 use crate::reply::Reply;
 use crate::ring::{ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, Memory};
 use crate::servers::{Servers, Task};
@@ -37,7 +39,8 @@ pub(crate) struct Shared {
     servers: Mutex<Servers>,
     tasks: Mutex<Vec<Task>>,
     pub(crate) glances: Glances,
-    lookups: Mutex<Lookups>,
+    pub(crate) lookups: Questions<Found>,
+    pub(crate) choices: Questions<Choice>,
     /// Bodies that cross by reference, in either direction, by the number in an entry.
     put: Mutex<Put>,
     pub(crate) intake: Notify,
@@ -105,9 +108,6 @@ impl Shared {
     pub(crate) fn clients(&self) -> MutexGuard<'_, Clients> {
         lock(&self.clients)
     }
-    pub(crate) fn lookups(&self) -> MutexGuard<'_, Lookups> {
-        lock(&self.lookups)
-    }
     /// The engine has nothing to do: JavaScript hears of what happened, and the engine sleeps
     /// unless something was submitted meanwhile.
     fn rest(&self) {
@@ -125,7 +125,7 @@ impl Shared {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // State is whole between any two statements under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -181,7 +181,8 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         servers: Mutex::default(),
         tasks: Mutex::default(),
         glances: Glances::default(),
-        lookups: Mutex::default(),
+        lookups: Questions::default(),
+        choices: Questions::default(),
         put: Mutex::default(),
         intake: Notify::new(),
         caught_up: Notify::new(),
@@ -352,7 +353,8 @@ unsafe extern "C" fn ask(
             let _entered = engine.map(|engine| engine.runtime.enter());
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
-                "listen" | "identity" | "configure" | "drain" | "stop" => {
+                "listen" | "identity" | "context" | "forget" | "chosen" | "configure" | "drain"
+                | "stop" => {
                     let shared = &environment.shared;
                     let leave = |task| lock(&shared.tasks).push(task);
                     let answer = lock(&shared.servers).ask(&verb, &text, shared, leave);
@@ -412,7 +414,9 @@ impl Environment {
     }
     /// JavaScript answers a question of [`crate::exchange::Kind::Lookup`].
     fn looked_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
-        Ok(self.shared.lookups().answer(read(text)?))
+        let LookedUp { ticket, addresses } = read(text)?;
+        self.shared.lookups.answer(ticket, addresses);
+        Ok(serde_json::Value::Null)
     }
     /// Answers later, with a completion.
     fn warm_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {

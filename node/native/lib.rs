@@ -5,6 +5,7 @@
 //! (the main thread and each worker): there is no state of the process.
 
 mod callback;
+mod choices;
 mod client;
 mod connections;
 mod desk;
@@ -18,9 +19,11 @@ mod intake;
 mod lookup;
 mod napi;
 mod outbound;
+mod questions;
 mod reply;
 mod ring;
 mod said;
+mod secured;
 mod servers;
 mod settings;
 mod told;

@@ -5,7 +5,7 @@ use crate::client::read;
 use crate::desk::{Desk, Kind, Server};
 use crate::environment::Shared;
 use crate::failure;
-use crate::told::places;
+use crate::secured::{Secured, TlsAsk};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline::core::budget::Rate;
 use trunkline::server::{Attending, Listening};
-use trunkline::{ClientCertificates, Limits, ServerConfig, Timeouts, Tls, TlsPolicy, Windows};
+use trunkline::{Limits, ServerConfig, Timeouts, Tls, Windows};
 
 /// The servers of one environment, as JavaScript's thread knows them.
 #[derive(Default)]
 pub(crate) struct Servers {
     next: u32,
-    tls: HashMap<u32, Tls>,
+    secured: HashMap<u32, Secured>,
 }
 
 /// What the engine's thread does for a server.
@@ -31,9 +31,15 @@ pub(crate) enum Task {
     Stop(u32),
 }
 
+/// The others know what else there is.
+#[derive(Deserialize)]
+struct ServerAsk {
+    server: u32,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ServerAsk {
+struct DrainAsk {
     server: u32,
     deadline_ms: Option<u64>,
 }
@@ -44,15 +50,6 @@ struct ServerAsk {
 struct ConfigureAsk {
     server: u32,
     listen: ListenAsk,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct IdentityAsk {
-    server: u32,
-    name: Option<String>,
-    cert: String,
-    key: String,
 }
 
 /// What a server listens with; what is absent keeps the engine's default. Times in ms, 0: never.
@@ -75,82 +72,6 @@ struct ListenAsk {
     timeouts: TimeoutsAsk,
     http1_timeouts: TimeoutsAsk,
     windows: WindowsAsk,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TlsAsk {
-    cert: String,
-    key: String,
-    #[serde(default)]
-    names: HashMap<String, Pair>,
-    key_log_file: Option<String>,
-    /// JavaScript hears of the secrets of every session.
-    #[serde(default)]
-    tells_secrets: bool,
-    #[serde(default)]
-    sni_is_binding: bool,
-    clients: Option<ClientsAsk>,
-    policy: Option<PolicyAsk>,
-}
-
-/// What is agreed on; numbers as IANA has registered them.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PolicyAsk {
-    tls12: bool,
-    tls13: bool,
-    suites: Option<Vec<u16>>,
-    groups: Option<Vec<u16>>,
-    prefers_own_order: bool,
-}
-
-impl PolicyAsk {
-    fn read(&self) -> TlsPolicy {
-        TlsPolicy {
-            tls12: self.tls12,
-            tls13: self.tls13,
-            suites: self.suites.clone(),
-            groups: self.groups.clone(),
-            prefers_own_order: self.prefers_own_order,
-        }
-    }
-}
-
-/// Whose certificates are asked for, in PEM.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ClientsAsk {
-    issuers: String,
-    revoked: Option<String>,
-    admits: Admits,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Admits {
-    Believed,
-    Everybody,
-}
-
-impl ClientsAsk {
-    fn read(&self) -> Result<ClientCertificates, trunkline::Error> {
-        let mut clients = ClientCertificates::issued_by(self.issuers.as_bytes())?;
-        if let Some(revoked) = &self.revoked {
-            clients = clients.not_revoked_by(revoked.as_bytes())?;
-        }
-        Ok(match self.admits {
-            Admits::Believed => clients,
-            Admits::Everybody => clients.judged_by_handlers(),
-        })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pair {
-    cert: String,
-    key: String,
 }
 
 /// Structs of options that override a setting of the same name where they are there.
@@ -248,17 +169,11 @@ impl Servers {
     ) -> Result<Value, Value> {
         match verb {
             "listen" => self.listen(&read(text)?, shared, leave),
-            "identity" => {
-                let ask: IdentityAsk = read(text)?;
+            "identity" | "context" | "forget" | "chosen" => {
+                let ServerAsk { server } = read(text)?;
                 let gone = || failure::refusal("config", "the server has no certificates");
-                let tls = self.tls.get(&ask.server).ok_or_else(gone)?;
-                let (cert, key) = (ask.cert.as_bytes(), ask.key.as_bytes());
-                match &ask.name {
-                    None => tls.set_pem(cert, key),
-                    Some(name) => tls.set_pem_for(name, cert, key),
-                }
-                .map_err(|error| failure::describe(&error))?;
-                Ok(Value::Null)
+                let secured = self.secured.get_mut(&server).ok_or_else(gone)?;
+                secured.ask(verb, text, shared)
             }
             "configure" => {
                 let ConfigureAsk { server, listen } = read(text)?;
@@ -266,7 +181,7 @@ impl Servers {
                 Ok(Value::Null)
             }
             "drain" => {
-                let ask: ServerAsk = read(text)?;
+                let ask: DrainAsk = read(text)?;
                 let deadline = ask.deadline_ms.map_or(FOR_EVER, Duration::from_millis);
                 let deadline = deadline.min(FOR_EVER);
                 leave(Task::Drain(ask.server, deadline));
@@ -274,7 +189,7 @@ impl Servers {
             }
             _ => {
                 let ask: ServerAsk = read(text)?;
-                self.tls.remove(&ask.server);
+                self.secured.remove(&ask.server);
                 leave(Task::Stop(ask.server));
                 Ok(Value::Null)
             }
@@ -288,21 +203,23 @@ impl Servers {
         leave: impl FnOnce(Task),
     ) -> Result<Value, Value> {
         let server = self.next + 1;
-        let mut tls = ask.tls().map_err(|error| failure::describe(&error))?;
-        if ask.tls.as_ref().is_some_and(|tls| tls.tells_secrets) {
-            tls = tls.map(|tls| telling(tls, server, shared));
-        }
+        let secured = match &ask.tls {
+            Some(tls) => Some(tls.secure(&ask.offered(), server, shared)),
+            None => None,
+        };
+        let secured = secured
+            .transpose()
+            .map_err(|error| failure::describe(&error))?;
+        let tls = secured.as_ref().map(|secured| &secured.tls);
         let listening = match &ask.host {
-            Some(host) => ask.open(host, tls.as_ref()),
+            Some(host) => ask.open(host, tls),
             // Both families where there are both, as Node.js does.
-            None => ask
-                .open("::", tls.as_ref())
-                .or_else(|_| ask.open("0.0.0.0", tls.as_ref())),
+            None => ask.open("::", tls).or_else(|_| ask.open("0.0.0.0", tls)),
         };
         let listening = listening.map_err(|error| failure::describe(&error))?;
         self.next = server;
-        if let Some(tls) = tls {
-            self.tls.insert(server, tls);
+        if let Some(secured) = secured {
+            self.secured.insert(server, secured);
         }
         let address = listening.local_addr();
         leave(Task::Serve(server, Box::new(listening)));
@@ -312,43 +229,12 @@ impl Servers {
     }
 }
 
-/// JavaScript hears of the secrets of every session of `server`.
-fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
-    let shared = Arc::clone(shared);
-    tls.key_listener(move |peer, local, line| {
-        let text = format!("{}\0{line}", places(peer, local));
-        let entry = [Kind::Secret as u32, server, 0, 0, 0, 0, 0, 0];
-        shared.complete(entry, text.as_bytes(), &[]);
-    })
-}
-
 impl ListenAsk {
-    fn tls(&self) -> Result<Option<Tls>, trunkline::Error> {
-        let Some(ask) = &self.tls else {
-            return Ok(None);
-        };
-        let mut tls = Tls::from_pem(ask.cert.as_bytes(), ask.key.as_bytes())?;
-        for (name, pair) in &ask.names {
-            tls.set_pem_for(name, pair.cert.as_bytes(), pair.key.as_bytes())?;
-        }
-        if let Some(clients) = &ask.clients {
-            tls = tls.client_certificates(clients.read()?)?;
-        }
-        if let Some(policy) = &ask.policy {
-            tls = tls.policy(policy.read())?;
-        }
-        let mut offered = Vec::new();
-        if self.http2.unwrap_or(true) {
-            offered.push("h2");
-        }
-        if self.http1.unwrap_or(true) {
-            offered.push("http/1.1");
-        }
-        let tls = tls.offer(&offered);
-        match &ask.key_log_file {
-            Some(path) => tls.key_log(path).map(Some),
-            None => Ok(Some(tls)),
-        }
+    /// By ALPN, best first.
+    fn offered(&self) -> Vec<&'static str> {
+        let http2 = self.http2.unwrap_or(true).then_some("h2");
+        let http1 = self.http1.unwrap_or(true).then_some("http/1.1");
+        http2.into_iter().chain(http1).collect()
     }
     fn config(&self) -> ServerConfig {
         let mut config = ServerConfig {

@@ -1,11 +1,12 @@
 //! What JavaScript is told of connections and requests, in the words that it splits again:
 //! `node/src/server/border.ts` is the other end.
 
+use crate::choices::ChoiceRefused;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;
 use trunkline::core::http::{RequestHead, Version};
 use trunkline::server::HandshakeFailure;
-use trunkline::{CertificateFault, ConnectionInfo};
+use trunkline::{CertificateFault, ConnectionInfo, TlsRefusal};
 
 /// The number of a kind of failure in `node/src/http2/handshake.ts`, and its alert.
 pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
@@ -17,8 +18,18 @@ pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
         HandshakeFailure::Cipher => (5, 0),
         HandshakeFailure::Protocol => (6, 0),
         HandshakeFailure::Certificate(_) => (8, 0),
+        HandshakeFailure::Refused(refusal) => of_refusal(refusal),
         HandshakeFailure::Alert(alert) => (7, u32::from(*alert)),
         _ => (0, 0),
+    }
+}
+
+/// Its own ticket stands in the place of an alert, by which JavaScript finds the error.
+fn of_refusal(refusal: &TlsRefusal) -> (u32, u32) {
+    match refusal.why().downcast_ref::<ChoiceRefused>() {
+        Some(refused) => (9, refused.ticket),
+        None if refusal.alert() == TlsRefusal::NO_APPLICATION_PROTOCOL => (6, 0),
+        None => (0, 0),
     }
 }
 

@@ -363,7 +363,7 @@ test('a context that shows no certificate in PEM is refused, and the one that is
 
 test('what says whom a secure server admits, or how, is refused by its name instead of not being heeded', () => {
   const refused = {
-    SNICallback () {}, pskCallback () {}, ciphers: 'AES256-SHA',
+    pskCallback () {}, ciphers: 'AES256-SHA',
     sigalgs: 'rsa_pss_rsae_sha256', ecdhCurve: 'P-521'
   }
   for (const [name, value] of Object.entries(refused)) {

@@ -47,7 +47,7 @@ pub(crate) struct Transport<S> {
 
 struct Tls {
     connection: Connection,
-    /// Records read with the last of the handshake, not yet processed.
+    /// Records read with the last of the handshake, not yet processed; before it, what came first.
     early: Vec<u8>,
     /// `early`, and plaintext that rustls itself holds since the handshake, are still to be read.
     has_early: bool,
@@ -91,6 +91,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             tls: Some(Box::new(tls)),
             progress: false,
         }
+    }
+    /// The same; the peer has sent `bytes` already.
+    pub(crate) fn with_first(mut self, bytes: Vec<u8>) -> Self {
+        if let Some(tls) = &mut self.tls {
+            tls.early = bytes;
+        }
+        self
     }
     /// The protocol that ALPN chose.
     pub(crate) fn alpn(&self) -> Option<&[u8]> {
@@ -140,10 +147,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             if let Poll::Ready(Err(error)) = tls.poll_flush(socket, cx, &mut false) {
                 return Poll::Ready(Err(error));
             }
-            let read = with_read_buffer(|buffer| {
-                let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
-                Poll::Ready(tls.handshake_bytes(bytes).map(|()| !bytes.is_empty()))
-            });
+            let read = if tls.early.is_empty() {
+                with_read_buffer(|buffer| {
+                    let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
+                    Poll::Ready(tls.handshake_bytes(bytes).map(|()| !bytes.is_empty()))
+                })
+            } else {
+                let first = std::mem::take(&mut tls.early);
+                Poll::Ready(tls.handshake_bytes(&first).map(|()| true))
+            };
             match ready!(read) {
                 Ok(true) => {}
                 Ok(false) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
@@ -456,7 +468,7 @@ impl<S: AsyncWrite + Unpin> Write for PollWriter<'_, '_, S> {
     }
 }
 
-fn poll_socket_read<'a, S: AsyncRead + Unpin>(
+pub(super) fn poll_socket_read<'a, S: AsyncRead + Unpin>(
     socket: &mut S,
     cx: &mut Context<'_>,
     buffer: &'a mut [u8],

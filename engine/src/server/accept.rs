@@ -6,6 +6,7 @@ use super::access::AccessLog;
 use super::connection::Connection;
 use super::metrics::{Counters, add};
 use super::respond::Extra;
+use super::secure::Secured;
 use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
 use super::worker::OpenEntry;
@@ -18,7 +19,6 @@ use crate::driver::transport::Transport;
 use crate::tls::{Judge, Tls};
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
-use rustls::ServerConnection;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
@@ -221,42 +221,27 @@ where
             opened.connection(&first, ground, signals, open),
         ));
     };
-    let connection = ServerConnection::new(tls.config_of(addresses)).map_err(io::Error::other)?;
-    let mut transport = Transport::tls(socket, connection.into());
-    let judge = ground.shown.judge.as_ref();
-    let handshake = handshake(&mut transport, judge);
-    if let Err(error) = within(timeouts.handshake, handshake).await {
-        ground.service.handshake_failed(addresses, &error);
-        return Err(error);
-    }
-    let http2 = transport.alpn() == Some(b"h2");
-    let is_stranger = transport.alpn().is_none() && !tls.serves_unnamed();
-    let info = addresses.map(|(peer, local)| {
-        let tls = transport.tls_info(None).map(|tls| match judge {
-            Some(judge) => tls.with_client(judge, transport.peer_certificates()),
-            None => tls,
-        });
-        ConnectionInfo::new(peer, local, tls)
-    });
+    let secured = Secured::new(socket, tls, addresses);
+    let secured = match within(timeouts.handshake, secured).await {
+        Ok(secured) => secured,
+        Err(error) => {
+            ground.service.handshake_failed(addresses, &error);
+            return Err(error);
+        }
+    };
+    let info = addresses.map(|addresses| secured.info(tls, addresses));
+    let is_stranger = secured.is_stranger(tls);
+    let transport = secured.transport;
     if is_stranger {
         return Ok(stranger(transport, info, ground, signals));
     }
+    let http2 = transport.alpn() == Some(b"h2");
     let opened = Opened {
         transport,
         http2,
         info,
     };
     Ok(Opening::Http(opened.connection(&[], ground, signals, open)))
-}
-
-/// The TLS handshake, and whether who did it is admitted.
-async fn handshake<T>(transport: &mut Transport<T>, judge: Option<&Judge>) -> io::Result<()>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    poll_fn(|cx| transport.poll_handshake(cx)).await?;
-    let admitted = judge.map_or(Ok(()), |judge| judge.admit(transport.peer_certificates()));
-    admitted.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// A client under TLS that does not say what it speaks.

@@ -87,8 +87,9 @@ pub trait Attendant: Clone + 'static {
     ) {
         let _ = (addresses, why);
     }
-    /// A client under TLS did not say what it speaks (ALPN), and HTTP/1.1 is not offered. Who takes
-    /// the connection gets its bytes as those of an exchange that left HTTP; otherwise it closes.
+    /// A client under TLS did not say what it speaks (ALPN), and HTTP/1.1 is not offered; or what was
+    /// agreed on is no HTTP ([`Tls::offer`](crate::Tls::offer)). Who takes the connection gets its
+    /// bytes as those of an exchange that left HTTP; otherwise it closes.
     fn stranger(
         &self,
         line: Line,

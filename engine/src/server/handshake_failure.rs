@@ -1,5 +1,6 @@
 //! Why a TLS handshake failed, as far as others can make use of it.
 
+use crate::tls::TlsRefusal;
 use rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
 use std::fmt;
 use std::io;
@@ -23,6 +24,8 @@ pub enum HandshakeFailure {
     /// The client has shown no certificate, or none that is believed
     /// ([`Tls::client_certificates`](crate::Tls::client_certificates)): why.
     Certificate(String),
+    /// Who was asked has refused the client ([`Tls::choose`](crate::Tls::choose)).
+    Refused(TlsRefusal),
     /// The client refused, with this alert (RFC 8446 section 6).
     Alert(u8),
     /// Anything else.
@@ -31,9 +34,11 @@ pub enum HandshakeFailure {
 
 impl HandshakeFailure {
     pub(super) fn of(error: &io::Error) -> Self {
-        let tls = error
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<Error>());
+        let source = error.get_ref();
+        if let Some(refusal) = source.and_then(|source| source.downcast_ref::<TlsRefusal>()) {
+            return Self::Refused(refusal.clone());
+        }
+        let tls = source.and_then(|source| source.downcast_ref::<Error>());
         match tls {
             Some(Error::InvalidMessage(InvalidMessage::InvalidContentType)) => Self::NotTls,
             Some(Error::PeerIncompatible(
@@ -75,6 +80,7 @@ impl fmt::Display for HandshakeFailure {
             Self::Cipher => f.write_str("the client knows no cipher suite that is served"),
             Self::Protocol => f.write_str("the client speaks no protocol that is offered by ALPN"),
             Self::Certificate(why) => write!(f, "the client is not admitted: {why}"),
+            Self::Refused(refusal) => refusal.fmt(f),
             Self::Alert(number) => {
                 write!(f, "the client ended the TLS handshake with alert {number}")
             }

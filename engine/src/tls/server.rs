@@ -1,5 +1,6 @@
 //! A server's certificates and what it offers by ALPN.
 
+use super::choose::{Chooser, ClientHello, TlsRefusal};
 use super::clients::{ClientCertificates, Judge};
 use super::identities::Identities;
 use super::key_log::{KeyListener, KeyLogFile};
@@ -26,6 +27,8 @@ pub struct Tls {
     /// Who says whom it admits, and who judges what clients show, where they are asked.
     clients: Option<(Arc<dyn ClientCertVerifier>, Judge)>,
     policy: TlsPolicy,
+    /// Who says what each handshake goes on with, if it is not this.
+    chooser: Option<Chooser>,
 }
 
 impl Tls {
@@ -69,7 +72,8 @@ impl Tls {
     }
     /// What is offered by ALPN over TCP, best first: `h2`, `http/1.1`. Default: both. A client
     /// that does not say what it speaks is served HTTP/1.1 where that is offered, or nothing is;
-    /// otherwise its connection closes, unless an attendant takes it.
+    /// otherwise its connection closes, unless an attendant takes it. So does one that agrees on any
+    /// other name.
     #[must_use]
     pub fn offer(mut self, protocols: &[&str]) -> Self {
         let offered = protocols.iter().map(|name| name.as_bytes().to_vec());
@@ -131,6 +135,7 @@ impl Tls {
             keys: None,
             clients: None,
             policy: TlsPolicy::default(),
+            chooser: None,
         }
     }
     /// Whether the certificate for everybody names no host at all: it has no subjectAltName, and
@@ -183,6 +188,47 @@ impl Tls {
     pub fn policy(mut self, policy: TlsPolicy) -> Result<Self, Error> {
         self.policy = policy;
         self.rebuilt()
+    }
+    /// Asks `choose` at each handshake over TCP, once the client has said whom it asks for: the
+    /// handshake goes on with the settings that it gives, or with these for `None`, or ends with the
+    /// alert of a refusal. It may take as long as
+    /// [`Timeouts::handshake`](crate::Timeouts::handshake) leaves; its future is dropped when the
+    /// client leaves. Sessions of settings that were chosen are resumed by the same settings and their
+    /// clones alone. Not for HTTP/3, where nobody can wait: a server of both is refused. A server
+    /// without it costs nothing more.
+    ///
+    /// ```no_run
+    /// # async fn of_customer(_: &str) -> Option<trunkline::Tls> { None }
+    /// # fn example(tls: trunkline::Tls) -> trunkline::Tls {
+    /// use trunkline::TlsRefusal;
+    ///
+    /// tls.choose(async |hello| {
+    ///     let Some(name) = hello.server_name() else {
+    ///         return Ok(None);
+    ///     };
+    ///     match of_customer(name).await {
+    ///         Some(tls) => Ok(Some(tls)),
+    ///         None => Err(TlsRefusal::new(TlsRefusal::UNRECOGNIZED_NAME, "nobody is called that")),
+    ///     }
+    /// })
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn choose<F>(mut self, choose: impl Fn(ClientHello) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Option<Tls>, TlsRefusal>> + Send + 'static,
+    {
+        self.chooser = Some(Chooser::new(choose));
+        self
+    }
+    /// Who is asked at each handshake, if anybody is.
+    pub(crate) fn chooser(&self) -> Option<&Chooser> {
+        self.chooser.as_ref()
+    }
+    /// Its sessions are told to whoever hears of those of `other`, unless it has a listener of its own.
+    pub(crate) fn heard_as(mut self, other: &Self) -> Self {
+        self.keys = self.keys.or_else(|| other.keys.clone());
+        self
     }
     /// Who judges what clients show, if they are asked.
     pub(crate) fn judge(&self) -> Option<&Judge> {
@@ -237,6 +283,7 @@ impl Tls {
             keys: None,
             clients: None,
             policy: TlsPolicy::default(),
+            chooser: None,
         })
     }
     fn identities(&self) -> Result<&Identities, Error> {

@@ -6,9 +6,11 @@ import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse,
 import type { ClientOptions } from '../server/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import { Listener, type HandshakeFailure, type Identity, type Limits, type ListenOptions } from '../server/listener'
+import { Listener, type HandshakeFailure, type Hello, type Identity, type Limits, type ListenOptions } from '../server/listener'
 import type { Policy } from '../server/policy'
+import { Contexts } from './contexts'
 import { handshakeError } from './handshake'
+import { choose, type Chooser } from './hello'
 import { hearErrors, tellAsHttp1, tellUpgrade, type Http1 } from './http1'
 import { isOfHttp1 } from './express'
 import { later } from './later'
@@ -47,6 +49,8 @@ export interface Offer {
   clients?: ClientOptions
   /** What is agreed on; undefined: whatever there is. */
   policy?: Policy | undefined
+  /** Who says what handshakes go on with. */
+  chooser?: Chooser
 }
 
 /** The server whose desk it is. */
@@ -83,6 +87,7 @@ export class Desk {
   private readonly identities: Record<string, Identity> = {}
   private identity: Identity | undefined
   private wantsHttp1 = false
+  private contexts: Contexts | undefined
 
   constructor (private readonly server: Server, private readonly options: DeskOptions, private readonly offer: Offer) {
     this.settings = options.settings
@@ -101,6 +106,7 @@ export class Desk {
       onConnection: connection => { this.onConnection(connection) },
       onConnectionClosed: connection => { this.onConnectionClosed(connection) },
       onStranger: exchange => { this.onStranger(exchange) },
+      onHello: (hello, connection) => { this.onHello(hello, connection) },
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
       onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), new Socket(connection)) },
       onClosed: () => {
@@ -113,9 +119,10 @@ export class Desk {
     if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
     if (address !== null) question.host = address
     if (backlog > 0) question.backlog = backlog
-    if (this.identity !== undefined) question.tls = { ...this.identity, ...this.offer.clients, policy: this.offer.policy, names: this.identities, tellsSecrets: server.listenerCount('keylog') > 0 }
+    if (this.identity !== undefined) question.tls = { ...this.identity, ...this.offer.clients, policy: this.offer.policy, names: this.names(), asks: this.asks(), tellsSecrets: server.listenerCount('keylog') > 0 }
     listener.listen(question)
     this.listener = listener
+    this.contexts = new Contexts(listener, this.offer)
     return {
       close: () => { listener.close(this.options.drainTimeout) },
       getsockname: out => {
@@ -125,6 +132,14 @@ export class Desk {
       ref: () => { listener.ref() },
       unref: () => { listener.unref() }
     }
+  }
+
+  /** As with node, nobody looks at the contexts of names where `SNICallback` is asked. */
+  private names (): Record<string, Identity> { return this.offer.chooser?.SNICallback === undefined ? this.identities : {} }
+
+  private asks (): { names: boolean; protocols: boolean } {
+    const { SNICallback, ALPNCallback } = this.offer.chooser ?? {}
+    return { names: SNICallback !== undefined, protocols: ALPNCallback !== undefined }
   }
 
   /** What connections have. */
@@ -189,7 +204,10 @@ export class Desk {
 
   setIdentity (identity: Identity, name?: string): void {
     if (name === undefined) this.identity = identity
-    else this.identities[name] = identity
+    else {
+      this.identities[name] = identity
+      if (this.names() !== this.identities) return
+    }
     this.listener?.setIdentity(identity, name)
   }
 
@@ -235,6 +253,15 @@ export class Desk {
     const timer = setTimeout(() => { socket.destroy() }, this.options.unknownProtocolTimeout).unref()
     socket.once('close', () => { clearTimeout(timer) })
     socket.resume().end(MISSING_ALPN)
+  }
+
+  private onHello (hello: Hello, connection: Connection): void {
+    const { contexts, listener, offer: { chooser = {} } } = this
+    if (contexts === undefined || listener === undefined) return
+    choose(chooser, hello, new Socket(connection), {
+      choose: (context, protocol) => { listener.choose(hello, context === undefined ? undefined : contexts.numberOf(context), protocol) },
+      refuse: error => { listener.refuse(hello, error) }
+    })
   }
 
   private onHandshakeFailed (failure: HandshakeFailure, connection: Connection): void {

@@ -34,7 +34,8 @@ const ALERTS: Record<number, string> = {
 }
 
 /** The error of `tlsClientError`. */
-export function handshakeError ({ kind, alert, text }: HandshakeFailure): Error & { code: string } {
+export function handshakeError ({ kind, alert, text, error }: HandshakeFailure): Error {
+  if (error !== undefined) return error
   const code = kind === OF_ALERTS ? `ERR_SSL_${ALERTS[alert] ?? 'TLSV1_ALERT'}` : CODES[kind] ?? 'ERR_SSL_HANDSHAKE_FAILURE'
   return Object.assign(new Error(text), { code })
 }

@@ -6,13 +6,15 @@ import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
 import tls from 'node:tls'
-import { checkCall, checkObject } from './codes'
+import { checkCall, checkObject, invalidType } from './codes'
 import type { ClientOptions } from '../server/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/identity'
+import { optionsIn } from '../server/context'
 import { deadlineOf, type Limits } from '../server/listener'
 import { policyOf, type Policy } from '../server/policy'
 import { notProvided } from '../server/refused'
 import { Desk, type DeskOptions } from './desk'
+import type { Chooser } from './hello'
 import type { ServerHttp2Stream } from './stream'
 
 /** Of a request: the pseudo-headers alone are as many. */
@@ -234,14 +236,17 @@ export class Http2SecureServer extends serving(tls.Server) {
   private readonly policy: Policy | undefined
   constructor (options?: SecureOptions, listener?: Listener) {
     const own = checked(options)
-    own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
+    if (own.ALPNCallback == null) own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
     super(own)
     // Node's own would begin a handshake on what is told as a connection.
     this.removeAllListeners('connection')
+    const { SNICallback, ALPNCallback, ...others } = own
     const { allowHTTP1 = false, http3 = false } = own
+    const chooser = { SNICallback: SNICallback ?? undefined, ALPNCallback: ALPNCallback ?? undefined }
+    checkChooser(chooser, http3)
     this.admission = admissionOf(own as TlsOptions)
     this.policy = policyOf(own)
-    const offer = { http1: allowHTTP1, http3, tls: identityOf(own), clients: this.admission, policy: this.policy }
+    const offer = { http1: allowHTTP1, http3, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
     const http1 = allowHTTP1 ? ownHttp1(own) : {}
     Object.assign(this, { desk: new Desk(this, deskOptions(own, http1), offer) })
     Object.assign(this, timesOf(http1))
@@ -258,13 +263,24 @@ export class Http2SecureServer extends serving(tls.Server) {
     super.setSecureContext(options)
     // Called by the constructor of node's too, before there is a desk.
     if ((this as { desk?: Desk }).desk === undefined) return
-    checkContext(options, this.admission, this.policy)
-    this.desk.setIdentity(identityIn(options))
+    const given = optionsIn(options)
+    checkContext(given, this.admission, this.policy)
+    this.desk.setIdentity(identityIn(given))
   }
-  override addContext (name: string, options: tls.SecureContextOptions): void {
+  override addContext (name: string, options: tls.SecureContextOptions | tls.SecureContext): void {
     super.addContext(name, options)
-    checkContext(options, this.admission, this.policy)
-    this.desk.setIdentity(identityIn(options), name)
+    const given = optionsIn(options)
+    checkContext(given, this.admission, this.policy)
+    this.desk.setIdentity(identityIn(given), name)
+  }
+}
+
+/** Over QUIC nobody can wait for a callback: a server that says by one whom it serves would serve others there. */
+function checkChooser (chooser: Chooser, http3: boolean): void {
+  for (const [name, callback] of Object.entries(chooser)) {
+    if (callback === undefined) continue
+    if (typeof callback !== 'function') throw invalidType(`options.${name}`, 'a function', callback)
+    if (http3) throw notProvided(`${name} is not asked over HTTP/3: leave http3 out, or use addContext for each name`)
   }
 }
 

@@ -25,6 +25,9 @@ const STRANGER = 30
 const HANDSHAKE_FAILED = 31
 const SECRET = 32
 const HALF_CLOSED = 33
+const HELLO = 34
+/** Of a handshake that failed: `Listener.refuse` was called, and its ticket stands where the alert does. */
+const REFUSED = 9
 /** The request's body is to come, or this was not its last piece. */
 const MORE = 1 << 10
 
@@ -137,7 +140,17 @@ export class ServerBorder implements ServerHalf {
         connection.closed = true
         const said = parts[4] ?? ''
         if (verb === SECRET) return listener.ears.onSecret?.(said, connection)
-        return listener.ears.onHandshakeFailed?.({ kind: completions[at + 2]!, alert: completions[at + 5]!, text: said }, connection)
+        const [kind, alert] = [completions[at + 2]!, completions[at + 5]!]
+        const error = kind === REFUSED ? listener.refusalOf(alert) : undefined
+        return listener.ears.onHandshakeFailed?.({ kind, alert, text: said, error }, connection)
+      }
+      case HELLO: {
+        const listener = this.listeners.get(number)
+        if (listener === undefined) return
+        const { places, servername, protocols } = JSON.parse(this.utf8(at)) as { places: string | null; servername: string | null; protocols: string[] }
+        const connection = new Connection(this, listener, 0, 0, places ?? '')
+        connection.closed = true
+        return listener.ears.onHello?.({ ticket: completions[at + 2]!, servername: servername ?? undefined, protocols }, connection)
       }
       case ENDED: {
         const listener = this.listeners.get(number)

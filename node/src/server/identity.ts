@@ -91,7 +91,6 @@ export function identityOf (options: SecureContextOptions): Identity | undefined
 
 /** The identity that a context must have. */
 export function identityIn (options: SecureContextOptions): Identity {
-  if ('context' in options) throw notProvided('a context that is made already is not taken: give its cert and key in PEM')
   const identity = identityOf(options)
   if (identity === undefined) throw notProvided('a context without an identity is not taken: give cert and key in PEM')
   return identity

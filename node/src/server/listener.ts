@@ -4,7 +4,7 @@
 import { errorOf } from '../errors'
 import { ENDED_FAILURE, type Failure } from '../ring'
 import { theServerBorder, type ServerBorder } from './border'
-import { Admission, clientsOf, completed, type ClientOptions } from './clients'
+import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './clients'
 import type { Connection } from './connection'
 import type { Exchange } from './exchange'
 import type { Policy } from './policy'
@@ -19,6 +19,9 @@ export interface ListenTls extends Identity, ClientOptions {
   policy?: Policy | undefined
   /** The secrets of every session are appended here: for debugging. */
   keyLogFile?: string
+  /** `onHello` chooses what handshakes over TCP go on with: of clients that name a host, of those that say what
+   * they speak. */
+  asks?: { names: boolean; protocols: boolean }
   /** `onSecret` hears of the secrets of every session: for debugging. */
   tellsSecrets?: boolean
   /** A request for another host than the one that was asked for by SNI is answered with 421. */
@@ -62,8 +65,14 @@ export interface ListenOptions {
 
 export interface Address { address: string; port: number; family: 'IPv4' | 'IPv6' }
 
+/** What a client says before anything is agreed on: the host that it asks for, and what it speaks. */
+export interface Hello { ticket: number; servername: string | undefined; protocols: string[] }
+
+/** What a handshake may go on with: what is shown, who is asked for a certificate, and what is agreed on. */
+export interface ContextAsk extends Identity { clients?: ClientsAsk | undefined; policy?: Policy | undefined }
+
 /** Why a handshake failed: a number of `node/native/desk.rs`, the client's alert, and words. */
-export interface HandshakeFailure { kind: number; alert: number; text: string }
+export interface HandshakeFailure { kind: number; alert: number; text: string; error?: Error | undefined }
 
 /** Who hears what becomes of a server. */
 export interface ListenerEars {
@@ -77,6 +86,8 @@ export interface ListenerEars {
   onStranger?: (exchange: Exchange) => void
   /** A TLS handshake failed; the connection says where from, and is closed. */
   onHandshakeFailed?: (failure: HandshakeFailure, connection: Connection) => void
+  /** With `asks`: a handshake waits for `choose` or `refuse`. */
+  onHello?: (hello: Hello, connection: Connection) => void
   /** With `tellsSecrets`: a line of a key log, of a connection whose handshake is under way. */
   onSecret?: (line: string, connection: Connection) => void
   /** After `close` or `destroy`: nothing of it is left. */
@@ -111,6 +122,8 @@ export class Listener {
   private where: Address | null = null
   private isHolding = false
   private wantsHold = true
+  /** Errors of handshakes that were refused, by their tickets, until they have failed. */
+  private readonly refusals = new Map<number, Error>()
   /** Whose certificates are asked for. */
   admission = new Admission(undefined)
 
@@ -165,6 +178,46 @@ export class Listener {
   /** Another certificate from the next handshake on: for everybody, or for who asks for `name`. */
   setIdentity (identity: Identity, name?: string): void {
     this.border.border.ask('identity', { server: this.number, name, ...pem(identity) })
+  }
+
+  /** A number by which `choose` names this. */
+  tellContext (context: ContextAsk): number {
+    const { clients, policy } = context
+    try {
+      return this.border.border.ask('context', { server: this.number, ...pem(context), clients, policy }) as number
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
+  }
+
+  /** Nobody names it any more. */
+  forgetContext (context: number): void {
+    if (this.where !== null && !this.border.border.hasEnded) this.border.border.ask('forget', { server: this.number, context })
+  }
+
+  /** A handshake goes on with this context, by default what everybody gets, and with the protocol of that place
+   * among the client's; null: with none of them, which ends it. */
+  choose ({ ticket }: Hello, context?: number, protocol?: number | null): void {
+    this.chosen({ ticket, context, ...(protocol === null ? { noProtocol: true } : { protocol }) })
+  }
+
+  /** Ends a handshake; `onHandshakeFailed` hears of the error. */
+  refuse ({ ticket }: Hello, error: Error): void {
+    if (this.chosen({ ticket, refused: true })) this.refusals.set(ticket, error)
+  }
+
+  /** The error of a handshake that was refused. */
+  refusalOf (ticket: number): Error | undefined {
+    const error = this.refusals.get(ticket)
+    this.refusals.delete(ticket)
+    return error
+  }
+
+  /** Whether the handshake still waits. */
+  private chosen (choice: object): boolean {
+    // Of a server that has ended nobody waits.
+    if (this.number === 0 || this.border.border.hasEnded) return false
+    return this.border.border.ask('chosen', { server: this.number, ...choice }) as boolean
   }
 
   /** Whether it keeps the process alive; it does from `listen` to its end. */

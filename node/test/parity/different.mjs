@@ -16,6 +16,7 @@ const listed = {
   'abort: a body that is longer than said': LENGTH,
   'abort: a body that is shorter than said': LENGTH,
   'abort: destroying a response': RESET,
+  'context: a protocol of nobody after ALPNCallback': 'node speaks HTTP/2 whatever was chosen',
   'http1: a head longer than maxHeaderSize': ['a refusal says that it has no body', 24, 26],
   'http1: an echo of HTTP/1.1': WHOLE,
   'http1: writeHead': WHOLE,

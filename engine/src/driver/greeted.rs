@@ -1,0 +1,164 @@
+//! A socket on which a client has begun a TLS handshake, before it is clear what the handshake goes on
+//! with: its first message is read, and nothing is answered.
+
+use super::read_buffer::with_read_buffer;
+use super::transport::{Transport, poll_socket_read};
+use rustls::ServerConfig;
+use rustls::server::{Accepted, AcceptedAlert, Acceptor, ClientHello};
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use trunkline_core::limits::HELLO_AHEAD_BYTES_MAX;
+
+/// See the module.
+pub(crate) struct Greeted<S> {
+    socket: S,
+    accepted: Accepted,
+    /// What came behind the message.
+    behind: Vec<u8>,
+}
+
+/// Why there is no message.
+enum Unheard {
+    Broken(io::Error),
+    /// It is none; what the client is told.
+    Refused(rustls::Error, AcceptedAlert),
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Greeted<S> {
+    /// Reads a client's first message. Who says something else gets its alert.
+    ///
+    /// # Errors
+    /// The client left, or what came is no such message.
+    pub(crate) async fn hear(mut socket: S) -> io::Result<Self> {
+        let mut acceptor = Acceptor::default();
+        let heard = poll_fn(|cx| poll_hear(&mut socket, &mut acceptor, cx)).await;
+        match heard {
+            Ok((accepted, behind)) => Ok(Self {
+                socket,
+                accepted,
+                behind,
+            }),
+            Err(Unheard::Broken(error)) => Err(error),
+            Err(Unheard::Refused(error, alert)) => Err(refuse(socket, error, alert).await),
+        }
+    }
+    pub(crate) fn hello(&self) -> ClientHello<'_> {
+        self.accepted.client_hello()
+    }
+    /// Waits for `work`, which is dropped when the client leaves meanwhile.
+    ///
+    /// # Errors
+    /// The client left.
+    pub(crate) async fn wait_for<R>(&mut self, work: impl Future<Output = R>) -> io::Result<R> {
+        let mut work = pin!(work);
+        let (socket, behind) = (&mut self.socket, &mut self.behind);
+        poll_fn(|cx| {
+            if let Poll::Ready(done) = work.as_mut().poll(cx) {
+                return Poll::Ready(Ok(done));
+            }
+            while behind.len() < HELLO_AHEAD_BYTES_MAX {
+                ready!(with_read_buffer(|buffer| {
+                    let room = HELLO_AHEAD_BYTES_MAX - behind.len();
+                    let room = room.min(buffer.len());
+                    let bytes = ready!(poll_socket_read(socket, cx, &mut buffer[..room]))?;
+                    behind.extend_from_slice(bytes);
+                    Poll::Ready(unless_over(bytes))
+                }))?;
+            }
+            Poll::Pending
+        })
+        .await
+    }
+    /// The handshake goes on with `config`.
+    ///
+    /// # Errors
+    /// Nothing can be agreed on, as the client was told.
+    pub(crate) async fn go_on(self, config: Arc<ServerConfig>) -> io::Result<Transport<S>> {
+        match self.accepted.into_connection(config) {
+            Ok(connection) => {
+                let transport = Transport::tls(self.socket, connection.into());
+                Ok(transport.with_first(self.behind))
+            }
+            Err((error, alert)) => Err(refuse(self.socket, error, alert).await),
+        }
+    }
+    /// Ends the handshake with an alert. Nothing is encrypted yet (RFC 8446 section 6).
+    pub(crate) async fn refuse(mut self, alert: u8) {
+        const ALERT: u8 = 21;
+        const FATAL: u8 = 2;
+        // Who has left needs no word.
+        let _ = say_last(&mut self.socket, &[ALERT, 3, 3, 0, 2, FATAL, alert]).await;
+    }
+}
+
+type Heard = Result<(Accepted, Vec<u8>), Unheard>;
+
+fn poll_hear<S: AsyncRead + Unpin>(
+    socket: &mut S,
+    acceptor: &mut Acceptor,
+    cx: &mut Context<'_>,
+) -> Poll<Heard> {
+    loop {
+        let heard = with_read_buffer(|buffer| {
+            let bytes = match ready!(poll_socket_read(socket, cx, buffer)) {
+                Ok(bytes) => bytes,
+                Err(error) => return Poll::Ready(Some(Err(Unheard::Broken(error)))),
+            };
+            Poll::Ready(match unless_over(bytes) {
+                Ok(()) => hear_bytes(acceptor, bytes),
+                Err(error) => Some(Err(Unheard::Broken(error))),
+            })
+        });
+        if let Some(heard) = ready!(heard) {
+            return Poll::Ready(heard);
+        }
+    }
+}
+
+/// `None`: the message is not whole yet.
+fn hear_bytes(acceptor: &mut Acceptor, mut bytes: &[u8]) -> Option<Heard> {
+    while !bytes.is_empty() {
+        if let Err(error) = acceptor.read_tls(&mut bytes) {
+            return Some(Err(Unheard::Broken(error)));
+        }
+        match acceptor.accept() {
+            Ok(None) => {}
+            Ok(Some(accepted)) => return Some(Ok((accepted, bytes.to_vec()))),
+            Err((error, alert)) => return Some(Err(Unheard::Refused(error, alert))),
+        }
+    }
+    None
+}
+
+/// No bytes are the end.
+fn unless_over(bytes: &[u8]) -> io::Result<()> {
+    match bytes {
+        [] => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}
+
+async fn refuse<S: AsyncWrite + Unpin>(
+    mut socket: S,
+    error: rustls::Error,
+    mut alert: AcceptedAlert,
+) -> io::Error {
+    let mut bytes = Vec::new();
+    // Writing to a Vec does not fail, and who has left needs no word.
+    let _ = alert.write_all(&mut bytes);
+    let _ = say_last(&mut socket, &bytes).await;
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+async fn say_last<S: AsyncWrite + Unpin>(socket: &mut S, bytes: &[u8]) -> io::Result<()> {
+    socket.write_all(bytes).await?;
+    socket.shutdown().await
+}
+
+#[cfg(test)]
+#[path = "greeted_test.rs"]
+mod greeted_test;

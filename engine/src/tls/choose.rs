@@ -1,0 +1,121 @@
+//! What a handshake goes on with, chosen when a client has said whom it asks for.
+
+use super::server::Tls;
+use std::error::Error as StdError;
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What a client says of itself before anything is agreed on (RFC 8446 section 4.1.2). Nothing of it
+/// is proven.
+#[derive(Clone, Debug)]
+pub struct ClientHello {
+    addresses: Option<(SocketAddr, SocketAddr)>,
+    server_name: Option<String>,
+    protocols: Vec<Vec<u8>>,
+}
+
+impl ClientHello {
+    pub(crate) fn new(
+        hello: &rustls::server::ClientHello<'_>,
+        addresses: Option<(SocketAddr, SocketAddr)>,
+    ) -> Self {
+        let offered = hello.alpn().into_iter().flatten();
+        Self {
+            addresses,
+            server_name: hello.server_name().map(str::to_owned),
+            protocols: offered.map(<[u8]>::to_vec).collect(),
+        }
+    }
+    /// The host that it asks for (SNI, RFC 6066 section 3).
+    pub fn server_name(&self) -> Option<&str> {
+        self.server_name.as_deref()
+    }
+    /// What it speaks, best first (ALPN, RFC 7301); nothing where it does not say so.
+    pub fn protocols(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.protocols.iter().map(Vec::as_slice)
+    }
+    /// The peer's address and ours, if
+    /// [`ServerConfig::connection_info`](crate::ServerConfig::connection_info) is set.
+    pub fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
+        self.addresses
+    }
+}
+
+/// Why a client is refused before anything is agreed on, and what it is told.
+#[derive(Clone, Debug)]
+pub struct TlsRefusal {
+    alert: u8,
+    why: Arc<dyn StdError + Send + Sync>,
+}
+
+impl TlsRefusal {
+    /// The alert for a client that is not to come in.
+    pub const ACCESS_DENIED: u8 = 49;
+    /// The alert for what went wrong on our side.
+    pub const INTERNAL_ERROR: u8 = 80;
+    /// The alert for a host that is not ours.
+    pub const UNRECOGNIZED_NAME: u8 = 112;
+    /// The alert for a client that speaks nothing that we speak.
+    pub const NO_APPLICATION_PROTOCOL: u8 = 120;
+
+    /// The client is told `alert` (RFC 8446 section 6); an attendant hears why
+    /// ([`HandshakeFailure::Refused`](crate::server::HandshakeFailure::Refused)).
+    pub fn new(alert: u8, why: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let why = why.into().into();
+        Self { alert, why }
+    }
+    /// What the client is told.
+    pub fn alert(&self) -> u8 {
+        self.alert
+    }
+    /// Why.
+    pub fn why(&self) -> &(dyn StdError + Send + Sync + 'static) {
+        &*self.why
+    }
+}
+
+impl fmt::Display for TlsRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the client is refused: {}", self.why)
+    }
+}
+
+impl StdError for TlsRefusal {}
+
+/// Two are the same if they say the same.
+impl PartialEq for TlsRefusal {
+    fn eq(&self, other: &Self) -> bool {
+        self.alert == other.alert && self.why.to_string() == other.why.to_string()
+    }
+}
+
+impl Eq for TlsRefusal {}
+
+/// What a handshake goes on with; `None`: with what the server has for everybody.
+type Chosen = Result<Option<Tls>, TlsRefusal>;
+type Choosing = Pin<Box<dyn Future<Output = Chosen> + Send>>;
+type Choose = dyn Fn(ClientHello) -> Choosing + Send + Sync;
+
+/// Who is asked at each handshake.
+#[derive(Clone)]
+pub(crate) struct Chooser(Arc<Choose>);
+
+impl Chooser {
+    pub(super) fn new<F>(choose: impl Fn(ClientHello) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Chosen> + Send + 'static,
+    {
+        Self(Arc::new(move |hello| Box::pin(choose(hello))))
+    }
+    pub(crate) fn choose(&self, hello: ClientHello) -> Choosing {
+        (self.0)(hello)
+    }
+}
+
+impl fmt::Debug for Chooser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chooser").finish_non_exhaustive()
+    }
+}

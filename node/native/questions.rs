@@ -1,0 +1,75 @@
+//! Questions to JavaScript that it answers later. Each has a ticket, by which its answer is told.
+
+use crate::environment::{Shared, lock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use tokio::sync::oneshot;
+
+/// The questions of one kind that have no answer yet.
+pub(crate) struct Questions<A>(Mutex<Waiting<A>>);
+
+struct Waiting<A> {
+    tickets: u32,
+    answers: HashMap<u32, oneshot::Sender<A>>,
+}
+
+impl<A> Default for Questions<A> {
+    fn default() -> Self {
+        Self(Mutex::new(Waiting {
+            tickets: 0,
+            answers: HashMap::new(),
+        }))
+    }
+}
+
+impl<A> Questions<A> {
+    /// Gives an answer to whoever waits for it; false: nobody does any more.
+    pub(crate) fn answer(&self, ticket: u32, answer: A) -> bool {
+        let waiting = lock(&self.0).answers.remove(&ticket);
+        waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
+    }
+    fn ask(&self) -> (u32, oneshot::Receiver<A>) {
+        let mut waiting = lock(&self.0);
+        waiting.tickets = waiting.tickets.wrapping_add(1);
+        let (answer, answered) = oneshot::channel();
+        let ticket = waiting.tickets;
+        waiting.answers.insert(ticket, answer);
+        (ticket, answered)
+    }
+    fn forget(&self, ticket: u32) {
+        lock(&self.0).answers.remove(&ticket);
+    }
+}
+
+/// A question whose asker may give up: nobody waits once it is dropped.
+pub(crate) struct Question<A: 'static> {
+    pub(crate) ticket: u32,
+    answered: oneshot::Receiver<A>,
+    shared: Weak<Shared>,
+    of: fn(&Shared) -> &Questions<A>,
+}
+
+impl<A> Question<A> {
+    /// `of`: where those of its kind are.
+    pub(crate) fn new(shared: &Arc<Shared>, of: fn(&Shared) -> &Questions<A>) -> Self {
+        let (ticket, answered) = of(shared).ask();
+        Self {
+            ticket,
+            answered,
+            shared: Arc::downgrade(shared),
+            of,
+        }
+    }
+    /// `None`: the environment has gone.
+    pub(crate) async fn answer(mut self) -> Option<A> {
+        (&mut self.answered).await.ok()
+    }
+}
+
+impl<A> Drop for Question<A> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade() {
+            (self.of)(&shared).forget(self.ticket);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The certificates of servers, and what is agreed on with whom, as JavaScript's thread knows them.
+
+use crate::choices::{Asks, Choice, choosing};
+use crate::client::read;
+use crate::desk::Kind;
+use crate::environment::Shared;
+use crate::failure;
+use crate::told::places;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use trunkline::{ClientCertificates, Tls, TlsPolicy};
+
+/// A server under TLS.
+pub(crate) struct Secured {
+    pub(crate) tls: Tls,
+    /// By ALPN.
+    offered: Vec<&'static str>,
+    /// What JavaScript may choose for a handshake.
+    contexts: HashMap<u32, Tls>,
+    next: u32,
+}
+
+#[derive(Deserialize)]
+struct IdentityAsk {
+    name: Option<String>,
+    cert: String,
+    key: String,
+}
+
+/// What a handshake may go on with.
+#[derive(Deserialize)]
+struct ContextAsk {
+    cert: String,
+    key: String,
+    clients: Option<ClientsAsk>,
+    policy: Option<PolicyAsk>,
+}
+
+/// Nobody chooses this context any more.
+#[derive(Deserialize)]
+struct ForgetAsk {
+    context: u32,
+}
+
+/// The answer to a question of [`Kind::Hello`].
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChosenAsk {
+    ticket: u32,
+    context: Option<u32>,
+    protocol: Option<usize>,
+    #[serde(default)]
+    no_protocol: bool,
+    #[serde(default)]
+    refused: bool,
+}
+
+impl Secured {
+    /// Carries out one cold call.
+    pub(crate) fn ask(&mut self, verb: &str, text: &str, shared: &Shared) -> Result<Value, Value> {
+        let described = |error: trunkline::Error| failure::describe(&error);
+        match verb {
+            "identity" => {
+                let ask: IdentityAsk = read(text)?;
+                let (cert, key) = (ask.cert.as_bytes(), ask.key.as_bytes());
+                match &ask.name {
+                    None => self.tls.set_pem(cert, key),
+                    Some(name) => self.tls.set_pem_for(name, cert, key),
+                }
+                .map_err(described)?;
+                Ok(Value::Null)
+            }
+            "context" => {
+                let tls = self.context(&read(text)?).map_err(described)?;
+                self.next += 1;
+                self.contexts.insert(self.next, tls);
+                Ok(json!(self.next))
+            }
+            "forget" => {
+                let ask: ForgetAsk = read(text)?;
+                self.contexts.remove(&ask.context);
+                Ok(Value::Null)
+            }
+            _ => {
+                let ask: ChosenAsk = read(text)?;
+                let choice = match &ask {
+                    ChosenAsk { refused: true, .. } => Choice::Refused,
+                    ChosenAsk {
+                        no_protocol: true, ..
+                    } => Choice::NoProtocol,
+                    _ => {
+                        let context = ask.context.and_then(|number| self.contexts.get(&number));
+                        Choice::Tls(context.cloned(), ask.protocol)
+                    }
+                };
+                Ok(json!(shared.choices.answer(ask.ticket, choice)))
+            }
+        }
+    }
+    fn context(&self, ask: &ContextAsk) -> Result<Tls, trunkline::Error> {
+        let tls = Tls::from_pem(ask.cert.as_bytes(), ask.key.as_bytes())?;
+        let tls = agreeing(tls, ask.clients.as_ref(), ask.policy.as_ref())?;
+        Ok(tls.offer(&self.offered))
+    }
+}
+
+fn agreeing(
+    mut tls: Tls,
+    clients: Option<&ClientsAsk>,
+    policy: Option<&PolicyAsk>,
+) -> Result<Tls, trunkline::Error> {
+    if let Some(clients) = clients {
+        tls = tls.client_certificates(clients.read()?)?;
+    }
+    match policy {
+        Some(policy) => tls.policy(policy.read()),
+        None => Ok(tls),
+    }
+}
+
+impl TlsAsk {
+    /// What server `server` shows and agrees to.
+    pub(crate) fn secure(
+        &self,
+        offered: &[&'static str],
+        server: u32,
+        shared: &Arc<Shared>,
+    ) -> Result<Secured, trunkline::Error> {
+        let tls = Tls::from_pem(self.cert.as_bytes(), self.key.as_bytes())?;
+        for (name, pair) in &self.names {
+            tls.set_pem_for(name, pair.cert.as_bytes(), pair.key.as_bytes())?;
+        }
+        let tls = agreeing(tls, self.clients.as_ref(), self.policy.as_ref())?;
+        let mut tls = tls.offer(offered);
+        if let Some(path) = &self.key_log_file {
+            tls = tls.key_log(path)?;
+        }
+        if self.asks.is_some() {
+            tls = choosing(tls, server, self.asks, shared);
+        }
+        if self.tells_secrets {
+            tls = telling(tls, server, shared);
+        }
+        Ok(Secured {
+            tls,
+            offered: offered.to_vec(),
+            contexts: HashMap::new(),
+            next: 0,
+        })
+    }
+}
+
+/// JavaScript hears of the secrets of every session of `server`.
+fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
+    let shared = Arc::clone(shared);
+    tls.key_listener(move |peer, local, line| {
+        let text = format!("{}\0{line}", places(peer, local));
+        let entry = [Kind::Secret as u32, server, 0, 0, 0, 0, 0, 0];
+        shared.complete(entry, text.as_bytes(), &[]);
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct TlsAsk {
+    cert: String,
+    key: String,
+    #[serde(default)]
+    names: HashMap<String, Pair>,
+    key_log_file: Option<String>,
+    /// JavaScript hears of the secrets of every session.
+    #[serde(default)]
+    tells_secrets: bool,
+    #[serde(default)]
+    pub(crate) sni_is_binding: bool,
+    clients: Option<ClientsAsk>,
+    policy: Option<PolicyAsk>,
+    /// JavaScript chooses what handshakes go on with.
+    #[serde(default)]
+    asks: Asks,
+}
+
+/// What is agreed on; numbers as IANA has registered them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PolicyAsk {
+    tls12: bool,
+    tls13: bool,
+    suites: Option<Vec<u16>>,
+    groups: Option<Vec<u16>>,
+    prefers_own_order: bool,
+}
+
+impl PolicyAsk {
+    fn read(&self) -> TlsPolicy {
+        TlsPolicy {
+            tls12: self.tls12,
+            tls13: self.tls13,
+            suites: self.suites.clone(),
+            groups: self.groups.clone(),
+            prefers_own_order: self.prefers_own_order,
+        }
+    }
+}
+
+/// Whose certificates are asked for, in PEM.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClientsAsk {
+    issuers: String,
+    revoked: Option<String>,
+    admits: Admits,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Admits {
+    Believed,
+    Everybody,
+}
+
+impl ClientsAsk {
+    fn read(&self) -> Result<ClientCertificates, trunkline::Error> {
+        let mut clients = ClientCertificates::issued_by(self.issuers.as_bytes())?;
+        if let Some(revoked) = &self.revoked {
+            clients = clients.not_revoked_by(revoked.as_bytes())?;
+        }
+        Ok(match self.admits {
+            Admits::Believed => clients,
+            Admits::Everybody => clients.judged_by_handlers(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    cert: String,
+    key: String,
+}
