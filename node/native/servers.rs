@@ -203,11 +203,9 @@ impl Servers {
         leave: impl FnOnce(Task),
     ) -> Result<Value, Value> {
         let server = self.next + 1;
-        let secured = match &ask.tls {
-            Some(tls) => Some(tls.secure(&ask.offered(), server, shared)),
-            None => None,
-        };
+        let secured = ask.tls.as_ref();
         let secured = secured
+            .map(|tls| tls.secure(&ask.offered(), server, shared))
             .transpose()
             .map_err(|error| failure::describe(&error))?;
         let tls = secured.as_ref().map(|secured| &secured.tls);

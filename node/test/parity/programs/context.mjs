@@ -145,13 +145,6 @@ export default {
     await told
     client.destroy()
   },
-  'contexts of addContext, also with a certificate that is not for the name': async (http2, t) => {
-    const server = http2.createSecureServer({ cert, key })
-    server.addContext('else.test', { cert: other.cert, key: other.key })
-    server.addContext('*.wild.test', { cert: other.cert, key: other.key })
-    await t.listen(server)
-    for (const servername of ['else.test', 'a.wild.test', 'a.b.wild.test', 'localhost']) await shake(t, server, { servername })
-  },
   'a context that was made is taken by addContext and setSecureContext': async (http2, t) => {
     const context = (await contextFor(http2))({ cert: other.cert, key: other.key })
     const server = http2.createSecureServer({ cert, key })
