@@ -28,13 +28,14 @@ interface Response extends ServerResponse {
   _trailer: string
   _closed: boolean
   _expect_continue: boolean
+  maxRequestsOnConnectionReached: boolean
   _storeHeader: (first: string, headers: unknown) => void
   _send: (data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null) => boolean
   _writeRaw: (data: string, encoding: unknown, done?: () => void) => boolean
   _finish: () => void
   [carried]: Carrier
 }
-interface Stage extends Socket { _httpMessage?: Response | null; _hadError?: boolean }
+interface Stage extends Socket { _httpMessage?: Response | null; _hadError?: boolean; requestCount?: number }
 
 /** What a server of node:http makes of requests and responses, by its options. */
 export interface Http1 {
@@ -52,6 +53,8 @@ export interface Teller {
   requestTimeout?: number
   /** Whether a client that has ended its side of its connection waits for answers. */
   httpAllowHalfOpen?: boolean
+  /** How many requests a connection of HTTP/1.1 may have; 0 and undefined: any number. */
+  maxRequestsPerSocket?: number
   emit: (event: string, ...args: unknown[]) => boolean
   listenerCount: (event: string) => number
 }
@@ -64,6 +67,8 @@ const AHEAD_BYTES_MAX = 64 * 1024
 const KEY_BYTES = 16
 /** Fields of a connection, which is the engine's. */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+/** Among the options of a connection (RFC 9110 section 7.6.1). */
+const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i
 const originals = http.ServerResponse.prototype as unknown as Response
 /** Says that a writer shall wait: node:http knows it by a symbol of its own. */
 const NEEDS_DRAIN = Object.getOwnPropertySymbols(new http.ServerResponse(new http.IncomingMessage(null as never)))
@@ -85,7 +90,9 @@ function readFields (head: string, spells: boolean): string {
     if (colon <= 0) continue
     const lower = line.slice(0, colon).toLowerCase()
     const name = spells ? line.slice(0, colon) : lower
-    if (!OF_CONNECTIONS.has(lower)) text += `${text === '' ? '' : '\0'}${name}\0${line.slice(colon + 1).trim()}`
+    const value = line.slice(colon + 1).trim()
+    // That a connection ends is said by whoever answers; the rest is the engine's to say.
+    if (!OF_CONNECTIONS.has(lower) || (spells && lower === 'connection' && CLOSE.test(value))) text += `${text === '' ? '' : '\0'}${name}\0${value}`
   }
   return text
 }
@@ -402,11 +409,25 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, 
   exchange.owner = carrier
   exchange.ears = carrier
   if (exchange.hasBody && exchange.version < 20) carrier.limit()
-  tell(server, exchange, request, response)
+  if (!isDropped(server, exchange, shared, request, response)) tell(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {
     request.complete = true
     request.push(null)
   }
+}
+
+/** Counts a request of a connection of HTTP/1.1: the last that it may have is answered with its end, and one behind
+ * that with nothing else. */
+function isDropped (server: Teller, exchange: Exchange, shared: Stage, request: Request, response: Response): boolean {
+  const { maxRequestsPerSocket: most = 0 } = server
+  if (!(most > 0) || exchange.version >= 20) return false
+  const count = shared.requestCount = (shared.requestCount ?? 0) + 1
+  response.maxRequestsOnConnectionReached = count >= most
+  if (count <= most) return false
+  server.emit('dropRequest', request, shared)
+  response.writeHead(503)
+  response.end()
+  return true
 }
 
 function tell (server: Teller, exchange: Exchange, request: Request, response: Response): void {

@@ -139,6 +139,18 @@ export class Stage {
     return socket
   }
 
+  /** Requests of HTTP/1.1 behind each other on one connection, and one that asks for its end: which of the answers
+   * say that they are the last. */
+  async talk (server, paths) {
+    const log = this.log('client')
+    const socket = await this.connectTls(server, { ALPNProtocols: ['http/1.1'] })
+    let text = ''
+    socket.on('data', piece => { text += piece })
+    socket.write(`${paths.map(path => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join('')}GET /end HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`)
+    await closing(socket)
+    for (const answer of text.split(/(?=HTTP\/1\.1 )/)) log(answer.slice(9, 12), /^connection: .*close/im.test(answer) ? 'is the last' : 'goes on')
+  }
+
   /** Ends all that is left, the clients first; who does not part is told. */
   async part () {
     const late = async (what, done) => {

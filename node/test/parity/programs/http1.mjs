@@ -11,6 +11,16 @@ const AGAIN = ['host', 'localhost', 'age', '1', 'age', '2', 'content-type', 'a/b
 /** Where this Node has options of HTTP/1.1, and where the one before had them. */
 const twice = options => ({ ...options, http1Options: options })
 
+/** Two requests are all that a connection may have. */
+const fewRequests = paths => async (http2, t) => {
+  const log = t.log('server')
+  const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { log(request.url, response.maxRequestsOnConnectionReached); response.end() })
+  server.on('dropRequest', () => { log('dropRequest') })
+  server.maxRequestsPerSocket = 2
+  await t.listen(server)
+  await t.talk(server, paths)
+}
+
 export default {
   'a request of HTTP/1.1 is one of node:http': http1((request, response, { log }) => {
     log(request instanceof http.IncomingMessage, response instanceof http.ServerResponse, request.constructor.name, response.constructor.name)
@@ -75,6 +85,18 @@ export default {
   }),
   'a head longer than maxHeaderSize': http1((request, response) => { response.end() }, { headers: { 'x-long': 'a'.repeat(4000) } }, { options: twice({ maxHeaderSize: 2000 }) }),
   'a head shorter than maxHeaderSize': http1((request, response) => { response.end() }, { headers: { 'x-long': 'a'.repeat(12_000) } }, { options: twice({ maxHeaderSize: 13_000 }) }),
+  'an answer that ends its connection says so': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+      if (request.url === '/field') response.setHeader('Connection', 'close')
+      if (request.url === '/list') response.setHeader('connection', 'x-a, Close')
+      if (request.url === '/property') response.shouldKeepAlive = false
+      response.end()
+    })
+    await t.listen(server)
+    for (const path of ['/field', '/list', '/property']) await t.talk(server, [path])
+  },
+  'the last request that a connection may have is answered with its end': fewRequests(['/a']),
+  'a request behind the last that a connection may have': fewRequests(['/a', '/b']),
   'writeHead': http1((request, response, { log }) => {
     response.setHeader('x-a', 'b')
     response.writeHead(201, { 'X-B': 'c' })
