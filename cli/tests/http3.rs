@@ -1,7 +1,7 @@
 //! HTTP/3 where it cannot be had, on the binary: one clear line, and TCP goes on.
 
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use tower_service::Service;
@@ -92,10 +92,21 @@ impl Drop for Served {
     }
 }
 
+/// A port that is taken over UDP as long as the socket is there, and free over TCP: below those that
+/// the system gives to whoever names none, so that nobody is given it before a server has it.
+fn taken_over_udp() -> (UdpSocket, String) {
+    // Two runs side by side look in different places.
+    let first = 10_000 + std::process::id() as u16 % 10_000;
+    (first..first + 10_000)
+        .map(|port| SocketAddr::from(([127, 0, 0, 1], port)))
+        .filter(|address| TcpListener::bind(address).is_ok())
+        .find_map(|address| Some((UdpSocket::bind(address).ok()?, address.to_string())))
+        .expect("a port is free")
+}
+
 #[test]
 fn a_server_whose_udp_port_is_in_use_says_so_and_serves_tcp() {
-    let taken = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let address = taken.local_addr().expect("bound").to_string();
+    let (_taken, address) = taken_over_udp();
     let mut served = Served::start(&address, &["--http3", "--tls-self-signed"]);
     let warning = served.warning();
     assert!(warning.contains("without HTTP/3"), "{warning}");
@@ -157,10 +168,9 @@ fn an_origin_of_http_1_1_alone_is_reached_with_http3_allowed_and_named_where_not
 
 #[test]
 fn a_path_that_drops_udp_leaves_tcp_and_is_one_line_where_only_http3_may_be_used() {
-    let served = Served::start("127.0.0.1:0", &["--tls-self-signed"]);
     // Packets arrive and nobody answers, as behind a middlebox that drops them.
-    let address: SocketAddr = ([127, 0, 0, 1], served.port).into();
-    let _hole = UdpSocket::bind(address).expect("TCP has the port, UDP does not");
+    let (_hole, address) = taken_over_udp();
+    let served = Served::start(&address, &["--tls-self-signed"]);
     assert_eq!(got(&["-k", "--http3", &served.url()]), "01234");
     let url = served.url();
     fails(

@@ -392,9 +392,8 @@ fn where_udp_does_not_get_through_tcp_does_and_quic_is_left_alone() {
 #[test]
 fn where_nobody_listens_on_udp_tcp_is_used_at_once() {
     run(async {
-        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let said = format!("h3=\":{}\"", free.local_addr().unwrap().port());
-        drop(free);
+        let (_nobody, port) = http3::nobody();
+        let said = format!("h3=\":{port}\"");
         let origin = Origin::start(Limits::default(), move |_| {
             let said = said.clone();
             async move {
@@ -416,13 +415,19 @@ fn where_nobody_listens_on_udp_tcp_is_used_at_once() {
 
 #[test]
 fn a_udp_port_in_use_is_named_with_what_to_do() {
-    let taken = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap();
+    // Over TCP the port is the server's: of two numbers that the system gives, one may be taken there.
+    let (listener, _taken) = std::iter::repeat_with(|| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken = std::net::UdpSocket::bind(listener.local_addr().unwrap());
+        (listener, taken)
+    })
+    .find(|(_, taken)| taken.is_ok())
+    .unwrap();
+    let address = listener.local_addr().unwrap();
     let (tls, _) = trunkline::Tls::self_signed_with_root(&["localhost"]).unwrap();
     let server = trunkline::Server::bind(address).tls(tls).http3(true);
-    let error = server
-        .serve(support::service(|_| async { Response::new(Body::empty()) }))
-        .unwrap_err();
+    let service = support::service(|_| async { Response::new(Body::empty()) });
+    let error = server.serve_on(listener, service).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     let text = error.to_string();
     assert!(text.contains("UDP port"), "{text}");
@@ -442,9 +447,7 @@ fn http_3_without_a_certificate_is_refused() {
 fn a_port_where_nobody_listens_is_an_error_at_once() {
     run(async {
         let origin = echo();
-        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let (_nobody, port) = http3::nobody();
         let client = origin.client().build().unwrap();
         let error = client.get(format!("https://localhost:{port}/")).send();
         let error = error.await.unwrap_err();

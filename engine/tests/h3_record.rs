@@ -93,9 +93,7 @@ fn a_record_that_names_h3_is_used_for_the_first_request() {
 fn a_record_may_name_another_port_and_a_wrong_one_only_costs_the_race() {
     run(async {
         let origin = origin();
-        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let (_nobody, port) = http3::nobody();
         let names = Names::with(&["h3"], Some(port));
         let client = client(&origin, names, Protocols::All);
         assert_eq!(version(&client, &origin).await, Version::HTTP_2);

@@ -26,7 +26,8 @@ pub fn bun(place: &Workplace, certificate: &Certificate) -> Result<QuicPeer, Str
     let mut command = Command::new(find_bun()?);
     command.arg(program).arg(port.to_string());
     command.arg(&certificate.chain).arg(&certificate.key);
-    let process = Process::start(&mut command, &[port], place.path().join("bun.log"))?;
+    let mut process = Process::start(&mut command, &[port], place.path().join("bun.log"))?;
+    process.speaks_quic(port)?;
     Ok(QuicPeer { port, process })
 }
 

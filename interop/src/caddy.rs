@@ -42,7 +42,7 @@ pub fn caddy(
     command.env("HOME", place.path());
     let log = place.path().join("caddy.log");
     let mut process = Process::start(&mut command, &[clear, tls], log)?;
-    process.listens_on_udp(tls)?;
+    process.speaks_quic(tls)?;
     Ok(Peer {
         name: format!(
             "Caddy {}",

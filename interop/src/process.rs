@@ -1,7 +1,6 @@
 //! A foreign program that runs while its guard lives.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a program may take until it listens.
-const START_MAX: Duration = Duration::from_secs(20);
+const START_MAX: Duration = Duration::from_secs(60);
+/// How long an answer over UDP is waited for before the question is asked again.
+const ANSWER_MAX: Duration = Duration::from_millis(100);
 /// How long a program may take until it says what is waited for.
 const HEAR_MAX: Duration = Duration::from_secs(60);
 /// The second part of the oldest Go's version.
@@ -145,18 +146,26 @@ impl Process {
         }
         Ok(process)
     }
-    /// Waits until somebody has the UDP port on 127.0.0.1: a program may listen there later than on
-    /// its TCP port.
+    /// Waits until somebody speaks QUIC on the UDP port of 127.0.0.1: a program may listen there later
+    /// than on its TCP port. To see whether the port can be taken would take it from the program.
     ///
     /// # Errors
     /// When the program ends, or does not listen in time; with the end of its log.
-    pub fn listens_on_udp(&mut self, port: u16) -> Result<(), String> {
-        // Nobody answers a packet that says nothing; a taken port cannot be taken.
-        let is_taken = || {
-            let bound = UdpSocket::bind((Ipv4Addr::LOCALHOST, port));
-            bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+    pub fn speaks_quic(&mut self, port: u16) -> Result<(), String> {
+        let asking = || {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+            socket.connect((Ipv4Addr::LOCALHOST, port))?;
+            socket.set_read_timeout(Some(ANSWER_MAX))?;
+            std::io::Result::Ok(socket)
         };
-        self.listens(&format!("UDP port {port}"), is_taken)
+        let socket = asking().map_err(|error| format!("UDP cannot be used: {error}"))?;
+        // RFC 9000 section 6.1: whoever gets a packet of an unknown version, as long as a first one
+        // must be, names those that it speaks.
+        let mut question = [0; 1200];
+        question[..7].copy_from_slice(&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8, 1]);
+        question[14] = 8;
+        let answers = || socket.send(&question).is_ok() && socket.recv(&mut [0; 1500]).is_ok();
+        self.listens(&format!("UDP port {port}"), answers)
     }
     fn listens(&mut self, place: &str, does: impl Fn() -> bool) -> Result<(), String> {
         let deadline = Instant::now() + START_MAX;

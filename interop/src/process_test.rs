@@ -13,18 +13,28 @@ fn a_program_that_ends_is_named_with_the_port_on_which_it_never_listened() {
     assert!(why.contains("`true x` ended (exit status: 0)"), "{why}");
     assert!(why.contains(&format!(" port {port}")), "{why}");
     let mut process = Process::start(&mut Command::new("true"), &[], log()).unwrap();
-    let why = process.listens_on_udp(port).unwrap_err();
+    let why = process.speaks_quic(port).unwrap_err();
     assert!(why.contains("`true` ended"), "{why}");
     assert!(why.contains(&format!("UDP port {port}")), "{why}");
 }
 
 #[test]
-fn a_udp_port_is_listened_on_once_somebody_has_it() {
+fn a_program_speaks_quic_once_it_has_answered_on_its_udp_port() {
     let place = Workplace::new().unwrap();
     let mut sleep = Command::new("sleep");
     let mut process = Process::start(sleep.arg("60"), &[], place.path().join("log")).unwrap();
-    let port = free_port().unwrap();
-    let address = (Ipv4Addr::LOCALHOST, port);
-    let _held = UdpSocket::bind(address).unwrap();
-    assert_eq!(process.listens_on_udp(port), Ok(()));
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, free_port().unwrap())).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let answering = thread::spawn(move || {
+        let mut heard = [0; 1500];
+        // The first is lost.
+        socket.recv_from(&mut heard).unwrap();
+        let (length, from) = socket.recv_from(&mut heard).unwrap();
+        socket.send_to(b"a version", from).unwrap();
+        heard[..length].to_vec()
+    });
+    assert_eq!(process.speaks_quic(port), Ok(()));
+    let heard = answering.join().unwrap();
+    // The sizes of both connection ids stand where they belong.
+    assert_eq!((heard.len(), heard[5], heard[14]), (1200, 8, 8));
 }

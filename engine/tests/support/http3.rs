@@ -6,7 +6,7 @@ use super::support::service;
 use http::{Request, Response};
 use rustls::pki_types::CertificateDer;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use trunkline::client::{Client, ClientBuilder, ClientTls, Protocols};
 use trunkline::{Body, Limits, Running, Server, ServerConfig, Tls};
 
@@ -26,6 +26,15 @@ pub(crate) fn generous() -> Limits {
         requests_per_connection_max: 1_000_000,
         ..Limits::default()
     }
+}
+
+/// A port over UDP where nobody listens as long as the socket is there: it hears itself alone, and
+/// nobody else is given its number.
+pub(crate) fn nobody() -> (UdpSocket, u16) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    socket.connect(address).unwrap();
+    (socket, address.port())
 }
 
 impl Origin {

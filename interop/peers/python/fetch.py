@@ -15,6 +15,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, StreamDataReceived, StreamReset
 from aioquic.quic.packet import QuicProtocolVersion
+from keys import new_keys
 
 # Ten mebibytes in which no part is like another: a lost or doubled frame shows.
 TEN_MEBIBYTES = b"".join(
@@ -214,13 +215,13 @@ async def refuse(client):
 
 
 async def keys(client):
-    """New keys, again and again in the middle of transfers."""
-    for _ in range(5):
-        answer = client.ask("GET", "/ten")
-        await answer.until(2**20)
-        client.request_key_update()
-        await answer.ended.wait()
-        say_same(answer)
+    """New keys, again and again in the middle of a transfer."""
+    answer = client.ask("GET", "/ten")
+    for number in range(1, 6):
+        await answer.until(number * 2**20)
+        await new_keys(client)
+    await answer.ended.wait()
+    say_same(answer)
 
 
 async def rebind(client):
@@ -322,15 +323,18 @@ async def pass_input(client, answer):
 
 async def half_open(arguments):
     """Handshakes that are begun and never go on."""
-    socket_ = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     address = ("127.0.0.1", arguments.port)
     for _ in range(arguments.number):
-        quic = QuicConnection(configuration=configuration(arguments))
+        made = configuration(arguments)
+        # None of them may end by itself while the others are begun.
+        made.idle_timeout = 600.0
+        quic = QuicConnection(configuration=made)
         quic.connect(address, now=0.0)
-        for datagram, _ in quic.datagrams_to_send(now=0.0):
-            socket_.sendto(datagram, address)
-        # One at a time: none is lost in a full socket.
-        socket_.recv(2048)
+        # One at a time, each heard on a socket of its own: none is lost in a full one.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as socket_:
+            for datagram, _ in quic.datagrams_to_send(now=0.0):
+                socket_.sendto(datagram, address)
+            socket_.recv(2048)
     print("begun", arguments.number)
 
 

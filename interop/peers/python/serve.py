@@ -9,6 +9,7 @@ from aioquic.h3.connection import FrameType, H3Connection, encode_frame
 from aioquic.h3.events import DatagramReceived, DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, StopSendingReceived, StreamReset
+from keys import new_keys
 
 TEXT = b"x" * 1024
 GONE = asyncio.Semaphore(0)
@@ -99,8 +100,7 @@ class Server(QuicConnectionProtocol):
             self.http.send_data(stream, TEXT[:512], end_stream=False)
             self._quic.reset_stream(stream, 0x102)
         elif path == "/keys":
-            self._quic.request_key_update()
-            self.body(stream, b"new keys")
+            asyncio.ensure_future(self.keys(stream))
         elif path == "/last":
             # What comes after this stream is not served here (RFC 9114 section 5.2).
             if not self.is_leaving:
@@ -120,6 +120,11 @@ class Server(QuicConnectionProtocol):
     def body(self, stream, body):
         self.say(stream, 200, [(b"content-length", str(len(body)).encode())])
         self.http.send_data(stream, body, end_stream=True)
+
+    async def keys(self, stream):
+        await new_keys(self)
+        self.body(stream, b"new keys")
+        self.transmit()
 
     async def gone(self, stream):
         await GONE.acquire()

@@ -127,9 +127,9 @@ fn an_upload_that_is_refused_is_stopped_and_its_answer_arrives() {
 fn new_keys_in_the_middle_of_transfers_change_nothing() {
     for stack in stacks() {
         let expected = match stack {
-            QuicStack::Aioquic => "same: true\n".repeat(5),
+            QuicStack::Aioquic => "same: true\n",
             // After a hundred packets, or before where quinn-proto is first: it draws its own number.
-            QuicStack::QuicGo => "same: true\nsame: true\nnew keys 1\n".to_owned(),
+            QuicStack::QuicGo => "same: true\nsame: true\nnew keys 1\n",
         };
         assert_eq!(said(stack, &stage(), &["keys"]), expected, "{stack:?}");
     }
