@@ -286,6 +286,39 @@ fn whom_the_chosen_settings_ask_for_certificates_is_admitted_by_them() {
     );
 }
 
+#[test]
+fn without_a_certificate_for_everybody_those_are_served_who_have_one() {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let signed = rcgen::CertificateParams::new(vec!["else".to_owned()]).unwrap();
+    let signed = signed.self_signed(&key).unwrap();
+    let (pem, key) = (signed.pem(), key.serialize_pem());
+    let tls = Tls::for_names().unwrap();
+    let wrong = tls.set_pem_for("named", pem.as_bytes(), key.as_bytes());
+    assert!(wrong.unwrap_err().to_string().contains("not for \"named\""));
+    tls.set_any_pem_for("named", pem.as_bytes(), key.as_bytes())
+        .unwrap();
+    tls.set_pem_for("else", pem.as_bytes(), key.as_bytes())
+        .unwrap();
+    assert!(!tls.is_nameless());
+    let running = serving(tls.clone());
+    let config = config(&[signed.der()], rustls::ALL_VERSIONS);
+    assert!(asks(&running, &config, "else").is_ok());
+    let error = asks(&running, &config, "named").unwrap_err();
+    assert!(
+        alert(&error).is_none(),
+        "the client itself refuses it: {error}"
+    );
+    let error = asks(&running, &config, "nobody").unwrap_err();
+    assert_eq!(
+        alert(&error),
+        Some(AlertDescription::AccessDenied),
+        "{error}"
+    );
+    tls.set_pem(pem.as_bytes(), key.as_bytes()).unwrap();
+    let error = asks(&running, &config, "nobody").unwrap_err();
+    assert!(alert(&error).is_none(), "now it is shown one: {error}");
+}
+
 /// Says when it is dropped.
 struct Dropped(mpsc::Sender<()>);
 

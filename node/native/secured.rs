@@ -15,6 +15,7 @@ use trunkline::{ClientCertificates, Tls, TlsPolicy};
 /// A server under TLS.
 pub(crate) struct Secured {
     pub(crate) tls: Tls,
+    any_names: bool,
     /// By ALPN.
     offered: Vec<&'static str>,
     /// What JavaScript may choose for a handshake.
@@ -64,10 +65,10 @@ impl Secured {
         match verb {
             "identity" => {
                 let ask: IdentityAsk = read(text)?;
-                let (cert, key) = (ask.cert.as_bytes(), ask.key.as_bytes());
+                let (cert, key) = (&ask.cert, &ask.key);
                 match &ask.name {
-                    None => self.tls.set_pem(cert, key),
-                    Some(name) => self.tls.set_pem_for(name, cert, key),
+                    None => self.tls.set_pem(cert.as_bytes(), key.as_bytes()),
+                    Some(name) => set_for(&self.tls, self.any_names, name, cert, key),
                 }
                 .map_err(described)?;
                 Ok(Value::Null)
@@ -106,6 +107,21 @@ impl Secured {
     }
 }
 
+/// `any`: the certificate need not be for `name`.
+fn set_for(
+    tls: &Tls,
+    any: bool,
+    name: &str,
+    cert: &str,
+    key: &str,
+) -> Result<(), trunkline::Error> {
+    let (cert, key) = (cert.as_bytes(), key.as_bytes());
+    match any {
+        true => tls.set_any_pem_for(name, cert, key),
+        false => tls.set_pem_for(name, cert, key),
+    }
+}
+
 fn agreeing(
     mut tls: Tls,
     clients: Option<&ClientsAsk>,
@@ -128,9 +144,12 @@ impl TlsAsk {
         server: u32,
         shared: &Arc<Shared>,
     ) -> Result<Secured, trunkline::Error> {
-        let tls = Tls::from_pem(self.cert.as_bytes(), self.key.as_bytes())?;
+        let tls = match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => Tls::from_pem(cert.as_bytes(), key.as_bytes())?,
+            _ => Tls::for_names()?,
+        };
         for (name, pair) in &self.names {
-            tls.set_pem_for(name, pair.cert.as_bytes(), pair.key.as_bytes())?;
+            set_for(&tls, self.any_names, name, &pair.cert, &pair.key)?;
         }
         let tls = agreeing(tls, self.clients.as_ref(), self.policy.as_ref())?;
         let mut tls = tls.offer(offered);
@@ -145,6 +164,7 @@ impl TlsAsk {
         }
         Ok(Secured {
             tls,
+            any_names: self.any_names,
             offered: offered.to_vec(),
             contexts: HashMap::new(),
             next: 0,
@@ -165,10 +185,14 @@ fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TlsAsk {
-    cert: String,
-    key: String,
+    /// Without them clients are shown something by their names alone.
+    cert: Option<String>,
+    key: Option<String>,
     #[serde(default)]
     names: HashMap<String, Pair>,
+    /// The certificates of names need not be for them.
+    #[serde(default)]
+    any_names: bool,
     key_log_file: Option<String>,
     /// JavaScript hears of the secrets of every session.
     #[serde(default)]

@@ -10,7 +10,7 @@ use rustls::sign::CertifiedKey;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// One certificate for everybody, and those of names.
+/// One certificate for everybody, if there is one, and those of names.
 #[derive(Debug)]
 pub(super) struct Identities {
     provider: Arc<CryptoProvider>,
@@ -20,49 +20,50 @@ pub(super) struct Identities {
 
 #[derive(Debug)]
 struct Shown {
-    otherwise: Arc<CertifiedKey>,
+    otherwise: Option<Arc<CertifiedKey>>,
     /// By name in lower case; a wildcard as `*.rest`.
     of_names: HashMap<String, Arc<CertifiedKey>>,
 }
 
 impl Identities {
-    pub(super) fn new(
-        provider: Arc<CryptoProvider>,
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-    ) -> Result<Self, Error> {
+    /// Nothing is shown to anybody yet.
+    pub(super) fn new(provider: Arc<CryptoProvider>) -> Self {
         let shown = Shown {
-            otherwise: certified(&provider, chain, key)?,
+            otherwise: None,
             of_names: HashMap::new(),
         };
-        Ok(Self {
+        Self {
             provider,
             shown: RwLock::new(shown),
-        })
+        }
     }
     /// What reads keys and signs with them.
     pub(super) fn provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
-    /// Replaces the one for everybody.
+    /// Adds or replaces the one for everybody.
     pub(super) fn set(
         &self,
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<(), Error> {
         let identity = certified(&self.provider, chain, key)?;
-        self.change(|shown| shown.otherwise = identity);
+        self.change(|shown| shown.otherwise = Some(identity));
         Ok(())
     }
-    /// Adds or replaces the one for `name`.
+    /// Adds or replaces the one for `name`. `is_for_it`: it must be.
     pub(super) fn set_for(
         &self,
         name: &str,
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
+        is_for_it: bool,
     ) -> Result<(), Error> {
         let identity = certified(&self.provider, chain, key)?;
-        check_name(name, &identity)?;
+        let host = host_of(name)?;
+        if is_for_it {
+            check_host(name, &host, &identity)?;
+        }
         let name = name.to_ascii_lowercase();
         self.change(|shown| drop(shown.of_names.insert(name, identity)));
         Ok(())
@@ -70,16 +71,17 @@ impl Identities {
     /// Whether the one for everybody names no host.
     pub(super) fn is_nameless(&self) -> bool {
         let identity = self.find(None);
-        identity.cert.first().is_some_and(|leaf| !names_hosts(leaf))
+        let leaf = identity.as_ref().and_then(|identity| identity.cert.first());
+        leaf.is_some_and(|leaf| !names_hosts(leaf))
     }
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         // No code panics while it holds the lock.
         change(&mut self.shown.write().unwrap_or_else(PoisonError::into_inner));
     }
-    fn find(&self, name: Option<&str>) -> Arc<CertifiedKey> {
+    fn find(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         let of_name = name.and_then(|name| shown.of_name(name));
-        Arc::clone(of_name.unwrap_or(&shown.otherwise))
+        of_name.or(shown.otherwise.as_ref()).cloned()
     }
 }
 
@@ -98,7 +100,7 @@ impl Shown {
 
 impl ResolvesServerCert for Identities {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.find(hello.server_name()))
+        self.find(hello.server_name())
     }
 }
 
@@ -123,8 +125,8 @@ fn names_hosts(certificate: &CertificateDer<'_>) -> bool {
     windows.any(|window| window == SUBJECT_ALT_NAME)
 }
 
-/// Whether the certificate is for `name`; for a wildcard, for any name that it covers.
-fn check_name(name: &str, identity: &CertifiedKey) -> Result<(), Error> {
+/// The host that a client asks for by `name`; for a wildcard, any that it covers.
+fn host_of(name: &str) -> Result<ServerName<'static>, Error> {
     let one = match name.strip_prefix("*.") {
         Some(rest) => format!("any.{rest}"),
         None => name.to_owned(),
@@ -132,15 +134,19 @@ fn check_name(name: &str, identity: &CertifiedKey) -> Result<(), Error> {
     let one = ServerName::try_from(one)
         .ok()
         .filter(|one| matches!(one, ServerName::DnsName(_)));
-    let Some(one) = one else {
-        return Err(Error::config(format!(
+    one.ok_or_else(|| {
+        Error::config(format!(
             "{name:?} is not a name that a client can ask for; it must be a host name or *.rest"
-        )));
-    };
+        ))
+    })
+}
+
+/// Whether the certificate is for `host`, which `name` stands for.
+fn check_host(name: &str, host: &ServerName<'_>, identity: &CertifiedKey) -> Result<(), Error> {
     let wrong =
         |error| Error::config(format!("the certificate is not for {name:?}")).with_source(error);
     // rustls has made sure that there is one.
     let own = identity.end_entity_cert().map_err(wrong)?;
     let own = ParsedCertificate::try_from(own).map_err(wrong)?;
-    verify_server_name(&own, &one).map_err(wrong)
+    verify_server_name(&own, host).map_err(wrong)
 }

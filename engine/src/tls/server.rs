@@ -52,7 +52,27 @@ impl Tls {
         let (chain, key) = read_pem(certificate, key)?;
         Self::from_der(chain, key)
     }
-    /// Takes another certificate chain and key in the place of the first one, as
+    /// Has no certificate yet: handshakes end with an alert but for clients whose name has one
+    /// ([`set_pem_for`](Self::set_pem_for)) or is given settings ([`choose`](Self::choose)).
+    ///
+    /// # Errors
+    /// TLS cannot be set up.
+    pub fn for_names() -> Result<Self, Error> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let identities = Arc::new(Identities::new(provider));
+        let nobody = WebPkiClientVerifier::no_client_auth();
+        let mut config = config_with(nobody, &TlsPolicy::default(), Arc::clone(&identities))?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Self {
+            config: Arc::new(config),
+            identities: Some(identities),
+            keys: None,
+            clients: None,
+            policy: TlsPolicy::default(),
+            chooser: None,
+        })
+    }
+    /// Takes another certificate chain and key in the place of the first one, if there is one, as
     /// [`set_pem_files`](Self::set_pem_files) does.
     ///
     /// # Errors
@@ -68,7 +88,15 @@ impl Tls {
     /// Those of [`set_pem_files_for`](Self::set_pem_files_for).
     pub fn set_pem_for(&self, name: &str, certificate: &[u8], key: &[u8]) -> Result<(), Error> {
         let (chain, key) = read_pem(certificate, key)?;
-        self.identities()?.set_for(name, chain, key)
+        self.identities()?.set_for(name, chain, key, true)
+    }
+    /// The same, with a certificate that need not be for `name`: clients that look will refuse it.
+    ///
+    /// # Errors
+    /// Those of [`set_pem_files`](Self::set_pem_files).
+    pub fn set_any_pem_for(&self, name: &str, certificate: &[u8], key: &[u8]) -> Result<(), Error> {
+        let (chain, key) = read_pem(certificate, key)?;
+        self.identities()?.set_for(name, chain, key, false)
     }
     /// What is offered by ALPN over TCP, best first: `h2`, `http/1.1`. Default: both. A client
     /// that does not say what it speaks is served HTTP/1.1 where that is offered, or nothing is;
@@ -112,7 +140,7 @@ impl Tls {
         key: impl AsRef<Path>,
     ) -> Result<(), Error> {
         let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
-        self.identities()?.set_for(name, chain, key)
+        self.identities()?.set_for(name, chain, key, true)
     }
     /// A fresh certificate for `names` that no one but you will believe: for development.
     ///
@@ -272,19 +300,9 @@ impl Tls {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, Error> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let identities = Arc::new(Identities::new(provider, chain, key)?);
-        let nobody = WebPkiClientVerifier::no_client_auth();
-        let mut config = config_with(nobody, &TlsPolicy::default(), Arc::clone(&identities))?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self {
-            config: Arc::new(config),
-            identities: Some(identities),
-            keys: None,
-            clients: None,
-            policy: TlsPolicy::default(),
-            chooser: None,
-        })
+        let tls = Self::for_names()?;
+        tls.identities()?.set(chain, key)?;
+        Ok(tls)
     }
     fn identities(&self) -> Result<&Identities, Error> {
         self.identities.as_deref().ok_or_else(|| {

@@ -44,7 +44,9 @@ export interface Offer {
   http1: boolean
   http2?: boolean
   http3?: boolean
-  tls?: Identity
+  isSecure?: boolean
+  /** What everybody is shown. */
+  tls?: Identity | undefined
   /** Who is asked for a certificate. */
   clients?: ClientOptions
   /** What is agreed on; undefined: whatever there is. */
@@ -119,7 +121,7 @@ export class Desk {
     if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
     if (address !== null) question.host = address
     if (backlog > 0) question.backlog = backlog
-    if (this.identity !== undefined) question.tls = { ...this.identity, ...this.offer.clients, policy: this.offer.policy, names: this.names(), asks: this.asks(), tellsSecrets: server.listenerCount('keylog') > 0 }
+    if (this.offer.isSecure) question.tls = { ...this.identity, anyNames: true, ...this.offer.clients, policy: this.offer.policy, names: this.names(), asks: this.asks(), tellsSecrets: server.listenerCount('keylog') > 0 }
     listener.listen(question)
     this.listener = listener
     this.contexts = new Contexts(listener, this.offer)
@@ -198,9 +200,6 @@ export class Desk {
 
   /** Whether its ports are taken. */
   get isListening (): boolean { return this.listener !== undefined }
-
-  /** Whether there is a certificate for everybody. */
-  get hasIdentity (): boolean { return this.identity !== undefined }
 
   setIdentity (identity: Identity, name?: string): void {
     if (name === undefined) this.identity = identity

@@ -246,17 +246,11 @@ export class Http2SecureServer extends serving(tls.Server) {
     checkChooser(chooser, http3)
     this.admission = admissionOf(own as TlsOptions)
     this.policy = policyOf(own)
-    const offer = { http1: allowHTTP1, http3, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
+    const offer = { http1: allowHTTP1, http3, isSecure: true, tls: identityOf(others), clients: this.admission, policy: this.policy, chooser }
     const http1 = allowHTTP1 ? ownHttp1(own) : {}
     Object.assign(this, { desk: new Desk(this, deskOptions(own, http1), offer) })
     Object.assign(this, timesOf(http1))
     if (typeof listener === 'function') this.on('request', listener)
-  }
-
-  override listen (...args: any[]): this {
-    // What listens without one would speak in cleartext.
-    if (!this.desk.hasIdentity) throw notProvided('a secure server needs an identity before it listens: give cert and key in PEM; those of addContext are for their names alone')
-    return super.listen(...args)
   }
 
   override setSecureContext (options: tls.SecureContextOptions): void {

@@ -12,9 +12,12 @@ import type { Policy } from './policy'
 /** A certificate chain and its key, both in PEM. */
 export interface Identity { cert: string | Buffer; key: string | Buffer }
 
-export interface ListenTls extends Identity, ClientOptions {
+/** Without `cert` and `key` it serves those alone that `names` or `asks` is for. */
+export interface ListenTls extends Partial<Identity>, ClientOptions {
   /** Other certificates for clients that ask for these names (SNI); `*.rest` is for one label more. */
   names?: Record<string, Identity>
+  /** The certificates of names need not be for them. Default: false. */
+  anyNames?: boolean
   /** What is agreed on. Default: all that there is. */
   policy?: Policy | undefined
   /** The secrets of every session are appended here: for debugging. */
@@ -102,9 +105,11 @@ function tlsOf (tls: ListenTls): object {
   const names: Record<string, object> = {}
   for (const [name, identity] of Object.entries(tls.names ?? {})) names[name] = pem(identity)
   const { requestCert, rejectUnauthorized, ca, crl, roots, ...rest } = tls
-  const { cert, key } = pem(tls)
   // What is not known goes along, so that the engine refuses it by its name.
-  return { ...rest, cert: ca == null ? cert : completed(cert, ca), key, names, clients: clientsOf(tls) }
+  const others = { ...rest, names, clients: clientsOf(tls) }
+  if (tls.cert === undefined || tls.key === undefined) return others
+  const { cert, key } = pem({ cert: tls.cert, key: tls.key })
+  return { ...others, cert: ca == null ? cert : completed(cert, ca), key }
 }
 
 /** Whole milliseconds; throws where the time is none. */

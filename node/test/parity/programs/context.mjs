@@ -145,6 +145,28 @@ export default {
     await told
     client.destroy()
   },
+  'contexts of addContext, also with a certificate that is not for the name': async (http2, t) => {
+    const server = http2.createSecureServer({ cert, key })
+    server.addContext('else.test', { cert: other.cert, key: other.key })
+    server.addContext('*.wild.test', { cert: other.cert, key: other.key })
+    await t.listen(server)
+    for (const servername of ['else.test', 'a.wild.test', 'a.b.wild.test', 'localhost']) await shake(t, server, { servername })
+  },
+  'a server without a certificate of its own': async (http2, t) => {
+    const context = (await contextFor(http2))({ cert, key })
+    const server = http2.createSecureServer({ SNICallback: (name, answer) => { answer(null, name === 'one.test' ? context : undefined) } })
+    await t.listen(server)
+    await shake(t, server, { servername: 'one.test' })
+    const told = once(server, 'tlsClientError')
+    await shake(t, server, { servername: 'two.test' })
+    await told
+    const named = http2.createSecureServer()
+    named.addContext('one.test', { cert, key })
+    await t.listen(named)
+    for (const servername of ['one.test', 'two.test']) await shake(t, named, { servername })
+    named.setSecureContext({ cert, key })
+    await shake(t, named, { servername: 'two.test' })
+  },
   'a context that was made is taken by addContext and setSecureContext': async (http2, t) => {
     const context = (await contextFor(http2))({ cert: other.cert, key: other.key })
     const server = http2.createSecureServer({ cert, key })
