@@ -12,6 +12,9 @@ use trunkline_testkit::netlab::{
     CLIENT_IP, Lab, PathSettings, SERVER_IP, Settings, Side, unavailable,
 };
 
+/// How often is looked: a busy machine is late and slow now and then, a wrong path always.
+const TRIES_MAX: u32 = 20;
+
 /// One lab at a time: they share two cores.
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -62,22 +65,55 @@ fn a_round_trip_takes_twice_the_delay() {
             });
             let mut client = connect(lab, at);
             client.set_nodelay(true).expect("no delay");
-            let least = (0..5)
-                .map(|_| {
-                    let start = Instant::now();
-                    client.write_all(b"?").expect("a question");
-                    client.read_exact(&mut [0]).expect("an answer");
-                    start.elapsed()
-                })
-                .min()
-                .expect("five round trips");
+            let mut trips = (0..TRIES_MAX).map(|_| {
+                let start = Instant::now();
+                client.write_all(b"?").expect("a question");
+                client.read_exact(&mut [0]).expect("an answer");
+                let trip = start.elapsed();
+                assert!(trip >= 2 * delay, "never early: {trip:?}");
+                trip
+            });
+            let is_in_time = trips.any(|trip| trip < 2 * delay + Duration::from_millis(20));
+            assert!(is_in_time, "each is late");
             drop(client);
             echo.join().expect("the echo ends");
-            // Never early; the best of five late by a busy machine at the most.
-            assert!(least >= 2 * delay, "{least:?}");
-            assert!(least < 2 * delay + Duration::from_millis(20), "{least:?}");
         },
     );
+}
+
+/// The rate at which `bytes` come behind their first quarter, in bits per second.
+fn measured(lab: &Lab, bytes: u64) -> f64 {
+    let server = listener(lab);
+    let at = server.local_addr().expect("an address");
+    let source = thread::spawn(move || {
+        let (mut peer, _) = server.accept().expect("a peer");
+        let block = vec![7; 1 << 16];
+        let mut left = bytes as usize;
+        while left > 0 {
+            let now = left.min(block.len());
+            peer.write_all(&block[..now]).expect("room");
+            left -= now;
+        }
+    });
+    let mut client = connect(lab, at);
+    let mut block = vec![0; 1 << 16];
+    let (mut got, mut started) = (0_u64, None);
+    loop {
+        let length = client.read(&mut block).expect("bytes");
+        if length == 0 {
+            break;
+        }
+        // Behind slow start.
+        let (from, _) = *started.get_or_insert((got, Instant::now()));
+        if from == 0 && got > bytes / 4 {
+            started = Some((got, Instant::now()));
+        }
+        got += length as u64;
+    }
+    source.join().expect("the source ends");
+    let (from, start) = started.expect("a start");
+    assert!(from > 0 && got == bytes);
+    (got - from) as f64 * 8.0 / start.elapsed().as_secs_f64()
 }
 
 #[test]
@@ -89,41 +125,14 @@ fn a_transfer_runs_at_the_rate() {
         ..PathSettings::default()
     };
     with_lab(path, |lab| {
-        let server = listener(lab);
-        let at = server.local_addr().expect("an address");
         let bytes: u64 = 20_000_000;
-        let source = thread::spawn(move || {
-            let (mut peer, _) = server.accept().expect("a peer");
-            let block = vec![7; 1 << 16];
-            let mut left = bytes as usize;
-            while left > 0 {
-                let now = left.min(block.len());
-                peer.write_all(&block[..now]).expect("room");
-                left -= now;
-            }
+        let mut shares = (0..TRIES_MAX).map(|_| {
+            // The rate counts IP and TCP heads: 52 bytes of 1,500.
+            let share = measured(lab, bytes) / (rate as f64 * 1448.0 / 1500.0);
+            assert!(share < 1.05, "never faster: {share:.3} of the rate");
+            share
         });
-        let mut client = connect(lab, at);
-        let mut block = vec![0; 1 << 16];
-        let (mut got, mut started) = (0_u64, None);
-        loop {
-            let length = client.read(&mut block).expect("bytes");
-            if length == 0 {
-                break;
-            }
-            // Behind slow start.
-            let (from, _) = *started.get_or_insert((got, Instant::now()));
-            if from == 0 && got > bytes / 4 {
-                started = Some((got, Instant::now()));
-            }
-            got += length as u64;
-        }
-        source.join().expect("the source ends");
-        let (from, start) = started.expect("a start");
-        assert!(from > 0 && got == bytes);
-        let measured = (got - from) as f64 * 8.0 / start.elapsed().as_secs_f64();
-        // The rate counts IP and TCP heads: 52 bytes of 1,500.
-        let share = measured / (rate as f64 * 1448.0 / 1500.0);
-        assert!((0.85..1.05).contains(&share), "{share:.3} of the rate");
+        assert!(shares.any(|share| share > 0.85), "each is slower");
         let totals = lab.totals()[1];
         assert!(totals.packets >= bytes / 1448, "{totals:?}");
     });

@@ -103,6 +103,7 @@ func newClient(base string, roots *x509.CertPool) *client {
 				return nil, err
 			}
 			config = config.Clone()
+			config.HandshakeIdleTimeout = patience
 			config.Tracer = func(context.Context, bool, quic.ConnectionID) qlogwriter.Trace {
 				return &c.updates
 			}

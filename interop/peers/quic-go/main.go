@@ -4,7 +4,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 )
+
+// patience is how long a handshake may stand still: a busy machine takes more than quic-go's five seconds.
+const patience = time.Minute
 
 func main() {
 	usage := "usage: quic-go serve|fetch FLAGS"

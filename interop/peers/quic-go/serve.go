@@ -49,7 +49,7 @@ func serve(args []string) error {
 		transport.VerifySourceAddress = func(net.Addr) bool { return true }
 	}
 	config := http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair}})
-	listener, err := transport.ListenEarly(config, &quic.Config{Allow0RTT: *early})
+	listener, err := transport.ListenEarly(config, &quic.Config{Allow0RTT: *early, HandshakeIdleTimeout: patience})
 	if err != nil {
 		return err
 	}
