@@ -11,7 +11,7 @@ import type { Policy } from '../server/policy'
 import { Contexts } from './contexts'
 import { handshakeError } from './handshake'
 import { choose, type Chooser } from './hello'
-import { hearErrors, tellAsHttp1, tellUpgrade, type Http1 } from './http1'
+import { hearErrors, Stage, tellAsHttp1, tellUpgrade, type Http1 } from './http1'
 import { isOfHttp1 } from './express'
 import { later } from './later'
 import { Http2ServerRequest } from './request'
@@ -222,7 +222,7 @@ export class Desk {
     server._connections = (server._connections ?? 0) + 1
     // A socket for its bytes follows at once.
     if (connection.version === 0) return
-    const socket = this.keep(connection, new Socket(connection))
+    const socket = this.keep(connection, connection.version >= 20 ? new Socket(connection) : new Stage(connection))
     if (connection.version >= 20) this.tellSession(connection, socket)
     else hearErrors(server, socket)
     server.emit(connection.encrypted ? 'secureConnection' : 'connection', socket)

@@ -24,10 +24,12 @@ interface Request extends IncomingMessage {
 interface Response extends ServerResponse {
   _header: string | null
   _headerSent: boolean
+  _hasBody: boolean
   _last: boolean
   _trailer: string
   _closed: boolean
   _expect_continue: boolean
+  _keepAliveTimeout: number
   maxRequestsOnConnectionReached: boolean
   _storeHeader: (first: string, headers: unknown) => void
   _send: (data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null) => boolean
@@ -35,7 +37,33 @@ interface Response extends ServerResponse {
   _finish: () => void
   [carried]: Carrier
 }
-interface Stage extends Socket { _httpMessage?: Response | null; _hadError?: boolean; requestCount?: number }
+
+/** Where exchanges stand, as node:http knows it: of a connection of HTTP/1.1, or of one exchange. */
+export class Stage extends Socket {
+  declare server: Teller
+  /** What is being answered. */
+  declare _httpMessage?: Response | null
+  declare _hadError?: boolean
+  /** Requests so far. */
+  requestCount = 0
+
+  /** Time is counted while something is asked; between requests it is the engine's affair. */
+  limit (time: number): void {
+    if (this.timeout !== time) this.setTimeout(time)
+    else this.refresh()
+  }
+
+  /** As node:http has it: where nobody hears of it, it ends. */
+  protected override onTimeout (): void {
+    super.onTimeout()
+    const { _httpMessage: response } = this
+    const request = response?.req
+    const heard = [
+      request?.complete === false && request.emit('timeout', this), response?.emit('timeout', this), this.server.emit('timeout', this)
+    ]
+    if (!heard.includes(true)) this.destroy()
+  }
+}
 
 /** What a server of node:http makes of requests and responses, by its options. */
 export interface Http1 {
@@ -53,6 +81,10 @@ export interface Teller {
   requestTimeout?: number
   /** Whether a client that has ended its side of its connection waits for answers. */
   httpAllowHalfOpen?: boolean
+  /** Ms that a connection without a request stays open, as clients are told; 0: for ever. */
+  keepAliveTimeout?: number
+  /** Ms without a sign of life on a connection with a request; 0: for ever. */
+  timeout: number
   /** How many requests a connection of HTTP/1.1 may have; 0 and undefined: any number. */
   maxRequestsPerSocket?: number
   emit: (event: string, ...args: unknown[]) => boolean
@@ -65,10 +97,9 @@ const CANCEL = 8
 const AHEAD_BYTES_MAX = 64 * 1024
 /** Bytes of a `sec-websocket-key` (RFC 6455 section 4.1). */
 const KEY_BYTES = 16
-/** Fields of a connection, which is the engine's. */
+/** Fields of a connection (RFC 9113 section 8.2.2): those of HTTP/1.1 go as node:http says them, but for the framing,
+ * which is the engine's. */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
-/** Among the options of a connection (RFC 9110 section 7.6.1). */
-const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i
 const originals = http.ServerResponse.prototype as unknown as Response
 /** Says that a writer shall wait: node:http knows it by a symbol of its own. */
 const NEEDS_DRAIN = Object.getOwnPropertySymbols(new http.ServerResponse(new http.IncomingMessage(null as never)))
@@ -90,9 +121,7 @@ function readFields (head: string, spells: boolean): string {
     if (colon <= 0) continue
     const lower = line.slice(0, colon).toLowerCase()
     const name = spells ? line.slice(0, colon) : lower
-    const value = line.slice(colon + 1).trim()
-    // That a connection ends is said by whoever answers; the rest is the engine's to say.
-    if (!OF_CONNECTIONS.has(lower) || (spells && lower === 'connection' && CLOSE.test(value))) text += `${text === '' ? '' : '\0'}${name}\0${value}`
+    if (spells ? lower !== 'transfer-encoding' : !OF_CONNECTIONS.has(lower)) text += `${text === '' ? '' : '\0'}${name}\0${line.slice(colon + 1).trim()}`
   }
   return text
 }
@@ -240,6 +269,7 @@ class Carrier implements ExchangeEars {
     const { request, response, socket } = this
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
+    socket.limit(0)
     process.nextTick(tellClosed, response)
     if (response._last && this.exchange.version < 20) this.exchange.connection.shutDown()
   }
@@ -276,7 +306,8 @@ class Carrier implements ExchangeEars {
     const { request, response } = this
     clearTimeout(this.deadline)
     this.intake.drop()
-    const isWhole = code === 0 && response.writableEnded
+    // An answer without a body is whole with its head, though its handler may say its end later.
+    const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
     const error = isWhole ? undefined : aborted()
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true
@@ -353,6 +384,12 @@ function rawOf (exchange: Exchange): string[] {
   return raw
 }
 
+/** The target as it came: proxies get it in absolute form. */
+function targetOf (exchange: Exchange): string {
+  const { ownScheme, authority, path } = exchange
+  return exchange.version < 20 && ownScheme !== '' ? `${ownScheme}://${authority}${path}` : path || authority
+}
+
 /** A request of node:http for an exchange. */
 function requestOf (exchange: Exchange, socket: Socket, http1: Http1): Request {
   const request = new http1.IncomingMessage(socket as never) as Request
@@ -361,7 +398,8 @@ function requestOf (exchange: Exchange, socket: Socket, http1: Http1): Request {
   request.httpVersionMinor = major === 1 ? 1 : 0
   request.httpVersion = `${major}.${request.httpVersionMinor}`
   request.method = exchange.method
-  request.url = exchange.path || exchange.authority
+  request.url = targetOf(exchange)
+  ;(request as unknown as { upgrade: boolean }).upgrade = false
   request.joinDuplicateHeaders = http1.joinDuplicateHeaders === true
   const raw = rawOf(exchange)
   request._addHeaderLines(raw, raw.length)
@@ -393,23 +431,28 @@ export function hearErrors (server: Teller, socket: Socket): void {
 }
 
 /** Tells `server` of an exchange. `shared`: the socket of its connection. */
-export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, http1: Http1): void {
+export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket, http1: Http1): void {
   if (tellUpgrade(server, exchange, http1)) return
-  const ownsSocket = exchange.version >= 20 || Boolean(shared._httpMessage)
-  const socket: Stage = ownsSocket ? new Socket(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
-  if (ownsSocket) hearErrors(server, socket)
+  const ownsSocket = !(shared instanceof Stage) || Boolean(shared._httpMessage)
+  const socket = ownsSocket ? new Stage(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+  if (ownsSocket) {
+    socket.server = server
+    hearErrors(server, socket)
+  }
+  socket.limit(server.timeout)
   const request = requestOf(exchange, socket, http1)
   const { rejectNonStandardBodyWrites } = http1
   const response = new (http1.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX, rejectNonStandardBodyWrites }) as Response
   // Node's own goes by the minor number of the version, and refuses trailers where it is zero.
   response.useChunkedEncodingByDefault = true
   response.shouldKeepAlive = exchange.field('connection')?.toLowerCase() !== 'close'
+  response._keepAliveTimeout = server.keepAliveTimeout ?? 0
   response.assignSocket(socket as never)
   const carrier = new Carrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier
   exchange.ears = carrier
   if (exchange.hasBody && exchange.version < 20) carrier.limit()
-  if (!isDropped(server, exchange, shared, request, response)) tell(server, exchange, request, response)
+  if (!isDropped(server, shared, request, response)) tell(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {
     request.complete = true
     request.push(null)
@@ -418,10 +461,10 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Stage, 
 
 /** Counts a request of a connection of HTTP/1.1: the last that it may have is answered with its end, and one behind
  * that with nothing else. */
-function isDropped (server: Teller, exchange: Exchange, shared: Stage, request: Request, response: Response): boolean {
+function isDropped (server: Teller, shared: Socket, request: Request, response: Response): boolean {
   const { maxRequestsPerSocket: most = 0 } = server
-  if (!(most > 0) || exchange.version >= 20) return false
-  const count = shared.requestCount = (shared.requestCount ?? 0) + 1
+  if (!(most > 0) || !(shared instanceof Stage)) return false
+  const count = ++shared.requestCount
   response.maxRequestsOnConnectionReached = count >= most
   if (count <= most) return false
   server.emit('dropRequest', request, shared)

@@ -56,9 +56,11 @@ export class Socket extends Duplex {
   setTimeout (time: number, listener?: () => void): this {
     if (this.destroyed) return this
     this.timeout = time
-    this.timer = Timer.set(this.timer, time, listener, this, () => { this.emit('timeout') })
+    this.timer = Timer.set(this.timer, time, listener, this, () => { this.onTimeout() })
     return this
   }
+  /** Nothing has happened for the time. */
+  protected onTimeout (): void { this.emit('timeout') }
   /** A sign of life. */
   refresh (): void { this.timer?.refresh() }
 

@@ -62,8 +62,10 @@ export class Exchange {
   /** Path and query; empty on CONNECT. */
   get path (): string { return this.text.slice(this.methodEnd + 1, this.pathEnd) }
   get authority (): string { return this.text.slice(this.pathEnd + 1, this.authorityEnd) }
+  /** The scheme that the request has; one of HTTP/1.1 has it in absolute form alone (RFC 9112 section 3.2.2). */
+  get ownScheme (): string { return this.text.slice(this.authorityEnd + 1, this.schemeEnd) }
   get scheme (): string {
-    const scheme = this.text.slice(this.authorityEnd + 1, this.schemeEnd)
+    const scheme = this.ownScheme
     if (scheme !== '') return scheme
     return this.connection.encrypted ? 'https' : 'http'
   }

@@ -22,7 +22,6 @@ const listed = {
   'http1: an echo of HTTP/1.1': WHOLE,
   'http1: writeHead': WHOLE,
   'http1: writes are chunked': WHOLE,
-  'http1: several requests on one connection': 'HTTP/1.1 keeps a connection without saying so',
   'request: the authority may come as host': 'a host stands for the authority everywhere (RFC 9113 section 8.3.1)',
   'respond: fields of several values': SENSITIVE,
   'respond: values with line breaks never reach the client': SPLITS,

@@ -1,6 +1,7 @@
 // allowHTTP1: one server, and the requests of HTTP/1.1 are those of node:http.
 import { once } from 'node:events'
 import http from 'node:http'
+import https from 'node:https'
 import { http1 } from '../shapes.mjs'
 import { cert, fields, key } from '../stage.mjs'
 
@@ -11,6 +12,27 @@ const AGAIN = ['host', 'localhost', 'age', '1', 'age', '2', 'content-type', 'a/b
 /** Where this Node has options of HTTP/1.1, and where the one before had them. */
 const twice = options => ({ ...options, http1Options: options })
 
+/** An answer that has no body is with the client before its handler says its end; then comes another. */
+const lateEnd = (request, begin) => async (http2, t) => {
+  const log = t.log('server')
+  const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
+  const agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
+  await t.listen(server)
+  for (const name of ['first', 'second']) {
+    const asked = once(server, 'request')
+    const answered = t.ask(server, { name, agent, ...request })
+    const [{ socket }, response] = await asked
+    const closed = once(response, 'close')
+    response.on('finish', () => { log('finish') })
+    begin(response)
+    await answered
+    log(response.destroyed, socket.destroyed)
+    response.end('text')
+    await closed
+    log('close', response.writableFinished)
+  }
+  agent.destroy()
+}
 /** Two requests are all that a connection may have. */
 const fewRequests = paths => async (http2, t) => {
   const log = t.log('server')
@@ -24,7 +46,7 @@ const fewRequests = paths => async (http2, t) => {
 export default {
   'a request of HTTP/1.1 is one of node:http': http1((request, response, { log }) => {
     log(request instanceof http.IncomingMessage, response instanceof http.ServerResponse, request.constructor.name, response.constructor.name)
-    log(request.httpVersion, request.method, request.url, request.httpVersionMajor, request.httpVersionMinor)
+    log(request.httpVersion, request.method, request.url, request.httpVersionMajor, request.httpVersionMinor, request.upgrade)
     response.end('hi')
   }, { path: '/a?b' }),
   'both versions on one server': async (http2, t) => {
@@ -97,6 +119,30 @@ export default {
   },
   'the last request that a connection may have is answered with its end': fewRequests(['/a']),
   'a request behind the last that a connection may have': fewRequests(['/a', '/b']),
+  'a timeout of a response': http1((request, response, { log }) => {
+    log(response.setTimeout(20, socket => { log('response', socket === response.socket); response.end('late') }) === response)
+  }),
+  'a timeout of a request that is whole is told to the response alone': http1((request, response, { log }) => {
+    request.on('timeout', () => { log('request') })
+    response.on('timeout', () => { log('response'); response.end() })
+    log(request.setTimeout(20) === request)
+  }),
+  'a timeout of a request that is not': http1((request, response, { log }) => {
+    request.resume()
+    request.setTimeout(20, () => { log('request', request.complete); response.end('late') })
+  }, { method: 'POST', headers: { 'content-length': 5 }, body: null, before: asked => { asked.write('he') } }),
+  'a timeout that nobody hears ends the connection': http1((request, response) => { response.setTimeout(20) }),
+  'a timeout of the server': http1((request, response) => { response.write('a') }, {}, {
+    prepare: (server, { log }) => { server.setTimeout(20, socket => { log(socket.constructor === Object, socket.timeout); socket.destroy() }) }
+  }),
+  'a timeout of the server that nobody hears': http1(() => {}, {}, {
+    prepare: server => { server.timeout = 20 }
+  }),
+  'an answer to HEAD whose end comes late': lateEnd({ method: 'HEAD' }, response => { response.flushHeaders() }),
+  'a 304 whose end comes late': lateEnd({}, response => { response.writeHead(304, { etag: '"a"' }).flushHeaders() }),
+  'a target in absolute form is the url': http1((request, response, { log }) => { log(request.url, request.headers.host); response.end() }, [
+    { path: 'https://other.test/a?b', headers: { host: 'localhost' } }, { path: 'http://[::1]:80/', headers: { host: 'localhost' } }, { path: '*', method: 'OPTIONS', headers: { host: 'localhost' } }
+  ]),
   'writeHead': http1((request, response, { log }) => {
     response.setHeader('x-a', 'b')
     response.writeHead(201, { 'X-B': 'c' })
