@@ -8,6 +8,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
+import { setTimeout as after } from 'node:timers/promises'
 import { EnvHttpProxyAgent, ProxyAgent, request } from 'trunkline'
 import * as undici7 from 'undici7'
 import { cert } from './support/certificate.mjs'
@@ -261,11 +262,18 @@ const hasTinyproxy = (() => {
   }
 })()
 
+/** Below those that the system gives to whoever names none: nobody is given it before a program has it. */
+async function freePort () {
+  for (let port = 10_000 + process.pid * 7919 % 20_000; ; port++) {
+    const server = net.createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(() => true, () => false)
+    server.close()
+    if (isFree) return port
+  }
+}
+
 test('tinyproxy takes http and tunnels, with its credentials', { skip: !hasTinyproxy && 'tinyproxy is not installed' }, async () => {
-  const free = net.createServer().listen(0, '127.0.0.1')
-  await once(free, 'listening')
-  const { port } = free.address()
-  free.close()
+  const port = await freePort()
   const file = join(mkdtempSync(join(tmpdir(), 'trunkline-')), 'tinyproxy.conf')
   writeFileSync(file, `Port ${port}\nListen 127.0.0.1\nTimeout 60\nAllow 127.0.0.1\nBasicAuth me secret\n`)
   const child = spawn('tinyproxy', ['-d', '-c', file], { stdio: 'ignore' })
@@ -274,7 +282,7 @@ test('tinyproxy takes http and tunnels, with its credentials', { skip: !hasTinyp
     const agent = new ProxyAgent({ uri: `http://me:secret@127.0.0.1:${port}`, requestTls: { ca: cert } })
     let first
     // It says nowhere that it listens now.
-    for (let turn = 0; first === undefined && turn < 200; turn++) {
+    for (const until = Date.now() + 20_000; first === undefined && Date.now() < until; await after(5)) {
       first = await get(`${plain.url}/a`, agent).catch(error => { if (error.code !== 'ECONNREFUSED') throw error })
     }
     assert.equal(first.text, '/a')

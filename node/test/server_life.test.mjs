@@ -38,13 +38,10 @@ for (const [form, make] of Object.entries(closing)) {
     for (let round = 0; round < 50; round++) {
       const [port, close] = await make()
       await close()
-      const [tcp, udp] = [net.createServer(), dgram.createSocket('udp4')]
-      tcp.listen(port, '127.0.0.1')
-      udp.bind(port, '127.0.0.1')
-      await Promise.all([once(tcp, 'listening'), once(udp, 'listening')]).finally(() => {
-        tcp.close()
-        udp.close()
-      })
+      const ports = [net.createServer().listen(port, '127.0.0.1')]
+      // Over UDP the number is anybody's where the server has no HTTP/3.
+      if (form !== 'createServer') ports.push(dgram.createSocket('udp4').bind(port, '127.0.0.1'))
+      await Promise.all(ports.map(port => once(port, 'listening'))).finally(() => { for (const port of ports) port.close() })
     }
   })
 }

@@ -6,8 +6,23 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// A port on which nothing listens, below those that the system gives to whoever names none: no other
+/// test is given it before the program has it, and who asks whether it listens cannot meet himself.
+fn free_port() -> u16 {
+    static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
+    // Neighbours in the list of processes lie far apart here.
+    let first = std::process::id().wrapping_mul(7_919);
+    std::iter::repeat_with(|| {
+        first.wrapping_add(LOOKED_AT.fetch_add(1, Ordering::Relaxed)) % 20_000
+    })
+    .map(|offset| 10_000 + offset as u16)
+    .find(|&port| TcpListener::bind(("127.0.0.1", port)).is_ok())
+    .unwrap()
+}
 
 /// A running program and what it has said so far; ended with the value.
 pub(crate) struct Proxy {
@@ -60,11 +75,7 @@ impl Proxy {
     }
 
     fn start(program: &str, arguments: impl Fn(u16, &PathBuf) -> Vec<String>) -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = free_port();
         let folder = std::env::temp_dir().join(format!("trunkline-{program}-{port}"));
         std::fs::create_dir_all(&folder).unwrap();
         let path = std::env::var("PATH").unwrap_or_default();

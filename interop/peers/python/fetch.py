@@ -6,6 +6,7 @@ import socket
 import ssl
 import struct
 import sys
+from functools import cache
 
 from aioquic.asyncio import QuicConnectionProtocol, connect
 from aioquic.buffer import Buffer, BufferReadError
@@ -17,10 +18,13 @@ from aioquic.quic.events import ConnectionTerminated, StreamDataReceived, Stream
 from aioquic.quic.packet import QuicProtocolVersion
 from keys import new_keys
 
-# Ten mebibytes in which no part is like another: a lost or doubled frame shows.
-TEN_MEBIBYTES = b"".join(
-    struct.pack("<I", word * 0x9E3779B9 & 0xFFFFFFFF) for word in range(10 * 2**20 // 4)
-)
+
+@cache
+def ten_mebibytes():
+    """No part is like another: a lost or doubled frame shows."""
+    return b"".join(
+        struct.pack("<I", word * 0x9E3779B9 & 0xFFFFFFFF) for word in range(10 * 2**20 // 4)
+    )
 
 
 class Control:
@@ -138,7 +142,7 @@ class Client(QuicConnectionProtocol):
 
 
 def say_same(answer):
-    print("same:", str(answer.body == TEN_MEBIBYTES).lower())
+    print("same:", str(answer.body == ten_mebibytes()).lower())
 
 
 async def get(client):
@@ -147,7 +151,7 @@ async def get(client):
 
 
 async def echo(client):
-    answer = await client.whole("POST", "/echo", body=TEN_MEBIBYTES)
+    answer = await client.whole("POST", "/echo", body=ten_mebibytes())
     say_same(answer)
 
 
@@ -208,7 +212,7 @@ async def cancel(client):
 
 
 async def refuse(client):
-    answer = client.ask("POST", "/refuse", body=TEN_MEBIBYTES)
+    answer = client.ask("POST", "/refuse", body=ten_mebibytes())
     await answer.ended.wait()
     print("refused", answer.status)
     await again(client)
