@@ -30,6 +30,9 @@ pub(crate) struct Options {
     /// Address and port; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: String,
+    /// Serve on a Unix socket at this path instead, which must not exist yet; without HTTP/3.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["listen", "http3"])]
+    unix: Option<PathBuf>,
     /// Certificate chain, PEM. SIGHUP makes it and the key be read again.
     #[arg(long, requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -99,25 +102,65 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     runtime.block_on(async {
         let mut stop = Stop::new()?;
         let renewal = Renewal::of(&options, tls.clone())?;
-        let running = start(&options, tls, log, site)?;
-        println!("listening on {scheme}://{}", running.local_addr());
-        // Whoever started us waits for this line: it must not sit in a buffer.
-        let _ = std::io::stdout().flush();
-        tokio::select! {
-            () = stop.wait() => {}
-            () = Renewal::run(renewal) => {}
+        let deadline = Duration::from_secs(options.drain);
+        let stopped = async {
+            tokio::select! {
+                () = stop.wait() => {}
+                () = Renewal::run(renewal) => {}
+            }
+        };
+        match &options.unix {
+            Some(path) => {
+                let server = with_options(Server::bind_unix(path), &options, tls, log);
+                let running = server.serve(site).map_err(refused)?;
+                tell(format_args!("{scheme} at {}", path.display()));
+                stopped.await;
+                drain(running, deadline).await
+            }
+            None => {
+                let running = start(&options, tls, log, site)?;
+                tell(format_args!("{scheme}://{}", running.local_addr()));
+                stopped.await;
+                drain(running, deadline).await
+            }
         }
-        drain(running, Duration::from_secs(options.drain)).await
     })
+}
+
+/// Says where it is listened. Whoever started us waits for this line: it must not sit in a buffer.
+fn tell(place: impl std::fmt::Display) {
+    println!("listening on {place}");
+    let _ = std::io::stdout().flush();
+}
+
+fn refused(error: trunkline::Error) -> Failure {
+    Failure::usage(in_full(&error))
+}
+
+/// What the flags say about every server.
+fn with_options<P>(
+    server: Server<P>,
+    options: &Options,
+    tls: Option<Tls>,
+    log: Option<Arc<AccessLog>>,
+) -> Server<P> {
+    let mut server = server
+        .workers(usize::from(options.workers))
+        .config(config(options));
+    if let Some(tls) = tls {
+        server = server.tls(tls);
+    }
+    if let Some(log) = log {
+        server = server.access_log(move |access| log.tell(access));
+    }
+    server
 }
 
 /// What the flags say about QUIC alone.
 fn with_quic_options(mut server: Server, options: &Options) -> Result<Server, Failure> {
     server = server.early_data(options.early_data);
     if let Some(path) = &options.qlog {
-        server = server
-            .qlog(path)
-            .map_err(|error| Failure::usage(in_full(&error)))?;
+        server = server.qlog(path).map_err(refused)?;
     }
     if let Some(path) = &options.quic_secret {
         let secret = std::fs::read(path).map_err(|error| {
@@ -138,22 +181,12 @@ fn start(
     site: Site,
 ) -> Result<Running, Failure> {
     let serve = |http3: bool| {
-        let mut server = Server::bind(options.listen.as_str())
-            .workers(usize::from(options.workers))
-            .http3(http3)
-            .config(config(options));
-        if let Some(tls) = &tls {
-            server = server.tls(tls.clone());
-        }
-        if let Some(log) = log.clone() {
-            server = server.access_log(move |access| log.tell(access));
-        }
+        let server = Server::bind(options.listen.as_str()).http3(http3);
+        let mut server = with_options(server, options, tls.clone(), log.clone());
         if http3 {
             server = with_quic_options(server, options)?;
         }
-        server
-            .serve(site.clone())
-            .map_err(|error| Failure::usage(in_full(&error)))
+        server.serve(site.clone()).map_err(refused)
     };
     match serve(options.http3) {
         Err(why) if options.http3 => {
@@ -181,7 +214,7 @@ fn config(options: &Options) -> ServerConfig {
     config
 }
 
-async fn drain(running: Running, deadline: Duration) -> Result<(), Failure> {
+async fn drain<A>(running: Running<A>, deadline: Duration) -> Result<(), Failure> {
     let cut = running.drain(deadline).await.cut;
     if cut > 0 {
         return Err(Failure::remote(format_args!(

@@ -1,7 +1,7 @@
 //! The binary as its users run it: exit codes, one-line errors, and the whole way over a socket.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
@@ -26,8 +26,12 @@ struct Served {
 
 impl Served {
     fn start(arguments: &[&str]) -> Self {
+        Self::at(&["--listen", "127.0.0.1:0"], arguments)
+    }
+    fn at(place: &[&str], arguments: &[&str]) -> Self {
         let mut child = Command::new(BINARY)
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .arg("serve")
+            .args(place)
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
@@ -399,4 +403,34 @@ fn serve_writes_a_line_per_request_in_the_common_log_format() {
         &["serve", &folder.path(), "--access-log", &nowhere],
         &nowhere,
     );
+}
+
+#[test]
+fn serve_listens_at_a_path_that_is_gone_when_it_ends() {
+    let folder = Folder::new("unix");
+    folder.file("a.txt", b"hello");
+    let (socket, log) = (folder.path() + ".sock", folder.path() + ".log");
+    let served = Served::at(
+        &["--unix", &socket],
+        &[&folder.path(), "--access-log", &log],
+    );
+    assert_eq!(served.url, format!("http at {socket}"));
+    refused(&["serve", &folder.path(), "--unix", &socket], &socket);
+    for version in ["--http1.1", "--http2"] {
+        let url = "http://localhost/a.txt";
+        let output = run(&["get", version, "--unix-socket", &socket, url]);
+        let said = text(&output.stderr);
+        assert_eq!(text(&output.stdout), "hello", "{said}");
+    }
+    assert_eq!(served.terminate(), Some(0));
+    assert!(!Path::new(&socket).exists());
+    let lines = std::fs::read_to_string(&log).expect("it was written");
+    std::fs::remove_file(&log).expect("it is there");
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    assert!(
+        lines.lines().all(|line| line.starts_with("- - - [")),
+        "{lines}"
+    );
+    let udp = ["serve", "--unix", &socket, "--tls-self-signed", "--http3"];
+    refused(&udp, "--http3");
 }

@@ -14,7 +14,7 @@ use trunkline::{ConnectionInfo, Server, ServerConfig, Tls};
 /// Puts the peer's address where axum's `ConnectInfo` extractor looks for it.
 async fn tell_peer(mut request: Request) -> Request {
     let info = request.extensions().get::<ConnectionInfo>();
-    if let Some(peer) = info.map(ConnectionInfo::peer_addr) {
+    if let Some(peer) = info.and_then(ConnectionInfo::peer_addr) {
         request.extensions_mut().insert(ConnectInfo(peer));
     }
     request

@@ -12,16 +12,18 @@ use std::sync::Arc;
 /// response's [`ConnectionUse`](crate::client::ConnectionUse).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionInfo {
-    peer_addr: SocketAddr,
-    local_addr: SocketAddr,
+    addresses: Option<Addresses>,
     tls: Option<Arc<TlsInfo>>,
 }
 
+/// The peer's and ours.
+pub(crate) type Addresses = (SocketAddr, SocketAddr);
+
 impl ConnectionInfo {
-    pub(crate) fn new(peer_addr: SocketAddr, local_addr: SocketAddr, tls: Option<TlsInfo>) -> Self {
+    /// `addresses`: `None` on a Unix socket.
+    pub(crate) fn new(addresses: Option<Addresses>, tls: Option<TlsInfo>) -> Self {
         Self {
-            peer_addr,
-            local_addr,
+            addresses,
             tls: tls.map(Arc::new),
         }
     }
@@ -49,17 +51,17 @@ impl ConnectionInfo {
         };
         let local_ip = quic.local_ip().unwrap_or(bound.ip());
         let local_addr = SocketAddr::new(local_ip, bound.port());
-        Self::new(quic.remote_address(), local_addr, Some(tls))
+        Self::new(Some((quic.remote_address(), local_addr)), Some(tls))
     }
     /// The peer's address: of a proxy, if there is one between. A QUIC peer may have moved since
-    /// the handshake.
-    pub fn peer_addr(&self) -> SocketAddr {
-        self.peer_addr
+    /// the handshake. `None` on a Unix socket, whose peers have none.
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        self.addresses.map(|(peer, _)| peer)
     }
     /// Our own address. On a QUIC connection it may be the unspecified address that the socket is
-    /// bound to.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.local_addr
+    /// bound to. `None` on a Unix socket.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        self.addresses.map(|(_, local)| local)
     }
     /// What TLS agreed on; `None`: cleartext.
     pub fn tls(&self) -> Option<&TlsInfo> {

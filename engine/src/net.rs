@@ -1,3 +1,7 @@
-//! Sockets: listeners that workers share a port through.
+//! Sockets that servers listen on: ports, each worker with a listener of its own, and what workers
+//! share.
 
 pub(crate) mod listen;
+pub(crate) mod listener;
+#[cfg(unix)]
+pub(crate) mod unix;

@@ -383,7 +383,7 @@ impl ConnectionListener for Notes {
         self.note(origin, "opening");
     }
     fn opened(&self, origin: &pool::Origin, connection: &ConnectionUse, version: Version) {
-        let port = connection.info().unwrap().peer_addr().port();
+        let port = connection.info().unwrap().peer_addr().unwrap().port();
         assert_eq!(port, origin.port);
         self.note(origin, &format!("opened {version:?}"));
     }

@@ -425,9 +425,9 @@ fn a_udp_port_in_use_is_named_with_what_to_do() {
     .unwrap();
     let address = listener.local_addr().unwrap();
     let (tls, _) = trunkline::Tls::self_signed_with_root(&["localhost"]).unwrap();
-    let server = trunkline::Server::bind(address).tls(tls).http3(true);
+    let server = trunkline::Server::on(listener).tls(tls).http3(true);
     let service = support::service(|_| async { Response::new(Body::empty()) });
-    let error = server.serve_on(listener, service).unwrap_err();
+    let error = server.serve(service).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     let text = error.to_string();
     assert!(text.contains("UDP port"), "{text}");

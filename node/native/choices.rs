@@ -101,7 +101,7 @@ fn ask(shared: &Weak<Shared>, server: u32, hello: &ClientHello) -> Option<Questi
     let question = Question::new(&shared, |shared| &shared.choices);
     let latin1 = |name: &[u8]| name.iter().copied().map(char::from).collect::<String>();
     let text = json!({
-        "places": hello.addresses().map(|(peer, local)| places(peer, local)),
+        "places": places(hello.addresses()),
         "servername": hello.server_name(),
         "protocols": hello.protocols().map(latin1).collect::<Vec<_>>(),
     });

@@ -3,8 +3,8 @@
 use crate::environment::Shared;
 use crate::exchange::Kind;
 use crate::failure;
+use crate::place::address;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::sync::Weak;
 use std::time::Duration;
 use trunkline::Error;
@@ -43,8 +43,8 @@ impl ConnectionListener for News {
         let facts = json!({
             "number": connection.number(),
             "version": word(version),
-            "remote": info.map(|info| address(info.peer_addr())),
-            "local": info.map(|info| address(info.local_addr())),
+            "remote": info.and_then(|info| info.peer_addr()).map(address),
+            "local": info.and_then(|info| info.local_addr()).map(address),
             "proxied": origin.proxy.is_some(),
             "alpn": tls.and_then(|tls| tls.alpn()).map(String::from_utf8_lossy),
         });
@@ -74,11 +74,6 @@ fn word(version: Version) -> &'static str {
         Version::Http2 => "h2",
         Version::Http3 => "h3",
     }
-}
-
-fn address(address: SocketAddr) -> Value {
-    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    json!({ "address": address.ip().to_string(), "port": address.port(), "family": family })
 }
 
 /// An origin as a URL has it.

@@ -350,8 +350,7 @@ impl Attendant for Server {
         let (which, alert) = kind_of(why);
         let (kind, server) = (Kind::HandshakeFailed as u32, self.number);
         let entry = [kind, server, which, 0, 0, alert, 0, 0];
-        let text = addresses.map(|(peer, local)| places(peer, local));
-        let text = format!("{}\0{why}", text.unwrap_or_else(|| "\0\0\0".into()));
+        let text = format!("{}\0{why}", places(addresses));
         self.desk.shared.complete(entry, text.as_bytes(), &[]);
     }
     fn requested(

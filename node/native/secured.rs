@@ -175,8 +175,8 @@ impl TlsAsk {
 /// JavaScript hears of the secrets of every session of `server`.
 fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
     let shared = Arc::clone(shared);
-    tls.key_listener(move |peer, local, line| {
-        let text = format!("{}\0{line}", places(peer, local));
+    tls.key_listener(move |addresses, line| {
+        let text = format!("{}\0{line}", places(addresses));
         let entry = [Kind::Secret as u32, server, 0, 0, 0, 0, 0, 0];
         shared.complete(entry, text.as_bytes(), &[]);
     })

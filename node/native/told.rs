@@ -105,7 +105,7 @@ fn word(fault: &CertificateFault) -> &'static str {
 /// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on, then what
 /// is wrong with the client's certificates, and these in Base64.
 pub(crate) fn described(info: &ConnectionInfo) -> String {
-    let mut text = places(info.peer_addr(), info.local_addr());
+    let mut text = places(info.peer_addr().zip(info.local_addr()));
     if let Some(tls) = info.tls() {
         let alpn = String::from_utf8_lossy(tls.alpn().unwrap_or_default());
         let name = tls.server_name().unwrap_or_default();
@@ -122,8 +122,11 @@ pub(crate) fn described(info: &ConnectionInfo) -> String {
     text
 }
 
-/// The peer's address and ours.
-pub(crate) fn places(peer: SocketAddr, local: SocketAddr) -> String {
+/// The peer's address and ours; `None`: nothing in their places.
+pub(crate) fn places(addresses: Option<(SocketAddr, SocketAddr)>) -> String {
+    let Some((peer, local)) = addresses else {
+        return "\0\0\0".to_owned();
+    };
     let ((peer_ip, peer_port), (ip, port)) = ((peer.ip(), peer.port()), (local.ip(), local.port()));
     format!("{peer_ip}\0{peer_port}\0{ip}\0{port}")
 }

@@ -403,16 +403,6 @@ for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')
   })
 }
 
-test('a path and a descriptor are refused as places to listen at', async () => {
-  for (const place of [{ path: join(tmpdir(), 'trunkline-no-socket') }, { fd: 0 }]) {
-    const server = createServer()
-    server.listen(place)
-    const [error] = await once(server, 'error')
-    assert.equal(error.code, REFUSED.code, error.message)
-    assert.match(error.message, /give a port/)
-  }
-})
-
 test('options that ask for what is not done are refused by their names, and what is the default is taken', () => {
   const refused = {
     paddingStrategy: 1, remoteCustomSettings: [10], strictSingleValueFields: false, strictFieldWhitespaceValidation: false,

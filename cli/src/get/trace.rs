@@ -62,14 +62,17 @@ impl Trace {
             earlier => self.line(&format!("connection {number} reused after {earlier}")),
         }
         let Some(info) = used.info() else {
-            return eprintln!("*               over a Unix socket");
+            return;
         };
-        let (local, peer) = (info.local_addr(), info.peer_addr());
+        let way = match (info.local_addr(), info.peer_addr()) {
+            (Some(local), Some(peer)) => format!("from {local} to {peer}"),
+            _ => "over a Unix socket".to_owned(),
+        };
         let tls = info.tls().map_or("cleartext".to_owned(), |tls| {
             let alpn = tls.alpn().map_or("none".into(), String::from_utf8_lossy);
             format!("{}, ALPN {alpn}", tls.protocol())
         });
-        eprintln!("*               from {local} to {peer}, {tls}");
+        eprintln!("*               {way}, {tls}");
     }
 
     /// A DATA frame, or as much of an HTTP/1.1 body as came at once.

@@ -39,9 +39,11 @@ impl AccessLog {
     }
     /// An exchange is over.
     pub(super) fn tell(&self, access: &Access<'_>) {
+        let peer = access.connection.peer_addr();
+        // Who comes by a Unix socket has no address.
+        let host = peer.map_or("-".to_owned(), |peer| peer.ip().to_string());
         let mut text = format!(
-            "{} - - [{}] \"{}\" ",
-            access.connection.peer_addr().ip(),
+            "{host} - - [{}] \"{}\" ",
             date(SystemTime::now()),
             request_line(access.method, access.target, access.version)
         );

@@ -168,16 +168,16 @@ impl Opened {
             Self::Quic(_) => None,
         }
     }
-    /// What it is; `None` without addresses.
+    /// What it is; `None`: its socket cannot say so any more.
     fn info(&self, origin: &Origin) -> Option<ConnectionInfo> {
         let name = origin.server_name.as_deref().unwrap_or(&origin.host);
         // RFC 6066 section 3: an address is not asked for by SNI.
         let asked = Some(name).filter(|name| name.parse::<IpAddr>().is_err());
         match self {
             Self::Bytes(bytes) => {
-                let (peer, local) = bytes.transport.socket().addresses()?;
+                let addresses = bytes.transport.socket().addresses();
                 let tls = bytes.transport.tls_info(asked);
-                Some(ConnectionInfo::new(peer, local, tls))
+                Some(ConnectionInfo::new(addresses, tls))
             }
             Self::Quic(lane) => lane.info(asked),
         }

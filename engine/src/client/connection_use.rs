@@ -30,7 +30,7 @@ impl ConnectionUse {
             ..self.clone()
         }
     }
-    /// Addresses and TLS; `None` on a Unix socket.
+    /// Addresses and TLS; `None`: the socket was gone before it could be asked.
     pub fn info(&self) -> Option<&ConnectionInfo> {
         self.info.as_ref()
     }

@@ -1,8 +1,8 @@
 //! What a client's bytes go through below HTTP and the origin's TLS: TCP, a Unix socket, or TLS to
 //! a proxy. One enum: the way that nearly all connections take costs a predictable branch.
 
+use crate::connection_info::Addresses;
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -33,8 +33,9 @@ macro_rules! on {
 }
 
 impl Socket {
-    /// The peer's address and ours: those of the way to a proxy, if there is one.
-    pub(super) fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
+    /// The peer's address and ours: those of the way to a proxy, if there is one. A Unix socket has
+    /// none.
+    pub(super) fn addresses(&self) -> Option<Addresses> {
         let socket = match self {
             Self::Tcp(socket) => socket,
             #[cfg(unix)]

@@ -10,7 +10,7 @@ use super::secure::Secured;
 use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
 use super::worker::OpenEntry;
-use crate::connection_info::ConnectionInfo;
+use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
@@ -35,9 +35,6 @@ use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
 use trunkline_core::{h1, h2};
 
-/// The peer's and ours.
-pub(super) type Addresses = (SocketAddr, SocketAddr);
-
 /// RFC 9113 section 3.4.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -49,8 +46,10 @@ pub(super) struct Shown {
     /// A request for another host than the one asked for by SNI is misdirected.
     pub(super) sni_is_binding: bool,
     pub(super) log: Option<AccessLog>,
-    /// Where the server listens.
-    pub(super) local_addr: SocketAddr,
+    /// Where HTTP/3 is served.
+    pub(super) quic_addr: Option<SocketAddr>,
+    /// TLS tells somebody where its handshakes come from.
+    pub(super) tls_tells_places: bool,
     /// Who judges the certificates of clients, if they are asked for any.
     pub(super) judge: Option<Judge>,
 }
@@ -59,6 +58,10 @@ impl Shown {
     /// Nobody wants to know: it need not be asked for.
     pub(super) fn is_nothing(&self) -> bool {
         !self.info && !self.sni_is_binding && self.log.is_none()
+    }
+    /// Nobody wants to know where connections come from.
+    pub(super) fn is_placeless(&self) -> bool {
+        self.is_nothing() && !self.tls_tells_places
     }
 }
 
@@ -182,7 +185,8 @@ where
 
 impl<S: Serve, T> Unpin for Served<S, T> {}
 
-/// Opens a connection over `socket`. `open`: how many of its exchanges are.
+/// Opens a connection over `socket`. `addresses`: `None` on a Unix socket, and where nobody wants to
+/// know; `open`: how many of its exchanges are.
 pub(super) async fn start<S, T>(
     socket: T,
     addresses: Option<Addresses>,
@@ -195,6 +199,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let timeouts = &ground.config.timeouts;
+    let wants_info = !ground.shown.is_nothing();
     let Some(tls) = &ground.tls else {
         let mut transport = Transport::plain(socket);
         let (first, http2) = match ground.cleartext {
@@ -215,7 +220,7 @@ where
         let opened = Opened {
             transport,
             http2,
-            info: addresses.map(|(peer, local)| ConnectionInfo::new(peer, local, None)),
+            info: wants_info.then(|| ConnectionInfo::new(addresses, None)),
         };
         return Ok(Opening::Http(
             opened.connection(&first, ground, signals, open),
@@ -229,7 +234,7 @@ where
             return Err(error);
         }
     };
-    let info = addresses.map(|addresses| secured.info(tls, addresses));
+    let info = wants_info.then(|| secured.info(tls, addresses));
     let is_stranger = secured.is_stranger(tls);
     let transport = secured.transport;
     if is_stranger {

@@ -79,7 +79,8 @@ pub trait Attendant: Clone + 'static {
     fn heard(&self, connection: &Self::Connection, heard: Heard) {
         let _ = (connection, heard);
     }
-    /// A TLS handshake failed; nothing of HTTP was said. The addresses are the peer's and ours.
+    /// A TLS handshake failed; nothing of HTTP was said. The addresses are the peer's and ours,
+    /// which a Unix socket does not have.
     fn handshake_failed(
         &self,
         addresses: Option<(SocketAddr, SocketAddr)>,

@@ -1,7 +1,6 @@
 //! What an attended server's connections come from: the attendant gets its exchanges, hears of
 //! handshakes that failed, and may take clients that speak no HTTP.
 
-use super::accept::Addresses;
 use super::attendant::{Attendant, Line, Pause, Place};
 use super::attended::Exchanges;
 use super::attended_entry::Entry;
@@ -10,7 +9,7 @@ use super::handshake_failure::HandshakeFailure;
 use super::heads::Heads;
 use super::respond::{Asked, Extra};
 use super::serve::{Left, Serve};
-use crate::connection_info::ConnectionInfo;
+use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::signals::Signals;
 use std::io;
 use std::rc::Rc;

@@ -5,17 +5,19 @@ use super::accept::{Cleartext, Ground, Shown};
 use super::attendant::Attendant;
 use super::attended_serve::Attended;
 use super::metrics::{self, Counters, Metrics};
+use super::no_worker;
 use super::quic::Seat;
 use super::respond::Extra;
+use super::running::{Running, WorkerHandle};
 use super::serve::Serve;
 use super::worker::{self, Command, Post};
-use super::{Running, WorkerHandle, no_worker};
 use crate::config::ServerConfig;
 use crate::error::Error;
+use crate::net::listener::Listener;
 use crate::tls::Tls;
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread;
@@ -25,8 +27,9 @@ use trunkline_core::credit::Lender;
 use trunkline_core::limits::Config;
 
 /// Open sockets, on which nobody is accepted yet. It goes to the thread that is to serve.
-pub struct Listening {
-    pub(super) listeners: Vec<TcpListener>,
+pub struct Listening<A = SocketAddr> {
+    pub(super) local_addr: A,
+    pub(super) listeners: Vec<Listener>,
     pub(super) seats: Vec<Seat>,
     pub(super) tls: Option<Tls>,
     pub(super) config: Arc<Config>,
@@ -38,10 +41,13 @@ pub struct Listening {
     pub(super) lender: Arc<Lender>,
 }
 
-impl Listening {
+impl<A> Listening<A> {
     /// Where it listens, with the port that was chosen.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.shown.local_addr
+    pub fn local_addr(&self) -> A
+    where
+        A: Clone,
+    {
+        self.local_addr.clone()
     }
     /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
     /// thread `attendant` is called on. It ends when [`Attending`] is dropped or has drained, and
@@ -51,10 +57,16 @@ impl Listening {
     /// # Errors
     /// With an access log ([`Server::access_log`](super::Server::access_log)): an attendant hears
     /// of every exchange, and nobody else does.
-    pub fn attend<A: Attendant>(
+    pub fn attend<T: Attendant>(
         mut self,
-        attendant: A,
-    ) -> Result<(Attending, impl Future<Output = Result<(), Error>> + 'static), Error> {
+        attendant: T,
+    ) -> Result<
+        (
+            Attending,
+            impl Future<Output = Result<(), Error>> + use<A, T>,
+        ),
+        Error,
+    > {
         if self.shown.log.is_some() {
             return Err(Error::config(
                 "access_log is set, and an attendant serves: it hears of every exchange itself, \
@@ -79,11 +91,14 @@ impl Listening {
         Ok((attending, serving))
     }
     /// Starts a thread for each listener.
-    pub(super) fn serve<S: Serve + Send>(mut self, service: S) -> Result<Running, Error> {
+    pub(super) fn serve<S: Serve + Send>(mut self, service: S) -> Result<Running<A>, Error>
+    where
+        A: Clone,
+    {
         let listeners = std::mem::take(&mut self.listeners);
         let mut seats = std::mem::take(&mut self.seats).into_iter();
         let mut running = Running {
-            local_addr: self.local_addr(),
+            local_addr: self.local_addr.clone(),
             workers: Vec::with_capacity(listeners.len()),
             counters: Vec::with_capacity(listeners.len()),
         };
@@ -109,7 +124,7 @@ impl Listening {
         }
         Ok(running)
     }
-    fn post<S>(&self, listener: TcpListener, seat: Option<Seat>, service: S) -> Post<S> {
+    fn post<S>(&self, listener: Listener, seat: Option<Seat>, service: S) -> Post<S> {
         Post {
             listener,
             seat,
@@ -136,10 +151,10 @@ fn unusable(error: io::Error) -> Error {
     Error::config("the runtime of a worker cannot use its sockets").with_source(error)
 }
 
-impl fmt::Debug for Listening {
+impl<A: fmt::Debug> fmt::Debug for Listening<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listening")
-            .field("local_addr", &self.local_addr())
+            .field("local_addr", &self.local_addr)
             .finish_non_exhaustive()
     }
 }

@@ -17,7 +17,7 @@ use crate::driver::signals::{Notes, Signals};
 use crate::error::Error;
 use crate::tls::Tls;
 use quinn_proto::{DatagramEvent, Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit};
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -48,36 +48,45 @@ pub(super) struct Seat {
     passed: mpsc::Receiver<Arrival>,
 }
 
-/// The seats of all workers, which share their keys: each understands the others' tokens, ids and
-/// resets.
-pub(super) fn seats(
-    sockets: Vec<UdpSocket>,
-    tls: &Tls,
-    config: &Config,
-    secret: &Secret,
-    quic: &QuicSettings,
-) -> Result<Vec<Seat>, Error> {
-    let tls = tls.quic_config(quic.early_data);
-    let server = Arc::new(config::server(tls, config, secret, quic)?);
-    let endpoint = EndpointConfig::new(secret.reset_key()?);
-    let steering = Steering::new(&secret.steering_key()?, sockets.len());
-    let (senders, receivers): (Vec<_>, Vec<_>) = sockets
-        .iter()
-        .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
-        .unzip();
-    let workers: Arc<[_]> = senders.into();
-    let seats = sockets.into_iter().zip(receivers).enumerate();
-    Ok(seats
-        .map(|(number, (socket, passed))| Seat {
-            socket,
-            worker: number as u16,
-            endpoint: endpoint.clone(),
-            server: Arc::clone(&server),
-            steering: steering.clone(),
-            workers: Arc::clone(&workers),
-            passed,
-        })
-        .collect())
+/// HTTP/3 to be.
+pub(super) struct Quic {
+    /// Where it is served.
+    pub(super) address: SocketAddr,
+    /// One for each worker.
+    pub(super) sockets: Vec<UdpSocket>,
+    /// `None`: a random one.
+    pub(super) secret: Option<Secret>,
+    pub(super) settings: QuicSettings,
+}
+
+impl Quic {
+    /// The seats of all workers, which share their keys: each understands the others' tokens, ids
+    /// and resets.
+    pub(super) fn seats(self, tls: &Tls, config: &Config) -> Result<Vec<Seat>, Error> {
+        let secret = self.secret.map_or_else(Secret::random, Ok)?;
+        let tls = tls.quic_config(self.settings.early_data);
+        let server = Arc::new(config::server(tls, config, &secret, &self.settings)?);
+        let endpoint = EndpointConfig::new(secret.reset_key()?);
+        let sockets = self.sockets;
+        let steering = Steering::new(&secret.steering_key()?, sockets.len());
+        let (senders, receivers): (Vec<_>, Vec<_>) = sockets
+            .iter()
+            .map(|_| mpsc::channel(PASSED_PACKETS_MAX))
+            .unzip();
+        let workers: Arc<[_]> = senders.into();
+        let seats = sockets.into_iter().zip(receivers).enumerate();
+        Ok(seats
+            .map(|(number, (socket, passed))| Seat {
+                socket,
+                worker: number as u16,
+                endpoint: endpoint.clone(),
+                server: Arc::clone(&server),
+                steering: steering.clone(),
+                workers: Arc::clone(&workers),
+                passed,
+            })
+            .collect())
+    }
 }
 
 /// The endpoint of one worker.

@@ -109,14 +109,11 @@ impl<S: Serve> QuicConnection<S> {
             if (self.session.is_connected() || is_early)
                 && let Some(shown) = self.shown.take()
             {
-                let info = match shown.is_nothing() {
-                    true => None,
-                    false => {
-                        let (quic, local) = (&self.session.quic, shown.local_addr);
-                        let judge = shown.judge.as_ref();
-                        Some(ConnectionInfo::of_quic(quic, local, None, judge))
-                    }
-                };
+                let wanted = shown.quic_addr.filter(|_| !shown.is_nothing());
+                let info = wanted.map(|local| {
+                    let judge = shown.judge.as_ref();
+                    ConnectionInfo::of_quic(&self.session.quic, local, None, judge)
+                });
                 let version = self.machine.version();
                 let exchanges = &mut self.serving.exchanges;
                 exchanges.show(info, version, &shown, &self.counters);

@@ -1,7 +1,7 @@
 //! What stands between a connection and whoever answers its requests: a tower service
 //! ([`exchange`](super::exchange)) or an attendant ([`attended`](super::attended)).
 
-use super::accept::{Addresses, Shown};
+use super::accept::Shown;
 use super::attendant::Pause;
 use super::metrics::Counters;
 use super::respond::Extra;
@@ -9,7 +9,7 @@ use super::said::Heard;
 use super::scratch::Scratch;
 use super::view::View;
 use super::worker::OpenEntry;
-use crate::connection_info::ConnectionInfo;
+use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use crate::upgrade::Upgraded;

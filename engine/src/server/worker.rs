@@ -6,25 +6,24 @@ use super::attendant::Pause;
 use super::metrics::{Counters, add};
 use super::quic::{QuicListener, Seat};
 use super::serve::Serve;
+use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
+use crate::net::listener::{Accepted, Acceptor, Listener};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::LocalOptions;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trunkline_core::limits::Config;
-
-type Accepted = (TcpStream, SocketAddr);
 
 /// What a worker is told.
 pub(super) enum Command {
@@ -42,7 +41,7 @@ pub(super) enum Command {
 
 /// What a worker serves on, and as what.
 pub(super) struct Post<S> {
-    pub(super) listener: StdListener,
+    pub(super) listener: Listener,
     /// HTTP/3's.
     pub(super) seat: Option<Seat>,
     pub(super) ground: Ground<S>,
@@ -129,7 +128,7 @@ impl Drop for QuicTask {
 }
 
 struct Worker<S> {
-    listener: TcpListener,
+    acceptor: Acceptor,
     quic: Option<QuicTask>,
     ground: Ground<S>,
     connections_max: usize,
@@ -153,14 +152,14 @@ impl<S: Serve> Worker<S> {
     /// Within the runtime that is to serve.
     fn new(post: Post<S>) -> io::Result<Self> {
         let (ground, connections_max) = (post.ground, post.connections_max);
-        let listener = TcpListener::from_std(post.listener)?;
+        let acceptor = Acceptor::new(post.listener)?;
         let open = OpenConnections::new(&ground.counters);
         let quic = match post.seat {
             Some(seat) => Some(QuicTask::new(seat, &ground, &open, connections_max)?),
             None => None,
         };
         Ok(Self {
-            listener,
+            acceptor,
             quic,
             ground,
             connections_max,
@@ -184,7 +183,7 @@ impl<S: Serve> Worker<S> {
                 },
                 () = until_over(pause), if paused => {}
                 accepted = poll_fn(|cx| self.poll_accept(cx)), if !full && !paused => match accepted {
-                    Some(Ok((socket, peer))) => self.serve(socket, peer),
+                    Some(Ok(accepted)) => self.serve(accepted),
                     Some(Err(error)) => pause_after(&error).await,
                     None => {}
                 },
@@ -192,7 +191,7 @@ impl<S: Serve> Worker<S> {
             }
         };
         // From here on nobody is accepted; what the kernel had queued is refused.
-        drop(self.listener);
+        drop(self.acceptor);
         if let Some(quic) = &self.quic {
             quic.signals.stop(Stop::Drain);
         }
@@ -214,22 +213,34 @@ impl<S: Serve> Worker<S> {
         if self.ground.service.pause().is_some() {
             return Poll::Ready(None);
         }
-        self.listener.poll_accept(cx).map(Some)
+        self.acceptor.poll_accept(cx).map(Some)
     }
-    fn serve(&self, socket: TcpStream, peer: SocketAddr) {
+    fn serve(&self, accepted: Accepted) {
+        match accepted {
+            Accepted::Tcp(socket, peer) => {
+                // Batches are ours to make: Nagle would only hold their last segment back. A socket
+                // that refuses is closing already.
+                let _ = socket.set_nodelay(true);
+                let addresses = match self.ground.shown.is_placeless() {
+                    true => None,
+                    // A socket without an address is closed already.
+                    false => socket.local_addr().ok().map(|local| (peer, local)),
+                };
+                self.serve_socket(socket, addresses);
+            }
+            #[cfg(unix)]
+            Accepted::Unix(socket) => self.serve_socket(socket, None),
+        }
+    }
+    fn serve_socket<T>(&self, socket: T, addresses: Option<Addresses>)
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         add(&self.ground.counters.connections_accepted, 1);
-        // Batches are ours to make: Nagle would only hold their last segment back. A socket that
-        // refuses is closing already.
-        let _ = socket.set_nodelay(true);
         let signals = Arc::new(Signals::default());
         let exchanges = Rc::new(Cell::new(0));
         let entry = OpenConnections::enter(&self.open, &signals, &exchanges);
         let ground = self.ground.clone();
-        let addresses = match ground.shown.is_nothing() {
-            true => None,
-            // A socket without an address is closed already.
-            false => socket.local_addr().ok().map(|local| (peer, local)),
-        };
         let start = start(socket, addresses, ground, signals, exchanges);
         tokio::task::spawn_local(Served::new(start, &self.ground.counters, entry));
     }

@@ -6,6 +6,7 @@ use super::*;
 use crate::connection_info::ConnectionInfo;
 use bytes::Bytes;
 use std::fs::File;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::channel;
 use trunkline_core::credit::Lender;
@@ -33,12 +34,12 @@ impl Attendant for Idle {
 fn post() -> Post<Attended<Idle>> {
     let extra = Arc::new(Extra::default());
     let no_socket = OwnedFd::from(File::open("/dev/null").expect("every system has it"));
-    let listener = StdListener::from(no_socket);
+    let listener = TcpListener::from(no_socket);
     listener
         .set_nonblocking(true)
         .expect("it is a file like others");
     Post {
-        listener,
+        listener: Listener::Tcp(listener),
         seat: None,
         ground: Ground {
             service: Attended::new(Idle, &extra),
@@ -56,7 +57,8 @@ fn post() -> Post<Attended<Idle>> {
                 info: false,
                 sni_is_binding: false,
                 log: None,
-                local_addr: ([127, 0, 0, 1], 0).into(),
+                quic_addr: None,
+                tls_tells_places: false,
                 judge: None,
             },
         },

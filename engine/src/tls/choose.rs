@@ -36,8 +36,7 @@ impl ClientHello {
     pub fn protocols(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.protocols.iter().map(Vec::as_slice)
     }
-    /// The peer's address and ours, if
-    /// [`ServerConfig::connection_info`](crate::ServerConfig::connection_info) is set.
+    /// The peer's address and ours; a Unix socket has none.
     pub fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
         self.addresses
     }

@@ -1,12 +1,12 @@
 //! Where the secrets of TLS sessions are told, for tools that decrypt a recording (in the format that
 //! `SSLKEYLOGFILE` names): a file, or a listener. Whoever can read it can read the traffic.
 
+use crate::connection_info::Addresses;
 use crate::error::Error;
 use rustls::KeyLog;
 use std::fmt::{self, Write as _};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,22 +59,20 @@ fn line(label: &str, client_random: &[u8], secret: &[u8]) -> String {
     line
 }
 
-type Listen = dyn Fn(SocketAddr, SocketAddr, &str) + Send + Sync;
+type Listen = dyn Fn(Option<Addresses>, &str) + Send + Sync;
 
 /// Whoever hears of the secrets of every connection.
 #[derive(Clone)]
 pub(super) struct KeyListener(Arc<Listen>);
 
 impl KeyListener {
-    pub(super) fn new(
-        listen: impl Fn(SocketAddr, SocketAddr, &str) + Send + Sync + 'static,
-    ) -> Self {
+    pub(super) fn new(listen: impl Fn(Option<Addresses>, &str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(listen))
     }
     /// For one connection; `other` hears of it too.
     pub(super) fn of(
         &self,
-        addresses: (SocketAddr, SocketAddr),
+        addresses: Option<Addresses>,
         other: Arc<dyn KeyLog>,
     ) -> Arc<dyn KeyLog> {
         Arc::new(OfConnection {
@@ -94,14 +92,13 @@ impl fmt::Debug for KeyListener {
 #[derive(Debug)]
 struct OfConnection {
     listener: KeyListener,
-    addresses: (SocketAddr, SocketAddr),
+    addresses: Option<Addresses>,
     other: Arc<dyn KeyLog>,
 }
 
 impl KeyLog for OfConnection {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let (peer, local) = self.addresses;
-        (self.listener.0)(peer, local, &line(label, client_random, secret));
+        (self.listener.0)(self.addresses, &line(label, client_random, secret));
         self.other.log(label, client_random, secret);
     }
     fn will_log(&self, _: &str) -> bool {

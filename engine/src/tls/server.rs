@@ -5,6 +5,7 @@ use super::clients::{ClientCertificates, Judge};
 use super::identities::Identities;
 use super::key_log::{KeyListener, KeyLogFile};
 use super::policy::{TlsPolicy, versions};
+use crate::connection_info::Addresses;
 use crate::error::Error;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
@@ -185,12 +186,13 @@ impl Tls {
         Ok(self)
     }
     /// Tells `listener` the secrets of every session over TCP, a line each without its end, in the
-    /// format of `SSLKEYLOGFILE`, and whose they are: the peer's address and ours. It is called in
-    /// the middle of a handshake, and must not block. For debugging only.
+    /// format of `SSLKEYLOGFILE`, and whose they are: the peer's address and ours, which a Unix socket
+    /// does not have. It is called in the middle of a handshake, and must not block. For debugging
+    /// only.
     #[must_use]
     pub fn key_listener(
         mut self,
-        listener: impl Fn(SocketAddr, SocketAddr, &str) + Send + Sync + 'static,
+        listener: impl Fn(Option<(SocketAddr, SocketAddr)>, &str) + Send + Sync + 'static,
     ) -> Self {
         self.keys = Some(KeyListener::new(listener));
         self
@@ -282,18 +284,19 @@ impl Tls {
         self.config = Arc::new(config);
         Ok(self)
     }
+    /// Whether somebody is told where handshakes come from.
+    pub(crate) fn tells_places(&self) -> bool {
+        self.keys.is_some() || self.chooser.is_some()
+    }
     /// The configuration for a connection between these addresses, the peer's and ours.
-    pub(crate) fn config_of(
-        &self,
-        addresses: Option<(SocketAddr, SocketAddr)>,
-    ) -> Arc<ServerConfig> {
-        match (&self.keys, addresses) {
-            (Some(keys), Some(addresses)) => {
+    pub(crate) fn config_of(&self, addresses: Option<Addresses>) -> Arc<ServerConfig> {
+        match &self.keys {
+            Some(keys) => {
                 let mut config = (*self.config).clone();
                 config.key_log = keys.of(addresses, config.key_log);
                 Arc::new(config)
             }
-            _ => Arc::clone(&self.config),
+            None => Arc::clone(&self.config),
         }
     }
     fn from_der(

@@ -6,7 +6,7 @@ import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse,
 import type { ClientOptions } from '../server/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import { Listener, type HandshakeFailure, type Hello, type Identity, type Limits, type ListenOptions } from '../server/listener'
+import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type Limits, type ListenOptions, type Place } from '../server/listener'
 import type { Policy } from '../server/policy'
 import { Contexts } from './contexts'
 import { handshakeError } from './handshake'
@@ -70,11 +70,18 @@ interface Server extends EventEmitter {
 /** What node's `net.Server` has in place of a handle of libuv. */
 interface Handle {
   close: () => void
-  getsockname: (out: Record<string, unknown>) => number
+  /** Those of ports alone have it. */
+  getsockname?: (out: Record<string, unknown>) => number
+  /** Those of paths alone have it. */
+  fchmod?: (mode: number) => number
   ref: () => void
   unref: () => void
   onconnection?: unknown
 }
+
+/** The bits that libuv knows of a pipe's mode. */
+const UV_READABLE = 1
+const UV_WRITABLE = 2
 
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
@@ -101,7 +108,8 @@ export class Desk {
 
   // Its life.
 
-  listen (address: string | null, port: number, backlog: number): Handle {
+  /** `lent`: what it listens on by a descriptor, and who closes it. */
+  listen (place: Place, backlog: number, lent?: { close: () => void }): Handle {
     const { server } = this
     const listener = new Listener({
       onRequest: exchange => { this.onRequest(exchange) },
@@ -117,23 +125,35 @@ export class Desk {
         server._emitCloseIfDrained?.()
       }
     })
-    const question: ListenOptions = { port, ...this.question() }
+    const question: ListenOptions = { ...place, ...this.question() }
     if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
-    if (address !== null) question.host = address
     if (backlog > 0) question.backlog = backlog
     if (this.offer.isSecure) question.tls = { ...this.identity, anyNames: true, ...this.offer.clients, policy: this.offer.policy, names: this.names(), asks: this.asks(), tellsSecrets: server.listenerCount('keylog') > 0 }
     listener.listen(question)
     this.listener = listener
     this.contexts = new Contexts(listener, this.offer)
-    return {
-      close: () => { listener.close(this.options.drainTimeout) },
-      getsockname: out => {
-        Object.assign(out, listener.address())
-        return 0
+    const handle: Handle = {
+      close: () => {
+        listener.close(this.options.drainTimeout)
+        lent?.close()
       },
       ref: () => { listener.ref() },
       unref: () => { listener.unref() }
     }
+    const { path } = place
+    if (path !== undefined) {
+      handle.fchmod = mode => {
+        openTo(path, (mode & UV_READABLE) !== 0, (mode & UV_WRITABLE) !== 0)
+        return 0
+      }
+    }
+    if (listener.address() !== null) {
+      handle.getsockname = out => {
+        Object.assign(out, listener.address())
+        return 0
+      }
+    }
+    return handle
   }
 
   /** As with node, nobody looks at the contexts of names where `SNICallback` is asked. */

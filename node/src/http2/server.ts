@@ -1,16 +1,18 @@
 // The servers: of node:net and node:tls by their class, so that listening, closing, counting and
 // holding the process are node's own; what listens is the engine.
 
+import cluster from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
+import { constants } from 'node:os'
 import tls from 'node:tls'
 import { checkCall, checkObject, invalidType } from './codes'
 import type { ClientOptions } from '../server/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/identity'
 import { optionsIn } from '../server/context'
-import { deadlineOf, type Limits } from '../server/listener'
+import { deadlineOf, type Limits, type Place } from '../server/listener'
 import { policyOf, type Policy } from '../server/policy'
 import { notProvided } from '../server/refused'
 import { Desk, type DeskOptions } from './desk'
@@ -47,7 +49,13 @@ export interface SecureOptions extends SecureServerOptions, Options {
 }
 
 /** What `net.Server` keeps to itself, as far as it is needed here. */
-interface Bare extends net.Server { _handle: unknown; _emitCloseIfDrained: () => void }
+interface Bare extends net.Server {
+  _handle: unknown
+  _emitCloseIfDrained: () => void
+  _listen2: (address: string | null, port: number | null, family: number | null, backlog: number, fd?: number) => void
+  /** Ours: whose descriptor is listened on. */
+  lender?: NodeHandle | undefined
+}
 type Made<S> = abstract new (...args: any[]) => S
 
 /** Checks what node:http2 checks, with its errors. */
@@ -149,20 +157,43 @@ function timesOf (own: OwnHttp1): OwnHttp1 {
   return times
 }
 
-function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number): Error {
-  const code = failure.system ?? 'EINVAL'
+/** As `uvException` of node's: `address` and `port` are what was asked for. */
+function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number | null): Error {
+  let code = failure.system ?? 'EINVAL'
+  // As libuv has it of paths.
+  if (code === 'ENOENT' && port === NO_PORT) code = 'EACCES'
   const error = new Error(`listen ${code}: ${failure.message}`)
-  return Object.assign(error, { code, syscall: 'listen', address: address ?? '::', port })
+  const errno = -(constants.errno as Record<string, number>)[code]!
+  return Object.assign(error, { code, errno, syscall: 'listen', address: address ?? (port === null ? null : '::') }, port === null ? {} : { port })
 }
+
+/** What node takes for the port of a path. */
+const NO_PORT = -1
+
+/** A handle of libuv's, of node's own. */
+interface NodeHandle { fd?: number; close: () => void }
 
 /** `listen` with every form of its arguments; in a cluster every worker listens itself. */
 function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.Server {
-  const normalize = (net as unknown as { _normalizeArgs: (args: unknown[]) => [Record<string, unknown>, unknown] })._normalizeArgs
+  const { _normalizeArgs: normalize } = net as unknown as { _normalizeArgs: (args: unknown[]) => [Record<string, unknown>, unknown] }
   const [options, callback] = normalize(args)
-  if (args.length === 0 || typeof args[0] === 'function' || options.port === null) options.port = 0
-  if (options.path === undefined && options.fd === undefined && options.handle === undefined) options.exclusive = true
-  const all: unknown[] = typeof callback === 'function' ? [options, callback] : [options]
-  return listen.apply(server, all) as unknown as net.Server
+  const given = (options._handle ?? options.handle ?? options) as Partial<NodeHandle>
+  const isNothing = args.length === 0 || typeof args[0] === 'function' || options.port === null
+  const rest = typeof args[0] === 'function' ? args : args.slice(1)
+  if (typeof given.fd !== 'number') return listen.call(server, { ...options, ...(isNothing ? { port: 0 } : {}), exclusive: true }, ...rest) as unknown as net.Server
+  const bare = server as Bare
+  bare.lender = typeof given.close === 'function' ? given as NodeHandle : undefined
+  // Node would have the primary of a cluster listen on a descriptor of its own.
+  if (!cluster.isWorker || bare._handle !== null) return listen.call(server, options, ...rest) as unknown as net.Server
+  if (typeof callback === 'function') server.once('listening', callback as () => void)
+  bare._listen2(null, null, null, 0, given.fd)
+  return server
+}
+
+function placeOf (address: string | null, port: number | null, fd: number | undefined): Place {
+  if (typeof fd === 'number') return { fd }
+  if (port === NO_PORT) return { path: address! }
+  return address === null ? { port: port! } : { host: address, port: port! }
 }
 
 /** What both servers are: `Base` that listens with the engine. */
@@ -175,19 +206,20 @@ function serving<B extends Made<net.Server>> (Base: B) {
     override listen (...args: any[]): this { return ownListen(Base.prototype.listen as Listener, this, args) as this }
 
     /** What node's `listen` calls when it has made sense of its arguments. */
-    _listen2 (address: string | null, port: number | null, _family: number, backlog: number): void {
+    _listen2 (address: string | null, port: number | null, _family: number | null, backlog: number, fd?: number): void {
       const server = this as unknown as Bare
-      if (port === null || port < 0) {
-        // Of a handle that was given there is one already.
-        server._handle = null
-        const error = notProvided(`a path, a descriptor or a handle (${String(address)}) is not listened on: give a port`)
-        process.nextTick(() => { server.emit('error', error) })
-        return
-      }
+      const { lender } = server
+      // Node has put one here that it knows for one of TCP. It may accept already, and its connections are
+      // the engine's from here on; one of a path is kept, because its file goes with it.
+      const taken = server._handle as NodeHandle | null
+      server.lender = undefined
+      server._handle = null
       try {
-        server._handle = this.desk.listen(address, port, backlog)
+        const place = lender === undefined ? placeOf(address, port, fd) : { fd: lender.fd!, fdIsLent: true }
+        server._handle = this.desk.listen(place, backlog, taken === null ? lender : undefined)
+        taken?.close()
       } catch (failure) {
-        const error = listenError(failure as { message: string; system?: string }, address, port)
+        const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null)
         process.nextTick(() => { server.emit('error', error) })
         return
       }

@@ -116,7 +116,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   get originSet (): string[] | undefined {
     if (!this.encrypted || this.isDestroyed) return undefined
     const { servername, remoteAddress, remotePort } = this.connection
-    return [new URL(`https://${servername ?? remoteAddress}:${remotePort}`).origin]
+    const host = `https://${servername ?? remoteAddress}`
+    return [new URL(remotePort === undefined ? host : `${host}:${remotePort}`).origin]
   }
 
   /** Those that the peer has acknowledged. */

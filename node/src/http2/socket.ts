@@ -33,17 +33,20 @@ export class Socket extends Duplex {
     this.servername = of.servername ?? false
   }
 
-  get remoteAddress (): string { return this.of.remoteAddress }
-  get remotePort (): number { return this.of.remotePort }
-  get remoteFamily (): string { return this.of.remoteFamily }
-  get localAddress (): string { return this.of.localAddress }
-  get localPort (): number { return this.of.localPort }
-  get localFamily (): string { return this.of.remoteFamily }
+  get remoteAddress (): string | undefined { return this.of.remoteAddress }
+  get remotePort (): number | undefined { return this.of.remotePort }
+  get remoteFamily (): string | undefined { return this.of.remoteFamily }
+  get localAddress (): string | undefined { return this.of.localAddress }
+  get localPort (): number | undefined { return this.of.localPort }
+  get localFamily (): string | undefined { return this.of.remoteFamily }
   get pending (): boolean { return false }
   get readyState (): string { return this.destroyed ? 'closed' : 'open' }
   get bytesRead (): number { return 0 }
   get bytesWritten (): number { return 0 }
-  address (): object { return { address: this.localAddress, family: this.localFamily, port: this.localPort } }
+  address (): object {
+    const { localAddress: address, localFamily: family, localPort: port } = this
+    return address === undefined ? {} : { address, family, port }
+  }
   getProtocol (): string | null { return this.of.tlsProtocol }
   getPeerCertificate (detailed = false): object { return this.of.client.legacy(detailed) }
   getPeerX509Certificate (): X509Certificate | undefined { return this.of.client.shown[0] }

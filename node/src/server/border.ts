@@ -147,8 +147,8 @@ export class ServerBorder implements ServerHalf {
       case HELLO: {
         const listener = this.listeners.get(number)
         if (listener === undefined) return
-        const { places, servername, protocols } = JSON.parse(this.utf8(at)) as { places: string | null; servername: string | null; protocols: string[] }
-        const connection = new Connection(this, listener, 0, 0, places ?? '')
+        const { places, servername, protocols } = JSON.parse(this.utf8(at)) as { places: string; servername: string | null; protocols: string[] }
+        const connection = new Connection(this, listener, 0, 0, places)
         connection.closed = true
         return listener.ears.onHello?.({ ticket: completions[at + 2]!, servername: servername ?? undefined, protocols }, connection)
       }

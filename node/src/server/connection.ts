@@ -35,6 +35,8 @@ export interface Accounts {
   decoderTable: number
 }
 
+function portOf (text: string | undefined): number | undefined { return text ? Number(text) : undefined }
+
 const NO_ACCOUNTS: Accounts = {
   receiveWindow: 0, receivable: 0, unread: 0, sendable: 0, lastPeerStream: 0, streamsSending: 0, encoderTable: 0, decoderTable: 0
 }
@@ -61,11 +63,15 @@ export class Connection {
   ) {}
 
   private get parts (): string[] { return (this.said ??= this.text.split('\0')) }
-  get remoteAddress (): string { return this.parts[0] ?? '' }
-  get remotePort (): number { return Number(this.parts[1] ?? 0) }
-  get remoteFamily (): 'IPv4' | 'IPv6' { return this.remoteAddress.includes(':') ? 'IPv6' : 'IPv4' }
-  get localAddress (): string { return this.parts[2] ?? '' }
-  get localPort (): number { return Number(this.parts[3] ?? 0) }
+  /** Addresses and ports are undefined on a Unix socket, whose ends have none. */
+  get remoteAddress (): string | undefined { return this.parts[0] || undefined }
+  get remotePort (): number | undefined { return portOf(this.parts[1]) }
+  get remoteFamily (): 'IPv4' | 'IPv6' | undefined {
+    const { remoteAddress } = this
+    return remoteAddress === undefined ? undefined : remoteAddress.includes(':') ? 'IPv6' : 'IPv4'
+  }
+  get localAddress (): string | undefined { return this.parts[2] || undefined }
+  get localPort (): number | undefined { return portOf(this.parts[3]) }
   get encrypted (): boolean { return this.parts.length > 4 }
   /** `TLSv1.2` or `TLSv1.3`. */
   get tlsProtocol (): string | null { return this.parts[4] ?? null }

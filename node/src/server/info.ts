@@ -21,10 +21,11 @@ export type TrailersInit = FieldsInit | Promise<FieldsInit> | (() => FieldsInit 
 export class RequestInfo {
   constructor (private readonly exchange: Exchange, private readonly request: Request) {}
   private get connection (): Connection { return this.exchange.connection }
-  get remoteAddress (): string { return this.connection.remoteAddress }
-  get remotePort (): number { return this.connection.remotePort }
-  get localAddress (): string { return this.connection.localAddress }
-  get localPort (): number { return this.connection.localPort }
+  /** Addresses and ports are undefined on a Unix socket, whose ends have none. */
+  get remoteAddress (): string | undefined { return this.connection.remoteAddress }
+  get remotePort (): number | undefined { return this.connection.remotePort }
+  get localAddress (): string | undefined { return this.connection.localAddress }
+  get localPort (): number | undefined { return this.connection.localPort }
   /** `http/1.1`, `h2` or `h3`. */
   get protocol (): string { return PROTOCOLS[this.exchange.version]! }
   get encrypted (): boolean { return this.connection.encrypted }

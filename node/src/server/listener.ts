@@ -1,6 +1,8 @@
 // A server that listens, on HTTP/1.1, HTTP/2 and HTTP/3, before anybody has given its exchanges the
 // form of an API.
 
+import { chmodSync, rmSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { errorOf } from '../errors'
 import { ENDED_FAILURE, type Failure } from '../ring'
 import { theServerBorder, type ServerBorder } from './border'
@@ -37,11 +39,25 @@ export interface Rate { burst: number; perSecond: number }
 /** The engine's limits by their names in camel case; `resets`, `glitches` and `pings` are rates. */
 export type Limits = Record<string, number | Rate>
 
-export interface ListenOptions {
+/** Where a server listens: on a port, at a path, or on a socket that is open. */
+export interface Place {
   /** Default: every address of both families. */
   host?: string
   /** Default 0: a free one. */
   port?: number
+  /** A Unix socket in place of a port: a path that does not exist yet, and is removed when the server accepts
+   * no more; on Linux one that begins with a zero byte is a name without a file. */
+  path?: string
+  /** Who may read and write the socket at `path`, and so connect, beside whom the umask lets. Default: nobody. */
+  readableAll?: boolean
+  writableAll?: boolean
+  /** A descriptor of a TCP or Unix socket in place of both, which the server closes at its end. */
+  fd?: number
+  /** Whoever has lent the descriptor closes it. */
+  fdIsLent?: boolean
+}
+
+export interface ListenOptions extends Place {
   /** Others may listen on the same port, each with a share of the connections. */
   sharesPort?: boolean
   backlog?: number
@@ -119,12 +135,31 @@ export function deadlineOf (ms: number | undefined): number | undefined {
   return Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER)
 }
 
+/** Lets everybody read or write the socket at `path`. */
+export function openTo (path: string, readable: boolean, writable: boolean): void {
+  const more = (readable ? 0o444 : 0) | (writable ? 0o222 : 0)
+  if (more !== 0 && !path.startsWith('\0')) chmodSync(path, statSync(path).mode | more)
+}
+
+interface File { path: string; inode: bigint }
+
+/** What is at `path`; undefined: nothing, or a name without a file. */
+function fileAt (path: string): File | undefined {
+  if (path.startsWith('\0')) return undefined
+  path = resolve(path)
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? undefined : { path, inode: found.ino }
+}
+
 export class Listener {
   /** Those that are open. */
   readonly connections = new Set<Connection>()
   private readonly border: ServerBorder = theServerBorder()
   private number = 0
   private where: Address | null = null
+  private isOpen = false
+  /** Of a Unix socket that was bound here. */
+  private file: File | undefined
   private isHolding = false
   private wantsHold = true
   /** Errors of handshakes that were refused, by their tickets, until they have failed. */
@@ -137,41 +172,57 @@ export class Listener {
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
     if (this.border.border.hasEnded) throw ENDED_FAILURE
-    const { tls, ...rest } = options
+    const { tls, readableAll = false, writableAll = false, ...rest } = options
     this.admission = new Admission(clientsOf(tls ?? {}))
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
-    const made = this.border.border.ask('listen', question) as Address & { server: number }
-    this.number = made.server
-    this.where = { address: made.address, port: made.port, family: made.family }
+    const { server, ...where } = this.border.border.ask('listen', question) as Address & { server: number }
+    this.number = server
+    this.isOpen = true
+    this.where = 'address' in where ? where : null
     this.border.enlist(this.number, this)
+    if (options.path !== undefined) {
+      openTo(options.path, readableAll, writableAll)
+      this.file = fileAt(options.path)
+    }
     if (this.wantsHold) this.hold()
   }
 
   /** Connections over TCP from now on have these limits, timeouts, windows and settings. */
   configure (options: ListenOptions): void {
-    if (this.where === null || this.border.border.hasEnded) return
+    if (!this.isOpen || this.border.border.hasEnded) return
     const { tls: _, ...listen } = options
     this.border.border.ask('configure', { server: this.number, listen })
   }
 
+  /** Null where there is no port, and when it takes nobody new. */
   address (): Address | null { return this.where }
 
   /** Takes nobody new, and lets what is open finish, at most so long; then cuts it. */
   close (deadlineMs?: number): void {
     const deadline = deadlineOf(deadlineMs)
-    if (this.where === null || this.border.border.hasEnded) return
+    if (!this.isOpen || this.border.border.hasEnded) return
     try {
       this.border.border.ask('drain', { server: this.number, deadlineMs: deadline })
     } catch (failure) {
       throw errorOf(failure as Failure, false)
     }
+    this.leave()
+  }
+
+  /** Takes nobody new. The engine does so on its own thread, and removes what is left of the file then: it
+   * has gone when this returns, so that the next server may take its path. */
+  private leave (): void {
+    this.isOpen = false
     this.where = null
+    const { file } = this
+    this.file = undefined
+    if (file !== undefined && fileAt(file.path)?.inode === file.inode) rmSync(file.path, { force: true })
   }
 
   /** Ends at once, also while it closes. */
   destroy (): void {
     if (this.number === 0 || this.border.border.hasEnded) return
-    this.where = null
+    this.leave()
     this.border.border.ask('stop', { server: this.number })
   }
 
@@ -262,7 +313,7 @@ export class Listener {
   ended (): void {
     const { number } = this
     this.number = 0
-    this.where = null
+    this.leave()
     this.release()
     if (!this.border.border.hasEnded) this.border.border.ask('stop', { server: number })
     this.ears.onClosed?.()

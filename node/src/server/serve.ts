@@ -41,7 +41,8 @@ export class Server {
   /** When it has ended. */
   readonly closed: Promise<void>
   private readonly listener: Listener
-  private readonly where: Address
+  /** Null where there is no port. */
+  private readonly where: Address | null
   private readonly bodyMax: number
 
   constructor (private readonly options: ServeOptions) {
@@ -60,7 +61,7 @@ export class Server {
     } catch (failure) {
       throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
     }
-    this.where = this.listener.address()!
+    this.where = this.listener.address()
     if (signal != null) this.follow(signal)
   }
 
@@ -71,13 +72,19 @@ export class Server {
     void this.closed.then(() => { signal.removeEventListener('abort', onAbort) })
   }
 
-  get hostname (): string { return this.where.address }
-  get port (): number { return this.where.port }
+  /** Undefined on a Unix socket, as the port is. */
+  get hostname (): string | undefined { return this.where?.address }
+  get port (): number | undefined { return this.where?.port }
+  /** Of a server that was given one. */
+  get path (): string | undefined { return this.options.path }
+  /** What to ask for; on a Unix socket through it, by the name of this machine. */
   get url (): string {
+    const scheme = this.options.tls === undefined ? 'http' : 'https'
+    if (this.where === null) return `${scheme}://localhost/`
     const { address, port, family } = this.where
     const any = address === '::' || address === '0.0.0.0'
     const host = any ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
-    return `${this.options.tls === undefined ? 'http' : 'https'}://${host}:${port}/`
+    return `${scheme}://${host}:${port}/`
   }
 
   /** Takes nobody new and lets what is open finish: at most so long, where that is said, then cuts

@@ -1,0 +1,126 @@
+//! Unix sockets that are listened on. Workers share one: there is nothing like SO_REUSEPORT.
+
+use crate::error::Error;
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixListener as StdUnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A listener, and its file where the socket was bound here. Dropped, it goes from the file system
+/// first: whoever still finds it there reaches somebody.
+#[derive(Debug)]
+pub(crate) struct UnixListener<L> {
+    pub(super) bound: Option<Arc<Bound>>,
+    pub(super) listener: L,
+}
+
+impl UnixListener<StdUnixListener> {
+    /// Listens at `path`, which must not exist. A path that begins with a zero byte is a name of
+    /// Linux's own, with no file. `mode`: the permissions of the file, instead of what the umask
+    /// leaves.
+    ///
+    /// # Errors
+    /// Names the path and what to do: in use, not allowed, without a directory, too long.
+    pub(crate) fn bind(path: &Path, mode: Option<u32>, backlog: u32) -> Result<Self, Error> {
+        let explain =
+            |error: io::Error| Error::config(explanation(path, error.kind())).with_source(error);
+        let address = SockAddr::unix(path).map_err(explain)?;
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None).map_err(explain)?;
+        socket.bind(&address).map_err(explain)?;
+        let bound = match is_abstract(path) {
+            true => None,
+            false => Some(Arc::new(Bound::at(path).map_err(explain)?)),
+        };
+        if let (Some(mode), Some(_)) = (mode, &bound) {
+            // Nobody can connect before the socket listens.
+            fs::set_permissions(path, Permissions::from_mode(mode)).map_err(explain)?;
+        }
+        let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+        socket.listen(backlog).map_err(explain)?;
+        let listener = socket.into();
+        Ok(Self { bound, listener })
+    }
+    /// A socket that somebody else has bound, whose file stays.
+    pub(crate) fn of(listener: StdUnixListener) -> Self {
+        let bound = None;
+        Self { bound, listener }
+    }
+    pub(crate) fn address(&self) -> io::Result<std::os::unix::net::SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+impl<L> UnixListener<L> {
+    /// Another listener on the same socket.
+    pub(super) fn with<M>(&self, listener: M) -> UnixListener<M> {
+        let bound = self.bound.clone();
+        UnixListener { bound, listener }
+    }
+}
+
+fn is_abstract(path: &Path) -> bool {
+    cfg!(target_os = "linux") && path.as_os_str().as_bytes().first() == Some(&0)
+}
+
+/// The file of a socket that was bound here; it goes with the last listener.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    path: PathBuf,
+    /// Device and inode: what somebody else has put there since is not ours to remove.
+    file: (u64, u64),
+}
+
+impl Bound {
+    fn at(path: &Path) -> io::Result<Self> {
+        // The process may go to another directory.
+        let path = std::path::absolute(path)?;
+        let file = identity(&path)?;
+        Ok(Self { path, file })
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            // Whoever may not remove it leaves it, as a program does that is killed.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let file = fs::symlink_metadata(path)?;
+    Ok((file.dev(), file.ino()))
+}
+
+fn explanation(path: &Path, kind: io::ErrorKind) -> String {
+    let shown = path.display();
+    match kind {
+        io::ErrorKind::AddrInUse => format!(
+            "{shown} exists already: another program listens there, or has left it behind; stop it, \
+             remove the file, or take another path"
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("listening on {shown} is not allowed: its directory cannot be written")
+        }
+        io::ErrorKind::NotFound => format!("{shown} is in a directory that does not exist"),
+        io::ErrorKind::InvalidInput => {
+            let bytes = path.as_os_str().len();
+            format!(
+                "{shown} has {bytes} bytes; the path of a Unix socket has at most {PATH_BYTES_MAX}"
+            )
+        }
+        _ => format!("listening on {shown} failed"),
+    }
+}
+
+/// `sun_path` of `sockaddr_un`, less the zero at its end.
+const PATH_BYTES_MAX: usize = if cfg!(any(target_os = "linux", target_os = "android")) {
+    107
+} else {
+    103
+};

@@ -1,0 +1,188 @@
+//! Servers on a port: of TCP, and of UDP for HTTP/3.
+
+use super::exchange::Tower;
+use super::quic::Quic;
+use super::{HttpService, Listening, Running, Server, no_worker};
+use crate::config::Congestion;
+use crate::driver::quic::config::QuicSettings;
+use crate::driver::quic::secret::Secret;
+use crate::error::Error;
+use crate::net::listen::{listeners, udp_sockets};
+use crate::net::listener::Listener;
+use std::fmt;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+
+/// Where a server listens that has a port.
+#[derive(Debug)]
+pub struct Port {
+    place: Place,
+    http3: bool,
+    shares: bool,
+    quic_secret: Result<Option<Secret>, Error>,
+    quic: QuicSettings,
+}
+
+#[derive(Debug)]
+enum Place {
+    Address(Result<SocketAddr, Error>),
+    /// Somebody else has opened it.
+    Open(TcpListener),
+}
+
+impl Port {
+    fn new(place: Place) -> Self {
+        Self {
+            place,
+            http3: false,
+            shares: false,
+            quic_secret: Ok(None),
+            quic: QuicSettings::default(),
+        }
+    }
+    /// A listener for each of `count` workers, where they are bound, and HTTP/3.
+    fn open(self, count: usize, backlog: u32) -> Result<Opened, Error> {
+        let udp = |address| match self.http3 {
+            true => udp_sockets(address, count, self.shares),
+            false => Ok(Vec::new()),
+        };
+        let (listeners, address, sockets) = match self.place {
+            Place::Open(listener) => {
+                let address = local_addr(&listener)?;
+                let listeners = Listener::Tcp(listener).for_workers(count)?;
+                (listeners, address, udp(address)?)
+            }
+            Place::Address(address) => {
+                let (asked, mut tries) = (address?, PORT_TRIES_MAX);
+                loop {
+                    let tcp = listeners(asked, count, backlog, self.shares)?;
+                    let address = local_addr(tcp.first().ok_or_else(no_worker)?)?;
+                    tries -= 1;
+                    match udp(address) {
+                        Ok(udp) => {
+                            let tcp = tcp.into_iter().map(Listener::Tcp).collect();
+                            break (tcp, address, udp);
+                        }
+                        // A port that is free for TCP need not be for UDP; nobody asked for
+                        // this one.
+                        Err(_) if asked.port() == 0 && tries > 0 => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        };
+        let quic = match self.http3 {
+            false => None,
+            true => Some(Quic {
+                address,
+                sockets,
+                secret: self.quic_secret?,
+                settings: self.quic,
+            }),
+        };
+        Ok((listeners, address, quic))
+    }
+}
+
+type Opened = (Vec<Listener>, SocketAddr, Option<Quic>);
+
+/// Servers that have a port.
+impl Server<Port> {
+    /// A server for `address`; port 0 takes a free one. Cleartext, one worker, default settings.
+    /// An address that cannot be resolved is the error of [`serve`](Self::serve).
+    pub fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Self {
+        let shown = format!("{address:?}");
+        let address = match address.to_socket_addrs().map(|mut found| found.next()) {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => Err(Error::config(format!("{shown} has no address"))),
+            Err(error) => Err(Error::config(format!(
+                "{shown} is not an address; write host:port, for example 127.0.0.1:8080"
+            ))
+            .with_source(error)),
+        };
+        Self::at(Port::new(Place::Address(address)))
+    }
+    /// A server on a socket that listens already, which its workers share: one that was inherited
+    /// from whoever started the process. Otherwise as [`bind`](Self::bind).
+    pub fn on(listener: TcpListener) -> Self {
+        Self::at(Port::new(Place::Open(listener)))
+    }
+    /// Whether HTTP/3 is served too, over UDP on the same port; HTTP/1.1 and HTTP/2 then say so
+    /// (`alt-svc`, RFC 7838), unless the handler says something else. Needs [`tls`](Self::tls).
+    /// Default: false.
+    #[must_use]
+    pub fn http3(mut self, http3: bool) -> Self {
+        self.place.http3 = http3;
+        self
+    }
+    /// What the keys of HTTP/3's stateless resets, tokens and connection ids are derived from: at
+    /// least 32 bytes that nobody else knows. A server that starts again with the same secret and
+    /// as many workers tells the clients of the one before it at once that their connections are
+    /// gone (RFC 9000 section 10.3); otherwise they wait until they give up. Default: a random
+    /// secret for each start.
+    #[must_use]
+    pub fn quic_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
+        self.place.quic_secret = Secret::new(secret.as_ref()).map(Some);
+        self
+    }
+    /// Who decides how much HTTP/3 sends at once. Default: [`Congestion::Cubic`].
+    #[must_use]
+    pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
+        self.place.quic.congestion = congestion;
+        self
+    }
+    /// Whether HTTP/3 takes requests that come with the handshake of a resumed session (0-RTT,
+    /// RFC 8446 section 2.3), a round trip earlier. Whoever recorded such a request may send it
+    /// again, within the bounds of what this server remembers of sessions: a session is resumed
+    /// once. So GET, HEAD and OPTIONS alone reach their handlers, with [`EarlyData`] among their
+    /// extensions (an attendant is told by [`Place::is_early`]); everything else is answered with
+    /// 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake. Default:
+    /// false.
+    #[must_use]
+    pub fn early_data(mut self, early_data: bool) -> Self {
+        self.place.quic.early_data = early_data;
+        self
+    }
+    /// Writes what becomes of HTTP/3's packets to this file (qlog), which is emptied first. Each
+    /// packet costs some microseconds more: for debugging.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    #[cfg(feature = "qlog")]
+    pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        self.place.quic.qlog = Some(crate::driver::quic::qlog::Qlog::create(path.as_ref())?);
+        Ok(self)
+    }
+    /// Whether other processes and other servers of this one may listen on the same port, each with
+    /// a share of the connections (SO_REUSEPORT; on Unix). HTTP/3 then finds only the connections
+    /// that the kernel gives to each. Default: false, and a port that is in use is an error.
+    #[must_use]
+    pub fn shares_port(mut self, shares_port: bool) -> Self {
+        self.place.shares = shares_port;
+        self
+    }
+    /// Starts the workers. Each gets a clone of `service`.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on or a setting is out of its range.
+    pub fn serve<S: HttpService>(self, service: S) -> Result<Running, Error> {
+        self.listen()?.serve(Tower(service))
+    }
+    /// Opens the sockets and accepts nobody yet: for [`Listening::attend`].
+    ///
+    /// # Errors
+    /// When the address cannot be listened on or a setting is out of its range.
+    pub fn listen(self) -> Result<Listening, Error> {
+        let (port, server) = self.parted();
+        let (listeners, address, quic) = port.open(server.workers, server.config.backlog)?;
+        server.ready(address, listeners, quic)
+    }
+}
+
+fn local_addr(listener: &TcpListener) -> Result<SocketAddr, Error> {
+    listener
+        .local_addr()
+        .map_err(|error| Error::config("the socket has no address").with_source(error))
+}
+
+/// Ports tried for port 0 until one is free for TCP and UDP.
+const PORT_TRIES_MAX: u32 = 16;

@@ -1,0 +1,93 @@
+//! A server that serves, from its start to its end.
+
+use super::metrics::{self, Counters, Metrics};
+use super::worker::Command;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// A server that serves. Dropping it stops it at once, as [`shutdown`](Self::shutdown) does.
+#[derive(Debug)]
+pub struct Running<A = SocketAddr> {
+    pub(super) local_addr: A,
+    pub(super) workers: Vec<WorkerHandle>,
+    pub(super) counters: Vec<Arc<Counters>>,
+}
+
+/// What a drain had to cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Exchanges that had not finished at the deadline.
+    pub cut: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct WorkerHandle {
+    pub(super) commands: Option<mpsc::UnboundedSender<Command>>,
+    pub(super) thread: Option<thread::JoinHandle<()>>,
+}
+
+impl<A> Running<A> {
+    /// Where it listens, with the port that was chosen.
+    pub fn local_addr(&self) -> A
+    where
+        A: Clone,
+    {
+        self.local_addr.clone()
+    }
+    /// What it has counted so far.
+    pub fn metrics(&self) -> Metrics {
+        metrics::sum(&self.counters)
+    }
+    /// Stops accepting, tells every peer (GOAWAY twice, `connection: close`), lets open exchanges
+    /// finish until `deadline`, then cuts what is left.
+    pub async fn drain(mut self, deadline: Duration) -> Drained {
+        let mut answers = Vec::with_capacity(self.workers.len());
+        for worker in &self.workers {
+            if let Some(commands) = &worker.commands {
+                let (cut, answer) = oneshot::channel();
+                // A worker that is gone has nothing to cut.
+                if commands.send(Command::Drain { deadline, cut }).is_ok() {
+                    answers.push(answer);
+                }
+            }
+        }
+        let mut cut = 0;
+        for answer in answers {
+            cut += answer.await.unwrap_or(0);
+        }
+        self.stop();
+        Drained { cut }
+    }
+    /// Stops at once: every connection is closed as it is.
+    pub fn shutdown(mut self) {
+        self.stop();
+    }
+    /// Blocks this thread until the server stops, which only a failure makes it do.
+    pub fn join(mut self) {
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A worker that panicked said so itself.
+                let _ = thread.join();
+            }
+        }
+    }
+    fn stop(&mut self) {
+        for worker in &mut self.workers {
+            worker.commands = None;
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl<A> Drop for Running<A> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,73 @@
+//! Servers on a Unix socket: HTTP/1.1 and HTTP/2, in cleartext and under TLS. Without UDP there is no
+//! HTTP/3, and nothing is said of it.
+
+use super::exchange::Tower;
+use super::{HttpService, Listening, Running, Server};
+use crate::error::Error;
+use crate::net::listener::Listener;
+use crate::net::unix::UnixListener;
+use std::os::unix::net::{SocketAddr, UnixListener as StdUnixListener};
+use std::path::{Path, PathBuf};
+
+/// Where a server listens that has a Unix socket.
+#[derive(Debug)]
+pub struct UnixSocket(Place);
+
+#[derive(Debug)]
+enum Place {
+    Path {
+        path: PathBuf,
+        mode: Option<u32>,
+    },
+    /// Somebody else has opened it.
+    Open(StdUnixListener),
+}
+
+/// Servers that have a Unix socket.
+impl Server<UnixSocket> {
+    /// A server for a Unix socket at `path`, which must not exist yet and is removed when the server
+    /// accepts no more. On Linux a path that begins with a zero byte is a name without a file.
+    /// Cleartext, one worker, default settings. What is wrong with the path is the error of
+    /// [`serve`](Self::serve).
+    pub fn bind_unix(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref().to_owned();
+        Self::at(UnixSocket(Place::Path { path, mode: None }))
+    }
+    /// A server on a socket that listens already, which its workers share: one that was inherited
+    /// from whoever started the process. Its path stays. Otherwise as [`bind_unix`](Self::bind_unix).
+    pub fn on_unix(listener: StdUnixListener) -> Self {
+        Self::at(UnixSocket(Place::Open(listener)))
+    }
+    /// The permissions of the socket's file, for example `0o660`; who may write to it may connect.
+    /// Default: what the process's umask leaves. Nothing for a socket that listens already.
+    #[must_use]
+    pub fn mode(mut self, mode: u32) -> Self {
+        if let Place::Path { mode: asked, .. } = &mut self.place.0 {
+            *asked = Some(mode);
+        }
+        self
+    }
+    /// Starts the workers. Each gets a clone of `service`.
+    ///
+    /// # Errors
+    /// When the path cannot be listened on or a setting is out of its range.
+    pub fn serve<S: HttpService>(self, service: S) -> Result<Running<SocketAddr>, Error> {
+        self.listen()?.serve(Tower(service))
+    }
+    /// Opens the socket and accepts nobody yet: for [`Listening::attend`].
+    ///
+    /// # Errors
+    /// When the path cannot be listened on or a setting is out of its range.
+    pub fn listen(self) -> Result<Listening<SocketAddr>, Error> {
+        let (UnixSocket(place), server) = self.parted();
+        let unix = match place {
+            Place::Path { path, mode } => UnixListener::bind(&path, mode, server.config.backlog)?,
+            Place::Open(listener) => UnixListener::of(listener),
+        };
+        let address = unix
+            .address()
+            .map_err(|error| Error::config("the socket has no address").with_source(error))?;
+        let listeners = Listener::Unix(unix).for_workers(server.workers)?;
+        server.ready(address, listeners, None)
+    }
+}

@@ -1,0 +1,220 @@
+//! What JavaScript asks a server to listen with, and on.
+
+use crate::failure;
+use crate::place::Opened;
+#[cfg(unix)]
+use crate::place::given::{self, Given};
+use crate::secured::TlsAsk;
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+use trunkline::core::budget::Rate;
+#[cfg(unix)]
+use trunkline::server::UnixSocket;
+use trunkline::{Limits, Server, ServerConfig, Timeouts, Tls, Windows};
+
+/// What a server listens with; what is absent keeps the engine's default. Times in ms, 0: never.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct ListenAsk {
+    host: Option<String>,
+    port: u16,
+    /// A Unix socket, in place of a port.
+    path: Option<String>,
+    /// A socket that is open, in place of both.
+    fd: Option<i32>,
+    /// It is closed by whoever has it.
+    fd_is_lent: bool,
+    shares_port: bool,
+    backlog: Option<u32>,
+    pub(crate) tls: Option<TlsAsk>,
+    http1: Option<bool>,
+    http2: Option<bool>,
+    http3: bool,
+    extended_connect: bool,
+    frame_events: bool,
+    spelled_names: bool,
+    connections_max: Option<usize>,
+    limits: LimitsAsk,
+    timeouts: TimeoutsAsk,
+    http1_timeouts: TimeoutsAsk,
+    windows: WindowsAsk,
+}
+
+/// Structs of options that override a setting of the same name where they are there.
+macro_rules! overrides {
+    ($name:ident of $target:ident { $($field:ident: $kind:ty),* $(,)? }) => {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        struct $name { $($field: Option<$kind>),* }
+
+        impl $name {
+            fn apply(&self, to: &mut $target) {
+                $(if let Some(value) = self.$field { to.$field = value.into(); })*
+            }
+        }
+    };
+}
+
+overrides!(LimitsAsk of Limits {
+    header_table_bytes_max: usize, field_count_max: usize, field_section_bytes_max: usize, header_block_bytes_max: usize,
+    continuations_max: u32, concurrent_streams_max: u32, running_handlers_max: u32,
+    request_streams_max: u32, request_handlers_max: u32, outbox_bytes_max: usize,
+    send_buffer_bytes_max: usize, requests_per_connection_max: u64, head_bytes_max: usize,
+    target_bytes_max: usize, chunk_extension_bytes_max: usize, interim_responses_max: u32,
+    resets: RateAsk, glitches: RateAsk, pings: RateAsk,
+});
+/// How often something may happen.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RateAsk {
+    burst: u32,
+    per_second: u32,
+}
+
+impl From<RateAsk> for Rate {
+    fn from(RateAsk { burst, per_second }: RateAsk) -> Self {
+        Self { burst, per_second }
+    }
+}
+
+overrides!(WindowsAsk of Windows {
+    stream_initial: u32, stream_max: u32, connection: u32, memory_budget: u64, auto: bool,
+});
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct TimeoutsAsk {
+    handshake: Option<u64>,
+    settings: Option<u64>,
+    head: Option<u64>,
+    body_idle: Option<u64>,
+    write_stall: Option<u64>,
+    stream_stall: Option<u64>,
+    idle: Option<u64>,
+    half_closed: Option<u64>,
+    age_max: Option<u64>,
+    rate_min: Option<u32>,
+    rate_grace: Option<u64>,
+}
+
+impl TimeoutsAsk {
+    fn apply(&self, to: &mut Timeouts) {
+        let time = |ms: u64| (ms > 0).then(|| Duration::from_millis(ms));
+        for (from, to) in [
+            (self.handshake, &mut to.handshake),
+            (self.settings, &mut to.settings),
+            (self.head, &mut to.head),
+            (self.body_idle, &mut to.body_idle),
+            (self.write_stall, &mut to.write_stall),
+            (self.stream_stall, &mut to.stream_stall),
+            (self.idle, &mut to.idle),
+            (self.half_closed, &mut to.half_closed),
+            (self.age_max, &mut to.age_max),
+        ] {
+            if let Some(ms) = from {
+                *to = time(ms);
+            }
+        }
+        if let Some(rate) = self.rate_min {
+            to.rate_min = rate;
+        }
+        if let Some(ms) = self.rate_grace {
+            to.rate_grace = Duration::from_millis(ms);
+        }
+    }
+}
+
+impl ListenAsk {
+    /// By ALPN, best first.
+    pub(crate) fn offered(&self) -> Vec<&'static str> {
+        let http2 = self.http2.unwrap_or(true).then_some("h2");
+        let http1 = self.http1.unwrap_or(true).then_some("http/1.1");
+        http2.into_iter().chain(http1).collect()
+    }
+    pub(crate) fn config(&self) -> ServerConfig {
+        let mut config = ServerConfig {
+            connection_info: true,
+            http1: self.http1.unwrap_or(true),
+            http2: self.http2.unwrap_or(true),
+            extended_connect: self.extended_connect,
+            frame_events: self.frame_events,
+            spelled_names: self.spelled_names,
+            sni_is_binding: self.tls.as_ref().is_some_and(|tls| tls.sni_is_binding),
+            ..ServerConfig::default()
+        };
+        self.limits.apply(&mut config.limits);
+        self.timeouts.apply(&mut config.timeouts);
+        let mut http1 = config.timeouts.clone();
+        self.http1_timeouts.apply(&mut http1);
+        config.http1_timeouts = Some(http1);
+        self.windows.apply(&mut config.windows);
+        config.backlog = self.backlog.unwrap_or(config.backlog);
+        config.connections_max = self.connections_max.unwrap_or(config.connections_max);
+        config
+    }
+    /// Opens the sockets.
+    pub(crate) fn open(&self, tls: Option<&Tls>) -> Result<Opened, Value> {
+        match (self.fd, &self.path) {
+            (Some(fd), _) => self.open_given(fd, tls),
+            (None, Some(path)) => self.open_path(path, tls),
+            (None, None) => {
+                let open = |host: &str| self.open_port(Server::bind((host, self.port)), tls);
+                match &self.host {
+                    Some(host) => open(host),
+                    // Both families where there are both, as Node.js does.
+                    None => open("::").or_else(|_| open("0.0.0.0")),
+                }
+            }
+        }
+    }
+    fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<Opened, Value> {
+        let server = server.shares_port(self.shares_port).http3(self.http3);
+        let listening = self.with(server, tls).listen();
+        let listening = listening.map_err(|error| failure::describe(&error))?;
+        Ok(Opened::Port(Box::new(listening)))
+    }
+    /// What servers of every kind have.
+    fn with<P>(&self, server: Server<P>, tls: Option<&Tls>) -> Server<P> {
+        let server = server.config(self.config());
+        match tls {
+            Some(tls) => server.tls(tls.clone()),
+            None => server,
+        }
+    }
+}
+
+#[cfg(unix)]
+impl ListenAsk {
+    fn open_path(&self, path: &str, tls: Option<&Tls>) -> Result<Opened, Value> {
+        self.open_unix(Server::bind_unix(path), tls)
+    }
+    fn open_given(&self, fd: i32, tls: Option<&Tls>) -> Result<Opened, Value> {
+        match Given::listen(fd, self.fd_is_lent, self.config().backlog) {
+            Ok(Given::Tcp(listener)) => self.open_port(Server::on(listener), tls),
+            Ok(Given::Unix(listener)) => self.open_unix(Server::on_unix(listener), tls),
+            Err(error) => Err(given::refused(fd, &error)),
+        }
+    }
+    fn open_unix(&self, server: Server<UnixSocket>, tls: Option<&Tls>) -> Result<Opened, Value> {
+        if self.http3 {
+            let text = "http3 is on and the server has no port; a Unix socket has no UDP";
+            return Err(failure::refusal("config", text));
+        }
+        let listening = self.with(server, tls).listen();
+        let listening = listening.map_err(|error| failure::describe(&error))?;
+        Ok(Opened::Unix(Box::new(listening)))
+    }
+}
+
+#[cfg(not(unix))]
+impl ListenAsk {
+    fn open_path(&self, path: &str, _: Option<&Tls>) -> Result<Opened, Value> {
+        let text = format!("path is {path}; this system has no Unix sockets: give a port");
+        Err(failure::refusal("config", &text))
+    }
+    fn open_given(&self, fd: i32, _: Option<&Tls>) -> Result<Opened, Value> {
+        let text = format!("fd is {fd}; this system has no descriptors: give a port");
+        Err(failure::refusal("config", &text))
+    }
+}
