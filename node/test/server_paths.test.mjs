@@ -1,12 +1,13 @@
 // Servers that listen at a path or on a descriptor, asked by others and by ours.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { request as undiciRequest, Agent as UndiciAgent } from 'undici'
 import { Agent, createSecureServer, createServer, request, serve } from 'trunkline'
@@ -118,4 +119,30 @@ test('the server of another is taken over with its port', { skip }, async t => {
   t.after(() => { socket.destroy() })
   const [error] = await once(socket, 'error')
   assert.equal(error.code, 'ECONNREFUSED')
+})
+
+/** Runs a program that inherits a port as its third descriptor; how it ended, and what it said. */
+async function inheriting (t, program, ...args) {
+  const opener = net.createServer().listen(0, '127.0.0.1')
+  t.after(() => { opener.close() })
+  await once(opener, 'listening')
+  const { port } = opener.address()
+  const env = { ...process.env }
+  delete env.NODE_TEST_CONTEXT
+  const child = spawn(process.execPath, [fileURLToPath(new URL(program, import.meta.url)), String(port), ...args], { env, stdio: ['ignore', 'pipe', 'inherit', opener._handle.fd] })
+  t.after(() => { child.kill('SIGKILL') })
+  // The child has it, and nobody else is to accept.
+  opener.close()
+  const [said, [code]] = await Promise.all([child.stdout.toArray(), once(child, 'exit')])
+  return { code, said: Buffer.concat(said).toString().trim().split('\n') }
+}
+
+test('workers of a cluster share a descriptor that they inherit, and not a path', { skip, timeout: 60_000 }, async t => {
+  const { code, said } = await inheriting(t, 'life/fd-cluster.mjs', newPath(t))
+  assert.deepEqual([code, said], [0, ['1 listening listening', '2 listening EADDRINUSE', '1 2']])
+})
+
+test('serve takes a descriptor', { skip, timeout: 60_000 }, async t => {
+  const { code, said } = await inheriting(t, 'life/serve-fd.mjs')
+  assert.deepEqual([code, said], [0, ['true true', '200 GET /', 'closed']])
 })
