@@ -2,9 +2,11 @@
 //! its one timer, and what other tasks tell the task that owns the connection.
 
 pub(crate) mod greeted;
+mod last_alert;
 pub(crate) mod link;
 pub(crate) mod machine;
 pub(crate) mod quic;
 pub(crate) mod read_buffer;
 pub(crate) mod signals;
+mod socket;
 pub(crate) mod transport;

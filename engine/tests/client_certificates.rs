@@ -18,7 +18,8 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{
-    ALL_VERSIONS, ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned,
+    ALL_VERSIONS, AlertDescription, ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion,
+    RootCertStore, StreamOwned,
 };
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -252,6 +253,14 @@ fn before_and_after(authority: &Authority) -> (Running, Running, CertificateDer<
     (running(lenient, true), running(strict, false), root)
 }
 
+/// What the server has refused a client with.
+fn alert(error: &std::io::Error) -> Option<AlertDescription> {
+    match error.get_ref()?.downcast_ref()? {
+        rustls::Error::AlertReceived(alert) => Some(*alert),
+        _ => None,
+    }
+}
+
 #[test]
 fn who_resumes_a_session_is_admitted_only_if_its_certificate_is_still_believed() {
     let (ours, others) = (Authority::new("ours"), Authority::new("others"));
@@ -283,18 +292,25 @@ fn who_resumes_a_session_is_admitted_only_if_its_certificate_is_still_believed()
                 let connection = ClientConnection::new(Arc::clone(&config), name).unwrap();
                 let socket = TcpStream::connect(running.local_addr()).unwrap();
                 let mut peer = StreamOwned::new(connection, socket);
-                let _ = peer
-                    .write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+                let request = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+                let asked = peer.write_all(request);
                 let mut answer = String::new();
-                let _ = peer.read_to_string(&mut answer);
+                let heard = asked.and_then(|()| peer.read_to_string(&mut answer));
+                let is_heard = heard.is_err();
+                if let Err(error) = heard {
+                    let told = match (shown, version.version) {
+                        (Some(_), _) => AlertDescription::UnknownCA,
+                        (None, ProtocolVersion::TLSv1_2) => AlertDescription::HandshakeFailure,
+                        (None, _) => AlertDescription::CertificateRequired,
+                    };
+                    assert_eq!(alert(&error), Some(told), "{version:?} {error}");
+                }
                 let kind = peer.conn.handshake_kind();
                 assert_eq!(kind == Some(HandshakeKind::Resumed), is_resumed, "{kind:?}");
                 let is_answered = answer.starts_with("HTTP/1.1 200 OK");
-                assert_eq!(
-                    is_answered,
-                    is_admitted || !is_resumed,
-                    "{version:?} {answer}"
-                );
+                let is_served = is_admitted || !is_resumed;
+                assert_eq!(is_answered, is_served, "{version:?} {answer}");
+                assert!(is_heard || is_served, "the end comes with an alert");
             }
         }
     }
@@ -303,6 +319,30 @@ fn who_resumes_a_session_is_admitted_only_if_its_certificate_is_still_believed()
         2,
         "nobody else reached a handler"
     );
+}
+
+#[test]
+fn who_is_not_admitted_hears_why_also_when_it_has_sent_more_than_anybody_reads() {
+    let ours = Authority::new("ours");
+    let Serving { running, root } = serving(believing(&ours));
+    let mut roots = RootCertStore::empty();
+    roots.add(root).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let config = Arc::new(config);
+    for _ in 0..20 {
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(Arc::clone(&config), name).unwrap();
+        let socket = TcpStream::connect(running.local_addr()).unwrap();
+        let mut peer = StreamOwned::new(connection, socket);
+        // Behind the end of the handshake, as its side sees it.
+        let asked = peer.write_all(&[b'a'; 256 * 1024]);
+        let error = asked.and_then(|()| peer.read_to_end(&mut Vec::new()).map(drop));
+        let told = alert(&error.unwrap_err());
+        assert_eq!(told, Some(AlertDescription::CertificateRequired));
+    }
 }
 
 #[test]

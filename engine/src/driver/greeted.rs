@@ -2,7 +2,8 @@
 //! with: its first message is read, and nothing is answered.
 
 use super::read_buffer::with_read_buffer;
-use super::transport::{Transport, poll_socket_read};
+use super::socket::poll_socket_read;
+use super::transport::Transport;
 use rustls::ServerConfig;
 use rustls::server::{Accepted, AcceptedAlert, Acceptor, ClientHello};
 use std::future::poll_fn;
@@ -21,6 +22,19 @@ pub(crate) struct Greeted<S> {
     behind: Vec<u8>,
 }
 
+/// A client with whom nothing is agreed on.
+pub(crate) struct Refused<S> {
+    pub(crate) error: io::Error,
+    /// What it was told its reason over; `None`: it is not there any more.
+    pub(crate) told: Option<Transport<S>>,
+}
+
+impl<S> From<io::Error> for Refused<S> {
+    fn from(error: io::Error) -> Self {
+        Self { error, told: None }
+    }
+}
+
 /// Why there is no message.
 enum Unheard {
     Broken(io::Error),
@@ -33,7 +47,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Greeted<S> {
     ///
     /// # Errors
     /// The client left, or what came is no such message.
-    pub(crate) async fn hear(mut socket: S) -> io::Result<Self> {
+    pub(crate) async fn hear(mut socket: S) -> Result<Self, Refused<S>> {
         let mut acceptor = Acceptor::default();
         let heard = poll_fn(|cx| poll_hear(&mut socket, &mut acceptor, cx)).await;
         match heard {
@@ -42,7 +56,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Greeted<S> {
                 accepted,
                 behind,
             }),
-            Err(Unheard::Broken(error)) => Err(error),
+            Err(Unheard::Broken(error)) => Err(error.into()),
             Err(Unheard::Refused(error, alert)) => Err(refuse(socket, error, alert).await),
         }
     }
@@ -77,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Greeted<S> {
     ///
     /// # Errors
     /// Nothing can be agreed on, as the client was told.
-    pub(crate) async fn go_on(self, config: Arc<ServerConfig>) -> io::Result<Transport<S>> {
+    pub(crate) async fn go_on(self, config: Arc<ServerConfig>) -> Result<Transport<S>, Refused<S>> {
         match self.accepted.into_connection(config) {
             Ok(connection) => {
                 let transport = Transport::tls(self.socket, connection.into());
@@ -87,11 +101,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Greeted<S> {
         }
     }
     /// Ends the handshake with an alert. Nothing is encrypted yet (RFC 8446 section 6).
-    pub(crate) async fn refuse(mut self, alert: u8) {
+    pub(crate) async fn refuse(self, alert: u8, error: io::Error) -> Refused<S> {
         const ALERT: u8 = 21;
         const FATAL: u8 = 2;
-        // Who has left needs no word.
-        let _ = say_last(&mut self.socket, &[ALERT, 3, 3, 0, 2, FATAL, alert]).await;
+        say_last(self.socket, &[ALERT, 3, 3, 0, 2, FATAL, alert], error).await
     }
 }
 
@@ -142,21 +155,31 @@ fn unless_over(bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-async fn refuse<S: AsyncWrite + Unpin>(
-    mut socket: S,
+async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: S,
     error: rustls::Error,
     mut alert: AcceptedAlert,
-) -> io::Error {
+) -> Refused<S> {
     let mut bytes = Vec::new();
-    // Writing to a Vec does not fail, and who has left needs no word.
+    // Writing to a Vec does not fail.
     let _ = alert.write_all(&mut bytes);
-    let _ = say_last(&mut socket, &bytes).await;
-    io::Error::new(io::ErrorKind::InvalidData, error)
+    let error = io::Error::new(io::ErrorKind::InvalidData, error);
+    say_last(socket, &bytes, error).await
 }
 
-async fn say_last<S: AsyncWrite + Unpin>(socket: &mut S, bytes: &[u8]) -> io::Result<()> {
-    socket.write_all(bytes).await?;
-    socket.shutdown().await
+/// Says `bytes` and no more.
+async fn say_last<S: AsyncRead + AsyncWrite + Unpin>(
+    mut socket: S,
+    bytes: &[u8],
+    error: io::Error,
+) -> Refused<S> {
+    let said = match socket.write_all(bytes).await {
+        Ok(()) => socket.shutdown().await,
+        broken => broken,
+    };
+    // Who has left needs no word.
+    let told = said.ok().map(|()| Transport::plain(socket));
+    Refused { error, told }
 }
 
 #[cfg(test)]

@@ -19,6 +19,10 @@ fn hello() -> Vec<u8> {
     hello
 }
 
+fn heard_by<S>(greeted: Result<Greeted<S>, Refused<S>>) -> Greeted<S> {
+    greeted.unwrap_or_else(|refused| panic!("{}", refused.error))
+}
+
 #[tokio::test]
 async fn a_message_is_heard_in_pieces_of_any_size() {
     let hello = hello();
@@ -27,7 +31,7 @@ async fn a_message_is_heard_in_pieces_of_any_size() {
         let (mut client, server) = duplex(size);
         let (said, heard) = tokio::join!(client.write_all(&hello), Greeted::hear(server));
         said.unwrap();
-        assert_eq!(heard.unwrap().hello().server_name(), Some("localhost"));
+        assert_eq!(heard_by(heard).hello().server_name(), Some("localhost"));
     }
 }
 
@@ -36,7 +40,7 @@ async fn what_comes_behind_the_message_is_held_up_to_a_bound() {
     let (mut client, server) = duplex(1024);
     let hello = hello();
     let (_, greeted) = tokio::join!(client.write_all(&hello), Greeted::hear(server));
-    let mut greeted = greeted.unwrap();
+    let mut greeted = heard_by(greeted);
     let flood = vec![0; 2 * HELLO_AHEAD_BYTES_MAX];
     tokio::select! {
         biased;
@@ -53,8 +57,7 @@ async fn whoever_waits_for_a_choice_hears_that_the_client_has_left() {
     let hello = hello();
     let (_, greeted) = tokio::join!(client.write_all(&hello), Greeted::hear(server));
     drop(client);
-    let error = greeted
-        .unwrap()
+    let error = heard_by(greeted)
         .wait_for(pending::<()>())
         .await
         .unwrap_err();
@@ -66,7 +69,8 @@ async fn a_refusal_is_one_alert_and_the_end() {
     let (mut client, server) = duplex(1024);
     let hello = hello();
     let (_, greeted) = tokio::join!(client.write_all(&hello), Greeted::hear(server));
-    greeted.unwrap().refuse(112).await;
+    let error = io::Error::other("nobody is called that");
+    drop(heard_by(greeted).refuse(112, error).await);
     let mut heard = Vec::new();
     client.read_to_end(&mut heard).await.unwrap();
     assert_eq!(heard, [21, 3, 3, 0, 2, 2, 112]);
@@ -80,7 +84,11 @@ async fn what_is_no_first_message_is_refused_with_an_alert() {
     hello.extend([7; 32]);
     hello.extend([0, 0, 2, 0x13, 1, 1, 0]);
     let (_, heard) = tokio::join!(client.write_all(&hello), Greeted::hear(server));
-    assert_eq!(heard.err().unwrap().kind(), io::ErrorKind::InvalidData);
+    let Err(refused) = heard else {
+        panic!("it was heard");
+    };
+    assert_eq!(refused.error.kind(), io::ErrorKind::InvalidData);
+    drop(refused);
     let mut told = Vec::new();
     client.read_to_end(&mut told).await.unwrap();
     assert_eq!(told[..6], [21, 3, 3, 0, 2, 2]);

@@ -6,15 +6,18 @@
 //! into full records across streams, then go out in one `write_tls` (a writev). rustls's own
 //! buffer limit is off; the bound is that a batch is sealed only when the last one is written.
 
+use super::last_alert::last_alert;
 use super::read_buffer::with_read_buffer;
+use super::socket::{PollWriter, poll_socket_read};
 use crate::connection_info::TlsInfo;
-use rustls::Connection;
 use rustls::pki_types::CertificateDer;
+use rustls::{AlertDescription, Connection, ProtocolVersion};
+use std::future::poll_fn;
 use std::io::{self, BufRead, IoSlice, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use trunkline_core::wire::Outbox;
 
 /// Plaintext of a small record: with header and tag it fits one segment of 1,460 bytes with
@@ -120,6 +123,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             .as_ref()
             .map(|tls| tls.connection.peer_certificates());
         shown.flatten().unwrap_or_default()
+    }
+    /// Whether its handshake agreed on TLS 1.2.
+    pub(crate) fn is_tls12(&self) -> bool {
+        let version = |tls: &Tls| tls.connection.protocol_version();
+        self.tls.as_deref().and_then(version) == Some(ProtocolVersion::TLSv1_2)
     }
     /// Whether TLS protects it.
     pub(crate) fn is_tls(&self) -> bool {
@@ -289,6 +297,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         }
         Pin::new(socket).poll_shutdown(cx)
     }
+    /// Ends a session whose handshake was fine by TLS, before its first byte, with `alert`, and closes
+    /// the socket's write side. The configuration must let keys be extracted.
+    pub(crate) async fn refuse(&mut self, alert: AlertDescription) -> io::Result<()> {
+        if let Some(mut tls) = self.tls.take() {
+            let socket = &mut self.socket;
+            poll_fn(|cx| tls.poll_flush(socket, cx, &mut false)).await?;
+            if let Some(record) = last_alert(tls.connection, alert) {
+                self.socket.write_all(&record).await?;
+            }
+        }
+        self.socket.shutdown().await
+    }
     /// Reads and drops what still comes, until the peer ends: a socket closed with unread bytes
     /// resets the connection and may take our last words with it.
     pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -436,47 +456,6 @@ fn batch_bytes_max(outbox: &Outbox) -> usize {
         Some(_) => BATCH_BYTES_MAX,
         None => BODY_BATCH_BYTES_MAX,
     }
-}
-
-/// `io::Write` over a socket to be polled: `WouldBlock` means that the task is registered.
-struct PollWriter<'a, 'b, S> {
-    socket: &'a mut S,
-    cx: &'a mut Context<'b>,
-}
-
-impl<S: AsyncWrite + Unpin> Write for PollWriter<'_, '_, S> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match Pin::new(&mut *self.socket).poll_write(self.cx, bytes) {
-            Poll::Ready(written) => written,
-            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-        }
-    }
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let socket = Pin::new(&mut *self.socket);
-        let written = match slices {
-            // Cheaper than one slice, in the kernel too.
-            [whole] => socket.poll_write(self.cx, whole),
-            _ => socket.poll_write_vectored(self.cx, slices),
-        };
-        match written {
-            Poll::Ready(written) => written,
-            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-        }
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-pub(super) fn poll_socket_read<'a, S: AsyncRead + Unpin>(
-    socket: &mut S,
-    cx: &mut Context<'_>,
-    buffer: &'a mut [u8],
-) -> Poll<io::Result<&'a [u8]>> {
-    let mut read = ReadBuf::new(buffer);
-    ready!(Pin::new(socket).poll_read(cx, &mut read))?;
-    let filled = read.filled().len();
-    Poll::Ready(Ok(&buffer[..filled]))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
 use std::future::poll_fn;
 use std::sync::Arc;
+use tokio::io::ReadBuf;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 /// A socket that counts writes and hides what is behind it.

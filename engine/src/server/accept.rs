@@ -119,7 +119,7 @@ pub(super) enum Opening<S: Serve, T> {
     Http(Box<Connection<S, T>>),
     /// It does not say what it speaks: goes with its place among the open connections to who takes it.
     Stranger(Box<dyn FnOnce(OpenEntry)>),
-    /// It speaks nothing that is served.
+    /// It speaks nothing that is served, or was not admitted.
     Nothing,
 }
 
@@ -229,9 +229,11 @@ where
     let secured = Secured::new(socket, tls, addresses);
     let secured = match within(timeouts.handshake, secured).await {
         Ok(secured) => secured,
-        Err(error) => {
-            ground.service.handshake_failed(addresses, &error);
-            return Err(error);
+        Err(refused) => {
+            ground.service.handshake_failed(addresses, &refused.error);
+            add(&ground.counters.handshakes_failed, 1);
+            Box::pin(refused.part()).await;
+            return Ok(Opening::Nothing);
         }
     };
     let info = wants_info.then(|| secured.info(tls, addresses));
@@ -332,15 +334,15 @@ async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
     Ok(first)
 }
 
-async fn within<R>(
+async fn within<R, E: From<io::Error>>(
     limit: Option<Duration>,
-    work: impl Future<Output = io::Result<R>>,
-) -> io::Result<R> {
+    work: impl Future<Output = Result<R, E>>,
+) -> Result<R, E> {
     match limit {
         None => work.await,
         Some(limit) => tokio::time::timeout(limit, work)
             .await
-            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+            .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into())),
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 const ROUNDS_PER_TURN_MAX: u32 = 4;
 /// How long a closed connection waits for the peer to close too: long enough for our last words
 /// to arrive, short enough to hold nothing.
-const LINGER: Duration = Duration::from_secs(2);
+pub(super) const LINGER: Duration = Duration::from_secs(2);
 /// The same while the server drains and someone waits for it.
 const LINGER_DRAINING: Duration = Duration::from_millis(250);
 

@@ -1,10 +1,11 @@
 //! The TLS handshake of an accepted socket, and whether who did it is admitted.
 
+use super::connection::LINGER;
 use crate::connection_info::{Addresses, ConnectionInfo};
-use crate::driver::greeted::Greeted;
+use crate::driver::greeted::{Greeted, Refused};
 use crate::driver::transport::Transport;
 use crate::tls::{Chooser, ClientHello, Tls};
-use rustls::ServerConnection;
+use rustls::{AlertDescription, ServerConnection};
 use std::future::poll_fn;
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -22,7 +23,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
         socket: T,
         tls: &Tls,
         addresses: Option<Addresses>,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, Refused<T>> {
         let mut secured = match tls.chooser() {
             None => {
                 let config = tls.config_of(addresses);
@@ -35,11 +36,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
             // Apart, so that its states are nobody else's.
             Some(chooser) => Box::pin(chosen(socket, tls, chooser, addresses)).await?,
         };
-        poll_fn(|cx| secured.transport.poll_handshake(cx)).await?;
-        if let Some(judge) = secured.tls(tls).judge() {
-            let shown = secured.transport.peer_certificates();
-            let admitted = judge.admit(shown);
-            admitted.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let transport = &mut secured.transport;
+        if let Err(error) = poll_fn(|cx| transport.poll_handshake(cx)).await {
+            return Err(Box::pin(failed(secured.transport, error)).await);
+        }
+        if let Some(judge) = secured.tls(tls).judge()
+            && let Err(why) = judge.admit(secured.transport.peer_certificates())
+        {
+            return Err(Box::pin(unadmitted(secured.transport, why)).await);
         }
         Ok(secured)
     }
@@ -65,13 +69,57 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
     }
 }
 
+/// Whom nothing was agreed on with hears it, if there is something to say.
+async fn failed<T>(mut transport: Transport<T>, error: io::Error) -> Refused<T>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    // TLS has refused what came; anything else is the end of the socket.
+    if error.kind() != io::ErrorKind::InvalidData {
+        return error.into();
+    }
+    let said = poll_fn(|cx| transport.poll_shutdown(cx)).await;
+    let told = said.ok().map(|()| transport);
+    Refused { error, told }
+}
+
+/// Who has shown a certificate that is not believed when its session is resumed hears it: TLS itself asks
+/// nobody then.
+async fn unadmitted<T>(mut transport: Transport<T>, why: rustls::Error) -> Refused<T>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let alert = match &why {
+        rustls::Error::InvalidCertificate(fault) => fault.clone().into(),
+        // RFC 5246 section 7.4.6; TLS 1.3 has a word of its own.
+        _ if transport.is_tls12() => AlertDescription::HandshakeFailure,
+        _ => AlertDescription::CertificateRequired,
+    };
+    let said = transport.refuse(alert).await;
+    Refused {
+        error: io::Error::new(io::ErrorKind::InvalidData, why),
+        told: said.ok().map(|()| transport),
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Refused<T> {
+    /// Waits for the client to end its side too, for a while.
+    pub(super) async fn part(self) {
+        if let Some(mut told) = self.told {
+            let discarded = poll_fn(|cx| told.poll_discard(cx));
+            // Who does not end is cut.
+            let _ = tokio::time::timeout(LINGER, discarded).await;
+        }
+    }
+}
+
 /// Has `chooser` say what the handshake goes on with; the rest of it is still to be driven.
 async fn chosen<T: AsyncRead + AsyncWrite + Unpin>(
     socket: T,
     tls: &Tls,
     chooser: &Chooser,
     addresses: Option<Addresses>,
-) -> io::Result<Secured<T>> {
+) -> Result<Secured<T>, Refused<T>> {
     let mut greeted = Greeted::hear(socket).await?;
     let hello = ClientHello::new(&greeted.hello(), addresses);
     match greeted.wait_for(chooser.choose(hello)).await? {
@@ -82,8 +130,8 @@ async fn chosen<T: AsyncRead + AsyncWrite + Unpin>(
             Ok(Secured { transport, chosen })
         }
         Err(refusal) => {
-            greeted.refuse(refusal.alert()).await;
-            Err(io::Error::other(refusal))
+            let alert = refusal.alert();
+            Err(greeted.refuse(alert, io::Error::other(refusal)).await)
         }
     }
 }

@@ -281,6 +281,8 @@ impl Tls {
             .alpn_protocols
             .clone_from(&self.config.alpn_protocols);
         config.key_log = Arc::clone(&self.config.key_log);
+        // Who resumes a session and is not admitted hears an alert, which rustls has no word for.
+        config.enable_secret_extraction = self.clients.is_some();
         self.config = Arc::new(config);
         Ok(self)
     }
