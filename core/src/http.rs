@@ -10,6 +10,7 @@ pub mod field;
 pub mod head;
 pub mod idempotence;
 pub mod priority;
+pub(crate) mod reason;
 mod rules;
 pub mod schedule;
 pub(crate) mod spares;

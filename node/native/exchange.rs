@@ -19,9 +19,10 @@ use trunkline::core::http::{Field, Fields, ResponseHead, Version};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
-    /// The final head; words 2 the status, 5 the length of a body behind it, 6 the version.
+    /// The final head; words 2 the status, 5 the length of a body behind it, 6 the version, 7 one
+    /// more than the length of a reason phrase in front of the fields (0: `OK`, or none).
     Response = 1,
-    /// A 1xx head.
+    /// A 1xx head; words 2 and 7 as with a response (0: the usual words).
     Interim = 2,
     /// A piece of the body.
     Data = 3,
@@ -106,7 +107,12 @@ impl Listener for Ears {
     fn interim(&mut self, head: &ResponseHead) {
         let mut entry = self.entry(Kind::Interim, 0);
         entry[2] = u32::from(head.status);
-        with_text(head.fields(), |text| self.shared.complete(entry, text, &[]));
+        let said = head.reason();
+        entry[7] = said.map_or(0, words_len);
+        let fields = head.fields();
+        with_text_behind(said.unwrap_or_default(), fields, |text| {
+            self.shared.complete(entry, text, &[]);
+        });
     }
     fn response(&mut self, head: &ResponseHead, version: Version, body: Arrival) {
         let mut entry = self.entry(Kind::Response, 0);
@@ -129,7 +135,13 @@ impl Listener for Ears {
                 behind = body;
             }
         }
-        with_text(head.fields(), |text| {
+        let words = match head.phrase() {
+            b"OK" if head.status == 200 => None,
+            words => Some(words).filter(|_| entry[6] < 20),
+        };
+        entry[7] = words.map_or(0, words_len);
+        let fields = head.fields();
+        with_text_behind(words.unwrap_or_default(), fields, |text| {
             self.shared.complete(entry, text, &behind);
         });
     }
@@ -173,9 +185,19 @@ pub(crate) fn with_text<'a, R>(
     fields: impl Iterator<Item = Field<'a>>,
     give: impl FnOnce(&[u8]) -> R,
 ) -> R {
+    with_text_behind(&[], fields, give)
+}
+
+/// The same behind words of something else.
+fn with_text_behind<'a, R>(
+    words: &[u8],
+    fields: impl Iterator<Item = Field<'a>>,
+    give: impl FnOnce(&[u8]) -> R,
+) -> R {
     let mut text = Vec::with_capacity(512);
+    text.extend_from_slice(words);
     for field in fields {
-        if !text.is_empty() {
+        if text.len() > words.len() {
             text.push(0);
         }
         text.extend_from_slice(field.name);
@@ -183,6 +205,12 @@ pub(crate) fn with_text<'a, R>(
         text.extend_from_slice(field.value);
     }
     give(&text)
+}
+
+/// Word 7 of a head: one more than the bytes of the reason phrase in front of its fields, or 0: it is
+/// the usual one.
+fn words_len(words: &[u8]) -> u32 {
+    u32::try_from(words.len() + 1).unwrap_or_default()
 }
 
 /// A request body that JavaScript sends piece by piece.

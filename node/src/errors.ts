@@ -143,7 +143,9 @@ function proxyError (why: string, text: string): Error {
 function violation (failure: Failure, text: string): Error {
   const rule = failure.detail ?? ''
   if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(text)
-  if (/^BodyLength|^ContentLength/.test(rule)) return new ResponseContentLengthMismatchError(text)
+  if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(text)
+  // Its retries go by this: what breaks off may come whole another time.
+  if (rule === 'BodyTruncated') return new SocketError(text)
   return new HTTPParserError(text)
 }
 

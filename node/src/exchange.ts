@@ -3,7 +3,6 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Upload } from './body'
 import type { Trace } from './channels'
@@ -163,37 +162,35 @@ export class Exchange implements Ears, Held {
 
   onStarted (connection: number): void { this.trace?.onStarted(this.owner.connection(connection)) }
 
-  onInterim (status: number, fields: string): void {
+  onInterim (status: number, fields: string, reason: string): void {
     if (this.isOver) return
-    const text = STATUS_CODES[status] ?? ''
-    this.trace?.onHead(status, fields, text)
+    this.trace?.onHead(status, fields, reason)
     this.headText = fields
     this.headFields = null
-    this.guard(this.giveHead, status, text)
+    this.guard(this.giveHead, status, reason)
   }
 
-  onResponse (status: number, fields: string, version: number): void { this.guard(this.answer, status, fields, version) }
+  onResponse (status: number, fields: string, reason: string): void { this.guard(this.answer, status, fields, reason) }
 
-  private answer (status: number, fields: string, version: number): void {
+  private answer (status: number, fields: string, reason: string): void {
     if (this.isOver) return
-    const text = version < 20 ? STATUS_CODES[status] ?? '' : ''
-    this.trace?.onHead(status, fields, text)
+    this.trace?.onHead(status, fields, reason)
     if (this.leavesHttp && this.opens(status)) return this.openTunnel(status, fields)
     if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     this.hasResponse = true
     this.headText = fields
     this.headFields = null
     if (this.handler.onResponseStarted !== undefined) this.handler.onResponseStarted()
-    if (!this.giveHead(status, text)) this.isPaused = true
+    if (!this.giveHead(status, reason)) this.isPaused = true
   }
 
-  onWhole (status: number, fields: string, version: number, body: Buffer | undefined): void {
-    this.guard(this.answerWhole, status, fields, version, body)
+  onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
+    this.guard(this.answerWhole, status, fields, reason, body)
   }
 
   /** Everything in one go, for which the context is entered once. */
-  private answerWhole (status: number, fields: string, version: number, body: Buffer | undefined): void {
-    this.answer(status, fields, version)
+  private answerWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
+    this.answer(status, fields, reason)
     if (body !== undefined) this.arrive(body, false)
     this.close('')
   }

@@ -2,7 +2,6 @@
 // foreign dispatcher the same is a handler of the new ABI.
 
 import { AsyncResource } from 'node:async_hooks'
-import { STATUS_CODES } from 'node:http'
 import { Answer, type Spring } from './answer'
 import type { Upload } from './body'
 import type { Trace } from './channels'
@@ -61,9 +60,9 @@ export class Lane implements Ears, Held, Spring {
     return !this.isOver
   }
 
-  onInterim (status: number, fields: string): void {
+  onInterim (status: number, fields: string, reason: string): void {
     if (this.isOver) return
-    this.trace?.onHead(status, fields, STATUS_CODES[status] ?? '')
+    this.trace?.onHead(status, fields, reason)
     try {
       this.onInfo?.({ statusCode: status, headers: fieldsObject(rawFields(fields)) })
     } catch (error) {
@@ -71,20 +70,19 @@ export class Lane implements Ears, Held, Spring {
     }
   }
 
-  onResponse (status: number, fields: string, version: number): void {
+  onResponse (status: number, fields: string, reason: string, version: number): void {
     if (this.isOver) return
     if (status === 407 && this.isForwarded) return this.abort(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     const { told } = this
     this.told = null
-    const text = version < 20 ? STATUS_CODES[status] ?? '' : ''
-    this.trace?.onHead(status, fields, text)
-    this.answer = new Answer(status, text, version, fields, this, this.extras.opaque ?? null)
+    this.trace?.onHead(status, fields, reason)
+    this.answer = new Answer(status, reason, version, fields, this, this.extras.opaque ?? null)
     if (this.extras.responseHeaders === 'raw') this.answer.headers = this.answer.rawHeaders as never
     told?.(null, this.answer)
   }
 
-  onWhole (status: number, fields: string, version: number, body: Buffer | undefined): void {
-    this.onResponse(status, fields, version)
+  onWhole (status: number, fields: string, reason: string, body: Buffer | undefined, version: number): void {
+    this.onResponse(status, fields, reason, version)
     if (body !== undefined) this.onData(body, false)
     this.onEnd('')
   }

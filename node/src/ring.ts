@@ -2,6 +2,7 @@
 // what becomes of them comes out, in batches. `node/native/ring.rs` and `exchange.rs` are the other
 // end and have the same numbers.
 
+import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
 import { load, type Native } from './addon'
 
@@ -96,10 +97,10 @@ export interface Ears {
   /** It starts on this connection; only if it is `WATCHED`. */
   onStarted: (connection: number) => void
   /** The final head; `fields` are names and values by turns, a zero between two. */
-  onResponse: (status: number, fields: string, version: number) => void
+  onResponse: (status: number, fields: string, reason: string, version: number) => void
   /** The final head and all that follows it: a body, or none. */
-  onWhole: (status: number, fields: string, version: number, body: Buffer | undefined) => void
-  onInterim: (status: number, fields: string) => void
+  onWhole: (status: number, fields: string, reason: string, body: Buffer | undefined, version: number) => void
+  onInterim: (status: number, fields: string, reason: string) => void
   /** A piece of the body. `credit`: its bytes are to be taken (`Border.take`). */
   onData: (chunk: Buffer, credit: boolean) => void
   onEnd: (trailers: string) => void
@@ -441,7 +442,7 @@ export class Border {
         if (kind & BY_REFERENCE) return ears.onData(this.native.take(completions[at + 5]!), true)
         return ears.onData(this.copy(position, length), true)
       case ENDED: return ears.onEnd(this.text(position, length))
-      case INTERIM: return ears.onInterim(completions[at + 2]!, this.text(position, length))
+      case INTERIM: return this.completeInterim(ears, at, position, length)
       case FAILED: return ears.onFailed(JSON.parse(this.utf8(position, length)) as Failure)
       case STARTED: return ears.onStarted(completions[at + 6]! * 2 ** 32 + (completions[at + 5]! >>> 0))
       case ROOM: return ears.onRoom(completions[at + 2]!)
@@ -451,15 +452,29 @@ export class Border {
 
   private completeResponse (ears: Ears, kind: number, at: number, position: number, length: number): void {
     const { completions } = this
-    const fields = this.text(position, length)
+    let fields = this.text(position, length)
     const word5 = completions[at + 5]!
     let body: Buffer | undefined
     if (kind & BY_REFERENCE) body = this.native.take(word5)
     else if (word5 > 0) body = this.copy((position + length) | 0, word5)
     const status = completions[at + 2]!
     const version = completions[at + 6]!
-    if ((kind & LAST) === 0) ears.onResponse(status, fields, version)
-    else ears.onWhole(status, fields, version, body)
+    let reason = version < 20 ? 'OK' : ''
+    const words = completions[at + 7]!
+    if (words > 0) {
+      reason = fields.slice(0, words - 1)
+      fields = fields.slice(words - 1)
+    }
+    if ((kind & LAST) === 0) ears.onResponse(status, fields, reason, version)
+    else ears.onWhole(status, fields, reason, body, version)
+  }
+
+  private completeInterim (ears: Ears, at: number, position: number, length: number): void {
+    const text = this.text(position, length)
+    const status = this.completions[at + 2]!
+    const words = this.completions[at + 7]!
+    if (words === 0) ears.onInterim(status, text, STATUS_CODES[status] ?? '')
+    else ears.onInterim(status, text.slice(words - 1), text.slice(0, words - 1))
   }
 
   /** One string for a whole head. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { once } from 'node:events'
+import { STATUS_CODES } from 'node:http'
 import { Readable } from 'node:stream'
 import { setTimeout as after } from 'node:timers/promises'
 import test from 'node:test'
@@ -499,4 +500,34 @@ test('a write that waits for room in a tunnel when its connection goes is called
   assert.equal(told.at(-1), true)
   await client.destroy()
   await server.close()
+})
+
+test('a reason phrase is what the server says, on HTTP/1.1', async t => {
+  const server = await h1((request, response) => {
+    if (request.url === '/hints') response.writeEarlyHints({ link: '</a>; rel=preload' })
+    response.statusCode = Number(request.headers['x-status'])
+    if (request.headers['x-reason'] !== undefined) response.statusMessage = request.headers['x-reason']
+    response.end()
+  })
+  t.after(() => server.close())
+  const agent = new Agent()
+  t.after(() => agent.destroy())
+  const said = []
+  const ask = async (path, headers) => {
+    await new Promise((resolve, reject) => {
+      agent.dispatch({ origin: server.url, path, method: 'GET', headers }, {
+        onRequestStart () {},
+        onResponseStart (controller, status, fields, text) { said.push(`${status} ${text}`) },
+        onResponseData () {},
+        onResponseEnd: resolve,
+        onResponseError: (controller, error) => { reject(error) }
+      })
+    })
+  }
+  await ask('/', { 'x-status': '200' })
+  await ask('/', { 'x-status': '200', 'x-reason': 'Fine' })
+  await ask('/', { 'x-status': '404', 'x-reason': 'Gone Fishing' })
+  await ask('/', { 'x-status': '413' })
+  await ask('/hints', { 'x-status': '299', 'x-reason': 'A word' })
+  assert.deepEqual(said, ['200 OK', '200 Fine', '404 Gone Fishing', `413 ${STATUS_CODES[413]}`, '103 Early Hints', '299 A word'])
 })

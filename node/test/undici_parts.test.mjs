@@ -161,6 +161,31 @@ for (const [line, undici] of Object.entries(lines)) {
     await server.close()
   })
 
+test(`${line}: RetryAgent goes on where a download broke off`, async t => {
+    const whole = 'one half and the other'
+    const ranges = []
+    const server = await h1((request, response) => {
+      const { range } = request.headers
+      ranges.push(range)
+      response.setHeader('etag', '"one"')
+      if (range === undefined) {
+        response.setHeader('content-length', whole.length)
+        response.write(whole.slice(0, 8), () => { response.socket.destroySoon() })
+      } else {
+        const from = Number(/bytes=(\d+)-/.exec(range)[1])
+        response.writeHead(206, { 'content-range': `bytes ${from}-${whole.length - 1}/${whole.length}`, 'content-length': whole.length - from })
+        response.end(whole.slice(from))
+      }
+    })
+    t.after(() => server.close())
+    const agent = new Agent()
+    t.after(() => agent.destroy())
+    const retrying = new undici.RetryAgent(agent, { minTimeout: 1 })
+    assert.equal(await textOf(undici, server.url, retrying), whole)
+    assert.equal(ranges.length, 2, String(ranges))
+    assert.match(ranges[1], /^bytes=8-/)
+  })
+
   test(`${line}: RetryAgent repeats over our Agent, what was lost and what failed`, async () => {
     let failures = 3
     const server = await h1((request, response) => {

@@ -47,6 +47,25 @@ fn a_response_with_content_length_leaves_the_connection_open() {
 }
 
 #[test]
+fn a_reason_phrase_is_kept_where_it_is_not_the_usual_one() {
+    for (line, heard) in [
+        ("200 OK", "1 status 200 end"),
+        ("200 Fine", "1 status 200 (Fine) end"),
+        ("404 Gone Fishing", "1 status 404 (Gone Fishing) end"),
+        ("200 ", "1 status 200 () end"),
+        ("200", "1 status 200 () end"),
+        ("299 ", "1 status 299 end"),
+        ("299 A word", "1 status 299 (A word) end"),
+    ] {
+        let input = format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n");
+        assert_eq!(hears_after(&get(), &input, false), [heard], "{line}");
+    }
+    // RFC 9112 section 4: the words are the peer's to choose, but for what would end the line.
+    let heard = hears_after(&get(), "HTTP/1.1 200 a\0b\r\n\r\n", false);
+    assert!(heard[0].contains("HeadInvalid"), "{heard:?}");
+}
+
+#[test]
 fn a_chunked_response_comes_whole() {
     let input = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
                  5\r\nhello\r\n6;x\r\n world\r\n0\r\nx-sum: 1\r\n\r\n";
@@ -411,7 +430,7 @@ fn connect_becomes_a_tunnel_with_2xx_only() {
         "HTTP/1.1 407 No\r\ncontent-length: 3\r\n\r\nraw",
         false,
     );
-    assert_eq!(heard, ["1 status 407", "1 body raw end"]);
+    assert_eq!(heard, ["1 status 407 (No)", "1 body raw end"]);
 }
 
 #[test]
@@ -435,7 +454,7 @@ fn an_answer_with_close_stops_the_upload() {
     script.says(answer);
     assert_eq!(
         script.heard(),
-        ["1 status 413 end", "1 reset peer 0", BY_PEER]
+        ["1 status 413 (No) end", "1 reset peer 0", BY_PEER]
     );
     let data = Bytes::from_static(b"x");
     assert_eq!(
@@ -668,6 +687,9 @@ fn the_answer_through_a_proxy_is_an_ordinary_answer() {
     script.open(&get(), true);
     script.says(input);
     let heard = script.heard();
-    assert!(heard.contains(&"1 status 407 end".to_owned()), "{heard:?}");
+    assert!(
+        heard.contains(&"1 status 407 (no) end".to_owned()),
+        "{heard:?}"
+    );
     assert_eq!(script.conn.capacity(), 1, "the connection goes on");
 }

@@ -6,7 +6,7 @@
 
 use super::conn::Proxy;
 use crate::error::Violation;
-use crate::http::{Field, Fields, RequestHead, ResponseHead, Token};
+use crate::http::{Field, Fields, RequestHead, ResponseHead, Token, reason};
 use std::io::Write;
 use std::num::NonZeroU64;
 
@@ -158,7 +158,7 @@ pub(super) fn response_head(
     announce: Announce,
     persist: Persist,
 ) {
-    status_line(out, head.status, head.reason());
+    status_line(out, head.status, head.phrase());
     let mut spellings = head.section().spellings();
     let lines = head
         .fields()
@@ -169,7 +169,8 @@ pub(super) fn response_head(
 
 /// Appends the whole answer to a request that broke a rule; the connection closes behind it.
 pub(super) fn refusal(out: &mut Vec<u8>, violation: Violation) {
-    status_line(out, violation.h1_status(), None);
+    let status = violation.h1_status();
+    status_line(out, status, reason::usual(status).as_bytes());
     out.extend_from_slice(b"content-length: 0\r\nconnection: close\r\n\r\n");
 }
 
@@ -244,64 +245,11 @@ fn line(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn status_line(out: &mut Vec<u8>, status: u16, reason: Option<&[u8]>) {
+fn status_line(out: &mut Vec<u8>, status: u16, phrase: &[u8]) {
     out.extend_from_slice(b"HTTP/1.1 ");
     let digits = [status / 100 % 10, status / 10 % 10, status % 10];
     out.extend(digits.map(|digit| b'0' + digit as u8));
     out.push(b' ');
-    out.extend_from_slice(reason.unwrap_or_else(|| reason_phrase(status).as_bytes()));
+    out.extend_from_slice(phrase);
     out.extend_from_slice(b"\r\n");
-}
-
-/// RFC 9110 section 15. Unknown ones have none; the space before it stays (RFC 9112 section 4).
-fn reason_phrase(status: u16) -> &'static str {
-    match status {
-        100 => "Continue",
-        101 => "Switching Protocols",
-        102 => "Processing",
-        103 => "Early Hints",
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        203 => "Non-Authoritative Information",
-        204 => "No Content",
-        205 => "Reset Content",
-        206 => "Partial Content",
-        300 => "Multiple Choices",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        406 => "Not Acceptable",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        411 => "Length Required",
-        412 => "Precondition Failed",
-        413 => "Content Too Large",
-        414 => "URI Too Long",
-        415 => "Unsupported Media Type",
-        416 => "Range Not Satisfiable",
-        417 => "Expectation Failed",
-        421 => "Misdirected Request",
-        422 => "Unprocessable Content",
-        425 => "Too Early",
-        426 => "Upgrade Required",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        _ => "",
-    }
 }

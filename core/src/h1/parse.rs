@@ -3,7 +3,7 @@
 //! head makes sense is the validator's question (`http/head.rs`).
 
 use crate::error::Violation;
-use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version};
+use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version, reason};
 use crate::limits::Limits;
 use httparse::Header;
 use std::mem::MaybeUninit;
@@ -134,7 +134,12 @@ pub(super) fn response(
     let status = response.code.ok_or(Violation::HeadInvalid)?;
     let version = version(response.version)?;
     push_fields(&mut fields, response.headers, limits)?;
-    Ok((ResponseHead::new(status, fields, version)?, version))
+    let head = ResponseHead::new(status, fields, version)?;
+    let head = match response.reason.unwrap_or_default() {
+        phrase if phrase == reason::usual(status) => head,
+        phrase => head.with_reason(phrase.as_bytes())?,
+    };
+    Ok((head, version))
 }
 
 /// Parses a complete trailer section, its empty line included.

@@ -288,7 +288,9 @@ fn describe(event: Event) -> String {
         ),
         Event::InterimReceived { stream, head } => format!("{} interim {}", stream.0, head.status),
         Event::ResponseReceived { stream, head, end } => {
-            format!("{} status {}{}", stream.0, head.status, ending(end))
+            let said = head.reason().map(String::from_utf8_lossy);
+            let said = said.map_or(String::new(), |words| format!(" ({words})"));
+            format!("{} status {}{said}{}", stream.0, head.status, ending(end))
         }
         Event::BodyReceived { stream, data, end } => {
             format!("{} body {}{}", stream.0, text(&data), ending(end))

@@ -5,6 +5,7 @@
 //! It is on the hot path: one pass over the fields, no allocation.
 
 use super::field::{Field, Fields, Token};
+use super::reason;
 use super::rules::{Rule, rule_of};
 use super::syntax::{self, Port};
 use crate::error::Violation;
@@ -362,9 +363,15 @@ impl ResponseHead {
         self.reason = Some(reason.into());
         Ok(self)
     }
-    /// What [`with_reason`](Self::with_reason) has said.
+    /// What [`with_reason`](Self::with_reason) has said; of a head that came by HTTP/1.1 what the
+    /// peer said, where it is not the usual words.
     pub fn reason(&self) -> Option<&[u8]> {
         self.reason.as_deref()
+    }
+    /// The reason, or the usual words for the status (RFC 9110 section 15), which may be none.
+    pub fn phrase(&self) -> &[u8] {
+        self.reason()
+            .unwrap_or_else(|| reason::usual(self.status).as_bytes())
     }
     /// The regular fields in order.
     pub fn fields(&self) -> impl DoubleEndedIterator<Item = Field<'_>> + ExactSizeIterator + Clone {
