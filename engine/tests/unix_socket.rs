@@ -9,7 +9,7 @@ use http::Response;
 use http_body_util::BodyExt;
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -293,8 +293,11 @@ fn a_socket_that_was_handed_over_is_served_and_its_file_stays() {
 
 #[test]
 fn a_port_that_was_handed_over_is_served_with_http3_beside_it() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap();
+    // A number that is free over TCP may be taken over UDP.
+    let (listener, at) = std::iter::repeat_with(|| TcpListener::bind("127.0.0.1:0").unwrap())
+        .map(|listener| (listener.local_addr().unwrap(), listener))
+        .find_map(|(at, listener)| UdpSocket::bind(at).is_ok().then_some((listener, at)))
+        .unwrap();
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
     let server = Server::on(listener).workers(2).tls(tls).http3(true);
     let answer = service(async |_| Response::new(Body::full("hi")));
