@@ -118,7 +118,7 @@ test('a second answer changes nothing', async t => {
 
 test('an answer for a client that has left, or of a server that has ended, is forgotten', async t => {
   const answers = []
-  const { server, port, failures } = await listening(t, { cert, key, SNICallback: (name, answer) => { answers.push(answer) } })
+  const { server, port, failures } = await listening(t, { cert, key, timeouts: { handshake: 0 }, SNICallback: (name, answer) => { answers.push(answer) } })
   const client = tls.connect({ port, host: '127.0.0.1', servername: 'other.test', rejectUnauthorized: false })
   client.on('error', () => {})
   await until(() => answers.length === 1)
@@ -131,10 +131,9 @@ test('an answer for a client that has left, or of a server that has ended, is fo
   waiting.on('error', () => {})
   t.after(() => { waiting.destroy() })
   await until(() => answers.length === 2)
-  const closed = new Promise(resolve => { waiting.on('close', resolve) })
   server.close()
   server.desk.destroy()
-  await closed
+  await until(() => waiting.closed)
   answers[1](null)
   assert.equal(failures.length, 1)
 })

@@ -97,6 +97,18 @@ impl Signals {
         }
         true
     }
+    /// Before the owner's first turn: whether it is to stop at once. Otherwise the next note wakes it, and
+    /// all of them are there for that turn.
+    pub(crate) fn is_aborted(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        state.awake = false;
+        match &mut state.waker {
+            Some(old) => old.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+        let stop = state.notes.as_ref().and_then(|notes| notes.stop);
+        stop == Some(Stop::Abort)
+    }
     /// Gives memory back while there are no notes.
     pub(crate) fn release(&self) {
         let notes = &mut self.lock().notes;

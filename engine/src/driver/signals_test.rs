@@ -78,3 +78,19 @@ fn the_memory_of_notes_goes_back_and_forth_and_is_given_back_without_losing_one(
     assert_eq!(again.ready, [4]);
     assert!(std::ptr::eq(place, &*again));
 }
+
+#[test]
+fn an_owner_before_its_first_turn_hears_of_an_abort_also_behind_a_drain_and_loses_no_note() {
+    let signals = Arc::new(Signals::default());
+    let count = Arc::new(Count(AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&count));
+    assert!(!signals.is_aborted(&waker));
+    for (stop, woken, is_aborted) in [(Stop::Drain, 1, false), (Stop::Abort, 2, true)] {
+        signals.stop(stop);
+        assert_eq!(count.0.load(Ordering::Relaxed), woken);
+        assert_eq!(signals.is_aborted(&waker), is_aborted, "{stop:?}");
+    }
+    let mut notes = None;
+    signals.begin_turn(&mut notes);
+    assert_eq!(notes.unwrap().stop, Some(Stop::Abort));
+}

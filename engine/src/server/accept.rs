@@ -109,7 +109,7 @@ pub(super) struct Served<S: Serve, T> {
 
 enum Stage<S: Serve, T> {
     /// The handshake, or the first bytes.
-    Starting(Starting<S, T>),
+    Starting(Starting<S, T>, Arc<Signals>),
     Serving(Box<Connection<S, T>>),
     Over,
 }
@@ -127,14 +127,15 @@ type Started<S, T> = io::Result<Opening<S, T>>;
 type Starting<S, T> = Pin<Box<dyn Future<Output = Started<S, T>>>>;
 
 impl<S: Serve, T> Served<S, T> {
-    /// Serves what [`start`] gives.
+    /// Serves what [`start`] gives; `signals` are its.
     pub(super) fn new(
         start: impl Future<Output = Started<S, T>> + 'static,
+        signals: Arc<Signals>,
         counters: &Arc<Counters>,
         entry: OpenEntry,
     ) -> Self {
         Self {
-            stage: Stage::Starting(Box::pin(start)),
+            stage: Stage::Starting(Box::pin(start), signals),
             counters: Arc::clone(counters),
             entry: Some(entry),
         }
@@ -151,16 +152,21 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.stage {
-                Stage::Starting(starting) => match ready!(starting.as_mut().poll(cx)) {
-                    Ok(Opening::Http(connection)) => self.stage = Stage::Serving(connection),
-                    Ok(Opening::Stranger(meet)) => {
+                Stage::Starting(starting, signals) => match starting.as_mut().poll(cx) {
+                    // A server that ends at once waits for nobody's handshake.
+                    Poll::Pending if signals.is_aborted(cx.waker()) => break,
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(Opening::Http(connection))) => {
+                        self.stage = Stage::Serving(connection);
+                    }
+                    Poll::Ready(Ok(Opening::Stranger(meet))) => {
                         if let Some(entry) = self.entry.take() {
                             meet(entry);
                         }
                         break;
                     }
-                    Ok(Opening::Nothing) => break,
-                    Err(_) => {
+                    Poll::Ready(Ok(Opening::Nothing)) => break,
+                    Poll::Ready(Err(_)) => {
                         add(&self.counters.handshakes_failed, 1);
                         break;
                     }

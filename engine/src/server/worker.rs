@@ -241,8 +241,8 @@ impl<S: Serve> Worker<S> {
         let exchanges = Rc::new(Cell::new(0));
         let entry = OpenConnections::enter(&self.open, &signals, &exchanges);
         let ground = self.ground.clone();
-        let start = start(socket, addresses, ground, signals, exchanges);
-        tokio::task::spawn_local(Served::new(start, &self.ground.counters, entry));
+        let start = start(socket, addresses, ground, Arc::clone(&signals), exchanges);
+        tokio::task::spawn_local(Served::new(start, signals, &self.ground.counters, entry));
     }
 }
 
