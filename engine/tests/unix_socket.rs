@@ -175,6 +175,13 @@ fn what_is_wrong_with_a_path_is_said_of_it() {
         assert!(text.contains(words), "{text}");
         assert!(text.contains(path.to_str().unwrap()), "{text}");
     }
+    for (path, words) in [
+        (PathBuf::new(), "is empty"),
+        (folder.0.join("a\0b"), "a zero byte"),
+    ] {
+        let text = Server::bind_unix(path).listen().unwrap_err().to_string();
+        assert!(text.contains(words), "{text}");
+    }
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
 }
 

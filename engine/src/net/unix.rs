@@ -10,8 +10,8 @@ use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A listener, and its file where the socket was bound here. Dropped, it goes from the file system
-/// first: whoever still finds it there reaches somebody.
+/// A listener, and its file where the socket was bound here. The file goes before the listener, as
+/// fields are dropped in their order: whoever still finds it reaches somebody.
 #[derive(Debug)]
 pub(crate) struct UnixListener<L> {
     pub(super) bound: Option<Arc<Bound>>,
@@ -28,6 +28,7 @@ impl UnixListener<StdUnixListener> {
     pub(crate) fn bind(path: &Path, mode: Option<u32>, backlog: u32) -> Result<Self, Error> {
         let explain =
             |error: io::Error| Error::config(explanation(path, error.kind())).with_source(error);
+        check(path)?;
         let address = SockAddr::unix(path).map_err(explain)?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None).map_err(explain)?;
         socket.bind(&address).map_err(explain)?;
@@ -66,11 +67,28 @@ fn is_abstract(path: &Path) -> bool {
     cfg!(target_os = "linux") && path.as_os_str().as_bytes().first() == Some(&0)
 }
 
+/// Whether `path` can be a path; its length is looked at by whoever makes an address of it.
+fn check(path: &Path) -> Result<(), Error> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::config(
+            "the path of a Unix socket is empty; name a file that does not exist",
+        ));
+    }
+    // The system would take what stands before it.
+    if path.as_os_str().as_bytes().contains(&0) && !is_abstract(path) {
+        return Err(Error::config(format!(
+            "{path:?} has a zero byte; the path of a Unix socket must not have one"
+        )));
+    }
+    Ok(())
+}
+
 /// The file of a socket that was bound here; it goes with the last listener.
 #[derive(Debug)]
 pub(crate) struct Bound {
     path: PathBuf,
-    /// Device and inode: what somebody else has put there since is not ours to remove.
+    /// Device and inode: what somebody else has put there since is not ours to remove. No other file
+    /// gets this inode while the socket is open.
     file: (u64, u64),
 }
 

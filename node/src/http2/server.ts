@@ -180,11 +180,16 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   const given = (options._handle ?? options.handle ?? options) as Partial<NodeHandle>
   const isNothing = args.length === 0 || typeof args[0] === 'function' || options.port === null
   const rest = typeof args[0] === 'function' ? args : args.slice(1)
-  if (typeof given.fd !== 'number') return listen.call(server, { ...options, ...(isNothing ? { port: 0 } : {}), exclusive: true }, ...rest) as unknown as net.Server
   const bare = server as Bare
-  bare.lender = typeof given.close === 'function' ? given as NodeHandle : undefined
-  // Node would have the primary of a cluster listen on a descriptor of its own.
-  if (!cluster.isWorker || bare._handle !== null) return listen.call(server, options, ...rest) as unknown as net.Server
+  bare.lender = undefined
+  if (typeof given.fd !== 'number') {
+    const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, { exclusive: true })
+    return listen.call(server, own, ...rest) as unknown as net.Server
+  }
+  if (typeof given.close === 'function') bare.lender = given as NodeHandle
+  // Node would have the primary of a cluster listen on a descriptor of its own; handles of TCP, which have a
+  // name, it takes as they are.
+  if (!cluster.isWorker || bare._handle !== null || 'getsockname' in given) return listen.call(server, options, ...rest) as unknown as net.Server
   if (typeof callback === 'function') server.once('listening', callback as () => void)
   bare._listen2(null, null, null, 0, given.fd)
   return server

@@ -313,6 +313,8 @@ export class Listener {
   ended (): void {
     const { number } = this
     this.number = 0
+    // The engine has removed it; another file may have its inode by now.
+    this.file = undefined
     this.leave()
     this.release()
     if (!this.border.border.hasEnded) this.border.border.ask('stop', { server: number })
