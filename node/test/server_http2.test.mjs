@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { createHash } from 'node:crypto'
 import { createReadStream, mkdtempSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
 import http2 from 'node:http2'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -581,4 +582,44 @@ test('h3: a session tells the settings of its peer and its going away, and says 
   answer.end('hello')
   assert.equal(await body.text(), 'hello')
   await closed
+})
+
+test('a timeout of the server counts on connections of HTTP/1.1 while something is asked: it is told, or ends them', async t => {
+  for (const isHeard of [true, false]) {
+    const heard = []
+    const server = createServer((request, response) => { response.write('begun') })
+    t.after(() => { server.close() })
+    server.timeout = 50
+    if (isHeard) server.on('timeout', socket => { heard.push(socket.timeout); socket.destroy() })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const [response] = await once(http.get({ port: server.address().port, agent: false }), 'response')
+    response.resume()
+    await assert.rejects(once(response, 'end'), { code: 'ECONNRESET' })
+    assert.deepEqual(heard, isHeard ? [50] : [])
+  }
+})
+
+test('a connection of HTTP/1.1 that rests is not ended by the timeout of the server', async t => {
+  const server = createServer()
+  t.after(() => { server.close() })
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => { agent.destroy() })
+  server.timeout = 30_000
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const sockets = new Set()
+  for (let asked = 0; asked < 3; asked++) {
+    const get = http.get({ port: server.address().port, agent })
+    const [{ socket }, response] = await once(server, 'request')
+    sockets.add(socket)
+    assert.equal(socket.timeout, 30_000)
+    const closed = once(response, 'close')
+    response.end('answer')
+    await closed
+    assert.equal(socket.timeout, 0)
+    const [answer] = await once(get, 'response')
+    await once(answer.resume(), 'end')
+  }
+  assert.equal(sockets.size, 1)
 })

@@ -132,12 +132,6 @@ export default {
     request.setTimeout(20, () => { log('request', request.complete); response.end('late') })
   }, { method: 'POST', headers: { 'content-length': 5 }, body: null, before: asked => { asked.write('he') } }),
   'a timeout that nobody hears ends the connection': http1((request, response) => { response.setTimeout(20) }),
-  'a timeout of the server': http1((request, response) => { response.write('a') }, {}, {
-    prepare: (server, { log }) => { server.setTimeout(20, socket => { log(socket.constructor === Object, socket.timeout); socket.destroy() }) }
-  }),
-  'a timeout of the server that nobody hears': http1(() => {}, {}, {
-    prepare: server => { server.timeout = 20 }
-  }),
   'an answer to HEAD whose end comes late': lateEnd({ method: 'HEAD' }, response => { response.flushHeaders() }),
   'a 304 whose end comes late': lateEnd({}, response => { response.writeHead(304, { etag: '"a"' }).flushHeaders() }),
   'a target in absolute form is the url': http1((request, response, { log }) => { log(request.url, request.headers.host); response.end() }, [

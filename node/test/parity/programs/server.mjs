@@ -170,7 +170,7 @@ export default {
     const log = t.log('server')
     const server = http2.createServer((request, response) => { response.end() })
     const timed = new Promise(resolve => {
-      server.setTimeout(50, session => { log('timeout', session.constructor.name); session.close(); resolve() })
+      server.setTimeout(300, session => { log('timeout', session.constructor.name); session.close(); resolve() })
     })
     await t.show(await t.open(server))
     await timed
@@ -178,7 +178,7 @@ export default {
   'a session that is idle without a listener is ended': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createServer((request, response) => { response.end() })
-    server.timeout = 50
+    server.timeout = 300
     server.on('session', session => { session.on('close', () => { log('session closed') }) })
     const client = await t.open(server)
     await t.show(client)
