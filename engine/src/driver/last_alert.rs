@@ -17,18 +17,18 @@ const FATAL: u8 = 2;
 pub(super) fn last_alert(connection: Connection, alert: AlertDescription) -> Option<Vec<u8>> {
     let suite = connection.negotiated_cipher_suite()?;
     let (sequence, secrets) = connection.dangerous_extract_secrets().ok()?.tx;
-    let mut encrypter = encrypter(suite, secrets)?;
+    let mut sealer = sealer(suite, secrets)?;
     let payload = [FATAL, alert.into()];
     let message = OutboundPlainMessage {
         typ: ContentType::Alert,
         version: ProtocolVersion::TLSv1_2,
         payload: (&payload[..]).into(),
     };
-    let record = encrypter.encrypt(message, sequence).ok()?;
+    let record = sealer.encrypt(message, sequence).ok()?;
     Some(record.encode())
 }
 
-fn encrypter(
+fn sealer(
     suite: SupportedCipherSuite,
     secrets: ConnectionTrafficSecrets,
 ) -> Option<Box<dyn MessageEncrypter>> {
