@@ -15,6 +15,7 @@ import tls from 'node:tls'
 import test from 'node:test'
 import { createSecureServer, createServer, Agent } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
+import { heard } from './support/heard.mjs'
 import { versions } from './support/clients.mjs'
 
 const BIG = Buffer.alloc(10 * 1024 * 1024, 'trunkline ')
@@ -622,4 +623,32 @@ test('a connection of HTTP/1.1 that rests is not ended by the timeout of the ser
     await once(answer.resume(), 'end')
   }
   assert.equal(sockets.size, 1)
+})
+
+test('a connection of HTTP/1.1 outlives an answer without a body whose handler says its end later', async t => {
+  const server = createServer()
+  t.after(() => { server.close() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const ask = async (socket, method) => {
+    const asked = once(server, 'request')
+    socket.write(`${method} / HTTP/1.1\r\nhost: a\r\n\r\n`)
+    return (await asked)[1]
+  }
+  const sockets = [0, 1].map(() => connect(server.address().port, '127.0.0.1').on('error', () => {}))
+  t.after(() => { for (const socket of sockets) socket.destroy() })
+  const [own, other] = sockets
+  for (const [method, status] of [['HEAD', 200], ['GET', 304], ['GET', 204]]) {
+    const head = heard(own, bytes => bytes.includes('\r\n\r\n'))
+    const response = await ask(own, method)
+    response.writeHead(status).flushHeaders()
+    await head
+    // What is heard behind it was told behind the end of the first.
+    ;(await ask(other, 'GET')).end()
+    assert.equal(response.destroyed, false, `${method} ${status}`)
+    assert.equal(response.socket.destroyed, false, `${method} ${status}`)
+    const finished = once(response, 'finish')
+    response.end()
+    await finished
+  }
 })

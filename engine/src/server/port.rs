@@ -133,10 +133,10 @@ impl Server<Port> {
     /// Whether HTTP/3 takes requests that come with the handshake of a resumed session (0-RTT,
     /// RFC 8446 section 2.3), a round trip earlier. Whoever recorded such a request may send it
     /// again, within the bounds of what this server remembers of sessions: a session is resumed
-    /// once. So GET, HEAD and OPTIONS alone reach their handlers, with [`EarlyData`](crate::EarlyData) among their
-    /// extensions (an attendant is told by [`Place::is_early`](crate::server::Place::is_early)); everything else is answered with
-    /// 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake. Default:
-    /// false.
+    /// once. So GET, HEAD and OPTIONS alone reach their handlers, with
+    /// [`EarlyData`](crate::EarlyData) among their extensions (an attendant is told by
+    /// [`is_early`](crate::server::Place::is_early)); everything else is answered with 425 (RFC 8470
+    /// section 5.2), upon which clients send it again after the handshake. Default: false.
     #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.place.quic.early_data = early_data;
