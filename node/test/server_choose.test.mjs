@@ -127,14 +127,20 @@ test('an answer for a client that has left, or of a server that has ended, is fo
   assert.equal(failures[0].code, 'ECONNRESET')
   answers[0](new Error('too late'))
   answers[0](null)
-  const waiting = tls.connect({ port, host: '127.0.0.1', servername: 'other.test', rejectUnauthorized: false })
-  waiting.on('error', () => {})
-  t.after(() => { waiting.destroy() })
-  await until(() => answers.length === 2)
+  const [waiting] = [1, 2].map(() => {
+    const waiting = tls.connect({ port, host: '127.0.0.1', servername: 'other.test', rejectUnauthorized: false }).on('error', () => {})
+    t.after(() => { waiting.destroy() })
+    return waiting
+  })
+  await until(() => answers.length === 3)
   server.close()
   server.desk.destroy()
-  await until(() => waiting.closed)
+  // Both before the server has heard that it ended and afterwards.
   answers[1](null)
+  server.setSecureContext({ cert: other.cert, key: other.key })
+  await until(() => waiting.closed && !server.desk.isListening)
+  answers[2](null)
+  server.setSecureContext({ cert, key })
   assert.equal(failures.length, 1)
 })
 

@@ -158,6 +158,7 @@ export class Listener {
   private number = 0
   private where: Address | null = null
   private isOpen = false
+  private isStopped = false
   /** Of a Unix socket that was bound here. */
   private file: File | undefined
   private isHolding = false
@@ -221,10 +222,14 @@ export class Listener {
 
   /** Ends at once, also while it closes. */
   destroy (): void {
-    if (this.number === 0 || this.border.border.hasEnded) return
+    if (!this.isKnown) return
     this.leave()
+    this.isStopped = true
     this.border.border.ask('stop', { server: this.number })
   }
+
+  /** Whether the engine can be asked about it. It cannot from `destroy` on, while `ended` is still to come. */
+  private get isKnown (): boolean { return this.number !== 0 && !this.isStopped && !this.border.border.hasEnded }
 
   /** Ends the connections that have no exchange. */
   closeIdle (): void {
@@ -233,6 +238,7 @@ export class Listener {
 
   /** Another certificate from the next handshake on: for everybody, or for who asks for `name`. */
   setIdentity (identity: Identity, name?: string): void {
+    if (!this.isKnown) return
     this.border.border.ask('identity', { server: this.number, name, ...pem(identity) })
   }
 
@@ -248,7 +254,7 @@ export class Listener {
 
   /** Nobody names it any more. */
   forgetContext (context: number): void {
-    if (this.where !== null && !this.border.border.hasEnded) this.border.border.ask('forget', { server: this.number, context })
+    if (this.isKnown) this.border.border.ask('forget', { server: this.number, context })
   }
 
   /** A handshake goes on with this context, by default what everybody gets, and with the protocol of that place
@@ -272,7 +278,7 @@ export class Listener {
   /** Whether the handshake still waits. */
   private chosen (choice: object): boolean {
     // Of a server that has ended nobody waits.
-    if (this.number === 0 || this.border.border.hasEnded) return false
+    if (!this.isKnown) return false
     return this.border.border.ask('chosen', { server: this.number, ...choice }) as boolean
   }
 
