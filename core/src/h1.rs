@@ -36,5 +36,17 @@ mod pair_test;
 #[path = "h1/script_test.rs"]
 mod script_test;
 #[cfg(test)]
+#[path = "h1/server_answer_test.rs"]
+mod server_answer_test;
+#[cfg(test)]
+#[path = "h1/server_end_test.rs"]
+mod server_end_test;
+#[cfg(test)]
+#[path = "h1/server_patience_test.rs"]
+mod server_patience_test;
+#[cfg(test)]
+#[path = "h1/server_switch_test.rs"]
+mod server_switch_test;
+#[cfg(test)]
 #[path = "h1/server_test.rs"]
 mod server_test;

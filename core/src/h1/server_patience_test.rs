@@ -1,0 +1,183 @@
+//! The server's side: how much it reads ahead, and how long it waits.
+
+use super::script_test::*;
+use crate::http::{Side, StreamId};
+use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
+use bytes::Bytes;
+use std::time::Duration;
+
+const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+const DRAINED: &str = "closed Drained";
+const EXPECTING: &str =
+    "PUT / HTTP/1.1\r\nhost: a\r\nExpect: 100-Continue\r\ncontent-length: 2\r\n\r\n";
+
+#[test]
+fn an_unread_body_stops_reading_until_it_is_consumed() {
+    let mut script = Script::server();
+    script.says(format!(
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n",
+        2 * UNREAD_BODY_BYTES_MAX
+    ));
+    assert!(script.conn.wants_read());
+    script.says(vec![b'x'; UNREAD_BODY_BYTES_MAX]);
+    assert!(!script.conn.wants_read());
+    script.conn.consume(script.now, StreamId(1), 1);
+    assert!(script.conn.wants_read());
+}
+
+#[test]
+fn a_full_outbox_stops_reading_and_the_room_comes_back() {
+    let mut script = Script::server();
+    script.says(GET);
+    script.respond(1, &response(200, &[]), false);
+    let room = script.conn.send_room(StreamId(1));
+    let body = Bytes::from(vec![b'x'; room]);
+    script
+        .conn
+        .send_body(script.now, StreamId(1), body, false)
+        .unwrap();
+    assert_eq!(script.conn.send_room(StreamId(1)), 0);
+    assert!(!script.conn.wants_read());
+    script.hears();
+    script.heard();
+    script.write(1000);
+    script.hears();
+    assert!(script.heard().is_empty(), "too little to be worth telling");
+    script.listen();
+    assert_eq!(script.heard(), ["1 ready"]);
+    assert!(script.conn.wants_read());
+}
+
+#[test]
+fn what_is_left_of_a_body_nobody_reads_is_thrown_away_within_bounds() {
+    for (length, heard) in [
+        (UNREAD_BODY_BYTES_MAX, vec!["2 GET / end"]),
+        (UNREAD_BODY_BYTES_MAX + 1, vec!["1 reset Drained", DRAINED]),
+    ] {
+        let mut script = Script::server();
+        script.says(format!(
+            "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"
+        ));
+        script.respond(1, &response(200, &[]), true);
+        script.conn.handler_done(StreamId(1));
+        script.heard();
+        script.says(vec![b'x'; length]);
+        script.says(GET);
+        assert_eq!(script.heard(), heard, "{length}");
+    }
+}
+
+#[test]
+fn a_slow_head_is_answered_with_408() {
+    let mut script = Script::server();
+    script.says("GET / HT");
+    script.waits(Duration::from_secs(14));
+    script.says("TP/1.1\r\n");
+    assert!(script.heard().is_empty());
+    script.waits(Duration::from_secs(2));
+    assert_eq!(script.heard(), ["closed ByUs(HeadTimeout)"]);
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn an_idle_connection_closes_in_silence() {
+    let mut script = Script::server().reacting(answer_at_once);
+    script.waits(Duration::from_secs(59));
+    script.says(GET);
+    script.waits(Duration::from_secs(59));
+    script.heard();
+    script.wrote();
+    script.waits(Duration::from_secs(2));
+    assert_eq!(script.heard(), ["closed Idle"]);
+    assert_eq!(script.wrote(), "");
+}
+
+#[test]
+fn a_request_that_came_in_time_is_not_idle_before_bytes_go_out() {
+    let mut script = Script::server();
+    script.waits(Duration::from_secs(59));
+    script.conn.handle_bytes(script.now, GET.as_bytes());
+    script.now += Duration::from_secs(2);
+    script.conn.handle_timeout(script.now);
+    script.listen();
+    assert_eq!(script.heard(), ["1 GET / end"]);
+}
+
+#[test]
+fn a_body_that_stops_coming_times_out_only_while_it_is_wanted() {
+    let mut config = Config::default();
+    config.timeouts.rate_min = 0;
+    let mut script = Script::new(Side::Server, config);
+    script.says(EXPECTING);
+    script.waits(Duration::from_secs(3000));
+    assert_eq!(script.heard(), ["1 PUT /"], "the client waits for us");
+    script.conn.consume(script.now, StreamId(1), 0);
+    script.waits(Duration::from_secs(29));
+    script.says("o");
+    script.waits(Duration::from_secs(29));
+    assert_eq!(script.heard(), ["1 body o"]);
+    script.waits(Duration::from_secs(2));
+    assert_eq!(
+        script.heard(),
+        ["1 reset BodyTimeout", "closed ByUs(BodyTimeout)"]
+    );
+}
+
+#[test]
+fn the_time_in_which_nobody_reads_is_not_the_peers() {
+    let mut script = Script::server();
+    script.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\n");
+    script.waits(Duration::from_secs(9));
+    let pause = Duration::from_secs(3000);
+    script.now += pause;
+    script.conn.postpone(pause);
+    script.conn.handle_timeout(script.now);
+    assert_eq!(script.heard(), ["1 POST /"], "it has a second left");
+    script.says("all of");
+    assert_eq!(script.heard(), ["1 body all of end"]);
+}
+
+#[test]
+fn a_dribbled_body_is_too_slow() {
+    let mut script = Script::server().reacting(take_body);
+    script.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n");
+    for _ in 0..12 {
+        script.waits(Duration::from_secs(1));
+        script.says("x");
+    }
+    let heard = script.heard();
+    assert_eq!(
+        heard.last().map(String::as_str),
+        Some("closed ByUs(RateTooLow)")
+    );
+}
+
+#[test]
+fn a_peer_that_reads_nothing_is_given_up() {
+    let mut config = Config::default();
+    config.timeouts.rate_min = 0;
+    let mut script = Script::new(Side::Server, config);
+    script.conn.handle_bytes(script.now, GET.as_bytes());
+    script
+        .conn
+        .respond(script.now, StreamId(1), &response(200, &[]), false)
+        .unwrap();
+    script.hears();
+    script.now += Duration::from_secs(29);
+    script.write(1);
+    script.now += Duration::from_secs(29);
+    script.conn.handle_timeout(script.now);
+    script.hears();
+    assert!(!script.conn.is_closed(), "one byte was taken");
+    script.now += Duration::from_secs(2);
+    script.conn.handle_timeout(script.now);
+    script.hears();
+    assert_eq!(
+        script.heard(),
+        [
+            "1 GET / end",
+            "1 reset ByUs(WriteStalled)",
+            "closed ByUs(WriteStalled)"
+        ]
+    );
+}
