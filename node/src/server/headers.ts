@@ -2,23 +2,24 @@
 // who changes them.
 
 import { remembering } from '../names'
+import { builtIn } from './built_in'
 import type { Exchange } from './exchange'
 import { lowerName } from './fields'
 
-const BuiltIn = globalThis.Headers
+const builtInHeaders = builtIn('Headers', () => RequestHeaders)
 const remembered = remembering(lowerName)
 const checked = (name: unknown): string => remembered(String(name))
 
 export class RequestHeaders {
   private real: Headers | null = null
 
-  constructor (private readonly exchange: Exchange) {}
+  constructor (private readonly exchange: Exchange) { builtInHeaders() }
 
   /** All that the built-in class has. */
   private get full (): Headers {
     if (this.real === null) {
       const pieces = this.exchange.rawFields()
-      const made = new BuiltIn()
+      const made = new (builtInHeaders())()
       for (let at = 0; at < pieces.length; at += 2) made.append(pieces[at]!, pieces[at + 1]!)
       const crumbs = this.cookie()
       if (crumbs !== null) made.set('cookie', crumbs)
@@ -64,4 +65,3 @@ export class RequestHeaders {
   [Symbol.iterator] (): IterableIterator<[string, string]> { return this.full.entries() }
   get [Symbol.toStringTag] (): string { return 'Headers' }
 }
-Object.setPrototypeOf(RequestHeaders.prototype, BuiltIn.prototype)

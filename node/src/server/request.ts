@@ -1,11 +1,12 @@
 // A web `Request` that costs nothing which nobody reads.
 
+import { builtIn } from './built_in'
 import type { Exchange, ExchangeEars } from './exchange'
 import { pairsOf } from './fields'
 import { RequestHeaders } from './headers'
 import type { TrailersInit } from './info'
 
-const BuiltIn = globalThis.Request
+const builtInRequest = builtIn('Request', () => Request)
 
 /** A request's body is longer than the server's `maxRequestBodySize`. */
 export class BodyTooLargeError extends RangeError {
@@ -48,6 +49,7 @@ export class Request implements ExchangeEars {
 
   /** `bodyMax`: bytes of the body, beyond which it fails. */
   constructor (private readonly exchange: Exchange, private readonly bodyMax = Infinity) {
+    builtInRequest()
     this.isWhole = !exchange.hasBody
     exchange.ears = this
   }
@@ -213,7 +215,7 @@ export class Request implements ExchangeEars {
       this.stream = one
       mine = other
     }
-    return new BuiltIn(url, { method, headers: [...this.headers], body: mine, duplex: 'half', signal: this.signal })
+    return new (builtInRequest())(url, { method, headers: [...this.headers], body: mine, duplex: 'half', signal: this.signal })
   }
 
   // What the exchange tells.
@@ -267,4 +269,3 @@ export class Request implements ExchangeEars {
     stirred?.()
   }
 }
-Object.setPrototypeOf(Request.prototype, BuiltIn.prototype)

@@ -4,6 +4,7 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { builtIn } from './built_in'
 import { pairsOf, textOf, type FieldsInit } from './fields'
 
 /** A body that lies in a file; made by [`file`]. */
@@ -36,7 +37,7 @@ const TEXT = 'text/plain;charset=UTF-8'
 const BODILESS = new Set([101, 103, 204, 205, 304])
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-const BuiltIn = globalThis.Response
+const builtInResponse = builtIn('Response', () => Response)
 
 /** What an answer is made of: the head's fields, and all of the body or where it comes from. */
 export interface Encoded {
@@ -78,6 +79,7 @@ export class Response {
   private encoded: Encoded | null = null
 
   constructor (body?: ResponseBody, init?: ResponseInit) {
+    builtInResponse()
     this.status = statusOf(init?.status)
     this.statusText = init?.statusText ?? ''
     this.init = init?.headers
@@ -85,7 +87,7 @@ export class Response {
     if (isPlain(body)) this.plain = body
     else if (body instanceof FileBody) this.file = body
     else if (isIterable(body)) this.iterable = body
-    else this.real = new BuiltIn(body as never, this.builtInInit())
+    else this.real = new (builtInResponse())(body as never, this.builtInInit())
   }
 
   private builtInInit (): globalThis.ResponseInit {
@@ -99,7 +101,7 @@ export class Response {
     if (this.real === null) {
       const source = this.file === null ? this.iterable : streamOfFile(this.file)
       const body = source === null ? this.plain : streamOf(source)
-      this.real = new BuiltIn(body as never, this.builtInInit())
+      this.real = new (builtInResponse())(body as never, this.builtInInit())
       this.encoded = null
     }
     return this.real
@@ -133,7 +135,7 @@ export class Response {
     return new Response(null, { status, headers: { location: String(url) } })
   }
 
-  static error (): globalThis.Response { return BuiltIn.error() }
+  static error (): globalThis.Response { return builtInResponse().error() }
 
   /** What it is on the wire. */
   encode (): Encoded {
@@ -153,7 +155,6 @@ export class Response {
     return encoded
   }
 }
-Object.setPrototypeOf(Response.prototype, BuiltIn.prototype)
 
 function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
   if (Buffer.isBuffer(bytes)) return bytes
