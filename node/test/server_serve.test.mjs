@@ -380,7 +380,7 @@ test('100-continue is said when the body is read, and not before', async t => {
       return new Lean(await request.text())
     }
   })
-  const socket = connect(server.port, '127.0.0.1')
+  const socket = connect(server.port, '127.0.0.1').on('error', () => {})
   t.after(() => { socket.destroy() })
   let said = ''
   socket.on('data', chunk => { said += chunk })
