@@ -365,7 +365,7 @@ fn a_choice_has_no_longer_than_the_handshake() {
     let (own, root) = identity("localhost");
     let (tls, asked, dropped) = never(own);
     let timeouts = Timeouts {
-        handshake: Some(Duration::from_millis(200)),
+        handshake: Some(Duration::from_secs(2)),
         ..Timeouts::default()
     };
     let config_of_server = ServerConfig {

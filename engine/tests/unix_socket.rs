@@ -351,7 +351,7 @@ fn a_name_of_linux_has_no_file() {
 fn an_idle_connection_is_closed_in_its_time_as_on_a_port() {
     let folder = Folder::new("unix-idle");
     let mut config = ServerConfig::default();
-    config.timeouts.idle = Some(Duration::from_millis(50));
+    config.timeouts.idle = Some(Duration::from_secs(1));
     let _running = hello(Server::bind_unix(folder.socket()).config(config));
     let mut peer = connect(&folder.socket());
     peer.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
