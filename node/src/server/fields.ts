@@ -87,12 +87,17 @@ function textOfPairs (count: number, type: string | null): string {
  * where they have none. */
 export function textOf (init: FieldsInit | null | undefined, type: string | null): string {
   if (init == null) return type === null ? '' : add('', 'content-type', type)
+  if (typeof init !== 'object') throw new TypeError(`headers are of the type ${typeof init}; they must be an object, pairs or Headers`)
   if (typeof (init as Iterable<unknown>)[Symbol.iterator] !== 'function') {
     const count = readPairs(init)
     return lately(count, type) ?? textOfPairs(count, type)
   }
   let text = ''
-  for (const [name, value] of init as Iterable<readonly [string, string]>) text = add(text, name, String(value))
+  for (const pair of init as Iterable<readonly string[]>) {
+    const [name, value] = pair
+    if (value === undefined || pair.length > 2) throw new TypeError(`a header is ${JSON.stringify(pair)}; it must be a name and a value`)
+    text = add(text, name!, String(value))
+  }
   return withType(text, type)
 }
 

@@ -1,12 +1,26 @@
 // A web `Request` that costs nothing which nobody reads.
 
+import { Readable } from 'node:stream'
+import { inspect, type InspectOptions } from 'node:util'
 import { builtIn } from './built_in'
 import type { Exchange, ExchangeEars } from './exchange'
 import { pairsOf } from './fields'
 import { RequestHeaders } from './headers'
 import type { TrailersInit } from './info'
+import { textStreamOf } from './text_stream'
 
 const builtInRequest = builtIn('Request', () => Request)
+
+const NO_BYTES = Buffer.alloc(0)
+
+function isDisturbed (stream: ReadableStream): boolean { return Readable.isDisturbed(stream as unknown as NodeJS.ReadableStream) }
+
+/** What is left of a body that was read as a whole. */
+function endedStream (): ReadableStream<Uint8Array> {
+  const stream = new ReadableStream<Uint8Array>({ start (controller) { controller.close() } })
+  void stream.getReader().read()
+  return stream
+}
 
 /** A request's body is longer than the server's `maxRequestBodySize`. */
 export class BodyTooLargeError extends RangeError {
@@ -23,6 +37,7 @@ export class Request implements ExchangeEars {
   private urlText: string | null = null
   private fields: RequestHeaders | null = null
   private controller: AbortController | null = null
+  /** The body was asked for as a whole. */
   private used = false
   private stream: ReadableStream<Uint8Array> | null = null
   /** What came and was not read. */
@@ -87,24 +102,29 @@ export class Request implements ExchangeEars {
   get integrity (): string { return '' }
   get keepalive (): boolean { return false }
   get duplex (): string { return 'half' }
-  get bodyUsed (): boolean { return this.used }
+  get isReloadNavigation (): boolean { return false }
+  get isHistoryNavigation (): boolean { return false }
+  get bodyUsed (): boolean { return this.used || (this.stream !== null && isDisturbed(this.stream)) }
   get [Symbol.toStringTag] (): string { return 'Request' }
+  toJSON (): object { return {} }
+  [inspect.custom] (_: number, options: InspectOptions): string {
+    const { method, url, headers, bodyUsed } = this
+    return `Request ${inspect({ method, url, headers, bodyUsed }, options)}`
+  }
 
   /** Whether somebody reads the body, or will. */
-  get isReading (): boolean { return this.failure === null && (this.stream !== null || (this.used && !this.isWhole)) }
+  get isReading (): boolean { return this.failure === null && (this.used ? !this.isWhole : this.stream !== null) }
 
   get body (): ReadableStream<Uint8Array> | null {
     if (!this.exchange.hasBody) return null
-    return (this.stream ??= this.makeStream())
+    return (this.stream ??= this.used ? endedStream() : this.makeStream())
   }
 
   private makeStream (): ReadableStream<Uint8Array> {
-    if (this.used) throw new TypeError('the body was used already')
     // Node.js's types know byte streams by another name than the web's.
     const source = {
       type: 'bytes',
       pull: async (controller: ReadableByteStreamController): Promise<void> => {
-        this.used = true
         const chunk = await this.next()
         if (chunk !== null) controller.enqueue(new Uint8Array(chunk))
         else {
@@ -178,10 +198,16 @@ export class Request implements ExchangeEars {
   }
 
   private async all (): Promise<Buffer> {
-    if (this.used || this.stream !== null) throw new TypeError('the body was used already')
+    if (!this.exchange.hasBody) return NO_BYTES
+    const { stream } = this
+    if (this.bodyUsed || stream?.locked === true) throw new TypeError('the body was used already')
     this.used = true
+    const pieces: Uint8Array[] = []
+    if (stream !== null) {
+      for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) pieces.push(piece)
+      return Buffer.concat(pieces)
+    }
     if (this.isWhole && this.chunks?.length === 1) return (await this.next())!
-    const pieces: Buffer[] = []
     for (let piece = await this.next(); piece !== null; piece = await this.next()) pieces.push(piece)
     return Buffer.concat(pieces)
   }
@@ -205,12 +231,14 @@ export class Request implements ExchangeEars {
     return await new globalThis.Response(await this.bytes(), { headers }).formData()
   }
 
+  textStream (): ReadableStream<string> { return textStreamOf(this) }
+
   /** A request of the built-in class that shares the body with this one. */
   clone (): globalThis.Request {
     const { body, method, url } = this
     let mine: ReadableStream<Uint8Array> | null = null
     if (body !== null) {
-      if (this.used) throw new TypeError('the body was used already')
+      if (this.bodyUsed || body.locked) throw new TypeError('the body was used already')
       const [one, other] = body.tee()
       this.stream = one
       mine = other

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtIn } from './built_in'
 import { pairsOf, textOf, type FieldsInit } from './fields'
+import { textStreamOf } from './text_stream'
 
 /** A body that lies in a file; made by [`file`]. */
 export class FileBody {
@@ -33,6 +34,9 @@ export type ResponseBody = Plain | FileBody | ReadableStream | Blob | FormData |
 export interface ResponseInit { status?: number; statusText?: string; headers?: FieldsInit }
 
 const TEXT = 'text/plain;charset=UTF-8'
+const JSON_TEXT = 'application/json'
+/** RFC 9112 section 4: HTAB, SP, VCHAR and obs-text. */
+const REASON = /^[\t\x20-\x7e\x80-\xff]*$/
 /** RFC 9110: these have no body. */
 const BODILESS = new Set([101, 103, 204, 205, 304])
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -50,10 +54,22 @@ export interface Encoded {
 
 function statusOf (status: number | undefined): number {
   if (status === undefined) return 200
-  if (!Number.isInteger(status) || status < 200 || status > 599) {
-    throw new RangeError(`status is ${status}; it must be an integer from 200 to 599`)
-  }
-  return status
+  // As the built-in class takes it: '201' is 201, and so is 201.5.
+  const code = Math.trunc(Number(status))
+  if (!(code >= 200 && code <= 599)) throw new RangeError(`status is ${status}; it must be an integer from 200 to 599`)
+  return code
+}
+
+function statusTextOf (given: string): string {
+  const text = String(given)
+  if (!REASON.test(text)) throw new TypeError(`statusText has a character that it cannot have: ${JSON.stringify(text)}`)
+  return text
+}
+
+/** A relative one is allowed here, which the built-in class refuses: clients resolve it (RFC 9110 section 10.2.2). */
+function locationOf (url: string | URL): string {
+  const text = String(url)
+  return URL.canParse(text) ? new URL(text).href : text.replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 }
 
 function isPlain (body: unknown): body is Plain {
@@ -81,7 +97,7 @@ export class Response {
   constructor (body?: ResponseBody, init?: ResponseInit) {
     builtInResponse()
     this.status = statusOf(init?.status)
-    this.statusText = init?.statusText ?? ''
+    this.statusText = init?.statusText === undefined ? '' : statusTextOf(init.statusText)
     this.init = init?.headers
     if (body != null && BODILESS.has(this.status)) throw new TypeError(`an answer with status ${this.status} has no body`)
     if (isPlain(body)) this.plain = body
@@ -91,8 +107,8 @@ export class Response {
   }
 
   private builtInInit (): globalThis.ResponseInit {
-    const { status, statusText, init } = this
-    const headers = init === undefined ? undefined : new Headers(pairsOf(textOf(init, null)))
+    const { status, statusText, init, jsonType } = this
+    const headers = new Headers(pairsOf(textOf(init, jsonType ? JSON_TEXT : null)))
     return { status, statusText, headers }
   }
 
@@ -120,7 +136,9 @@ export class Response {
   async blob (): Promise<Blob> { return await this.full.blob() }
   async formData (): Promise<FormData> { return await this.full.formData() }
   async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.full.arrayBuffer()) }
+  textStream (): ReadableStream<string> { return textStreamOf(this.full) }
   clone (): globalThis.Response { return this.full.clone() }
+  toJSON (): object { return {} }
 
   static json (data: unknown, init: ResponseInit = {}): Response {
     const text = JSON.stringify(data) as string | undefined
@@ -132,7 +150,7 @@ export class Response {
 
   static redirect (url: string | URL, status = 302): Response {
     if (!REDIRECTS.has(status)) throw new RangeError(`status is ${status}; a redirect is 301, 302, 303, 307 or 308`)
-    return new Response(null, { status, headers: { location: String(url) } })
+    return new Response(null, { status, headers: { location: locationOf(url) } })
   }
 
   static error (): globalThis.Response { return builtInResponse().error() }
@@ -143,7 +161,7 @@ export class Response {
     if (this.real !== null) return encodeBuiltIn(this.real)
     const { plain, status, init } = this
     let type: string | null = null
-    if (this.jsonType) type = 'application/json'
+    if (this.jsonType) type = JSON_TEXT
     else if (typeof plain === 'string') type = TEXT
     const fields = textOf(init, type)
     // A short text is written into the arena as it is; a long one is made bytes once.

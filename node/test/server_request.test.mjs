@@ -1,0 +1,177 @@
+// A `Request` as handlers get it beside the built-in one: what a handler reads of it, in whatever order,
+// is what it would read of a request of that method, with those headers and that body.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { inspect } from 'node:util'
+import { Response as Lean, serve } from 'trunkline'
+
+const form = () => {
+  const form = new FormData()
+  form.set('a', 'b')
+  form.set('f', new File(['xyz'], 'n.txt', { type: 'text/x' }))
+  return form
+}
+
+const requests = {
+  'without a body': () => ({ headers: { 'x-a': '1', 'x-two': 'a, b' } }),
+  'with a text': () => ({ method: 'POST', body: 'höi', headers: { 'x-a': '1' } }),
+  'with a byte order mark': () => ({ method: 'POST', body: '\ufeffhi' }),
+  'with JSON': () => ({ method: 'PUT', body: '{"a":1}', headers: { 'content-type': 'application/json' } }),
+  'with half of JSON': () => ({ method: 'PUT', body: '{', headers: { 'content-type': 'application/json' } }),
+  'with a form': () => ({ method: 'POST', body: form() }),
+  'with search parameters': () => ({ method: 'POST', body: new URLSearchParams({ a: 'b', c: 'd e' }) }),
+  'with bytes': () => ({ method: 'PATCH', body: new Uint8Array([0, 255, 254]) }),
+  'with many bytes': () => ({ method: 'DELETE', body: 'x'.repeat(300_000) }),
+  'with a stream': () => ({ method: 'POST', body: new Blob(['streamed']).stream(), duplex: 'half' })
+}
+
+/** Of the client's own fields nobody speaks. */
+const own = headers => [...headers].filter(([name]) => name.startsWith('x-'))
+const length = piece => typeof piece === 'string' ? piece : piece.byteLength
+
+const looks = {
+  plain: q => [q.method, new URL(q.url).pathname, q.destination, q.referrer, q.referrerPolicy, q.mode, q.credentials, q.cache, q.redirect,
+    q.integrity, q.keepalive, q.isReloadNavigation, q.isHistoryNavigation, q.signal.aborted, q.duplex, q.bodyUsed, q.body === null],
+  'what it is': q => [Object.prototype.toString.call(q), q instanceof Request, q.headers instanceof Headers, q.signal instanceof AbortSignal],
+  'what is the same': q => [q.headers === q.headers, q.body === q.body, q.signal === q.signal],
+  'what JSON makes of it': q => [JSON.stringify(q), JSON.stringify(q.headers), Object.keys(q.headers)],
+  'headers that are there': q => [q.headers.get('X-A'), q.headers.has('x-a'), q.headers.get('x-two'), q.headers.get('x-no'), q.headers.has('x-no')],
+  'headers that are changed': q => {
+    q.headers.set('x-n', '1')
+    q.headers.append('x-a', '2')
+    q.headers.delete('x-two')
+    return own(q.headers)
+  },
+  'headers one by one': q => {
+    const told = []
+    q.headers.forEach(function (value, name) { if (name.startsWith('x-')) told.push(name, value, this) }, 5)
+    return told
+  },
+  'a copy of the headers': q => own(new Headers(q.headers)),
+  'a name that is none': q => q.headers.get('a b'),
+  text: async q => [await q.text(), q.bodyUsed],
+  'text behind a look at the body': async q => q.body === null || [q.bodyUsed, await q.text(), q.bodyUsed],
+  'the body behind its text': async q => {
+    await q.text()
+    return [q.body?.locked, q.bodyUsed]
+  },
+  'text twice': async q => [await q.text(), await q.text()],
+  json: async q => await q.json(),
+  formData: async q => [...await q.formData()].map(([name, value]) => [name, typeof value === 'string' ? value : [value.name, value.type, value.size]]),
+  bytes: async q => [length(await q.bytes())],
+  arrayBuffer: async q => [length(await q.arrayBuffer())],
+  blob: async q => [(await q.blob()).size],
+  clone: async q => {
+    const clone = q.clone()
+    return [clone.method, own(clone.headers), length(await clone.text()), length(await q.text()), q.bodyUsed]
+  },
+  'a clone that is read last, and one of it': async q => {
+    const clone = q.clone()
+    const other = q.clone()
+    return [await q.text(), await clone.text(), await other.text()]
+  },
+  'a clone behind its text': async q => {
+    await q.text()
+    return q.clone().method
+  },
+  'another one that starts as it': async q => {
+    const other = new Request('http://other/', q)
+    return [q.bodyUsed, other.method, own(other.headers), await other.text()]
+  },
+  'a copy by way of a clone': async q => {
+    const copy = new Request(q.clone(), { headers: { 'x-n': '1' } })
+    return [copy.method, own(copy.headers), await copy.text()]
+  },
+  pieces: async q => {
+    let bytes = 0
+    if (q.body !== null) for await (const piece of q.body) bytes += piece.length
+    return [bytes, q.bodyUsed]
+  },
+  textStream: async q => {
+    // Lines of Node.js before 26 do not have it.
+    if (Request.prototype.textStream === undefined) return 'nothing to compare with'
+    let text = ''
+    for await (const piece of q.textStream()) text += piece
+    return [text.length, q.bodyUsed, await q.text()]
+  },
+  'a reader': async q => {
+    const read = await q.body?.getReader().read()
+    return [read?.done, q.bodyUsed, q.body?.locked]
+  },
+  'text of a body that is locked': async q => {
+    q.body?.getReader()
+    return await q.text()
+  },
+  'a body that is cancelled': async q => {
+    await q.body?.cancel()
+    return q.bodyUsed
+  },
+  'a Response of the body': async q => await new Response(q.body).text()
+}
+
+async function outcome (request, look) {
+  try {
+    return JSON.stringify(await look(request)).replaceAll(/formdata-undici-0?\d+/g, 'boundary')
+  } catch (error) {
+    return error.name
+  }
+}
+
+for (const [what, init] of Object.entries(requests)) {
+  test(`a request ${what} is to its handler what it is in the built-in class`, async t => {
+    let [look, told] = []
+    const server = serve({
+      hostname: '127.0.0.1',
+      async fetch (request) {
+        told = await outcome(request, look)
+        return new Lean('')
+      }
+    })
+    t.after(() => server.close({ deadlineMs: 0 }))
+    for (const [looked, next] of Object.entries(looks)) {
+      // Newer lines of Node.js cannot cancel their own without an error that nobody catches.
+      if (looked === 'a body that is cancelled' && what === 'with a form') continue
+      look = next
+      assert.equal(await (await fetch(`${server.url}path`, init())).text(), '')
+      assert.equal(told, await outcome(new Request('http://a/path', init()), look), looked)
+    }
+  })
+}
+
+test('a request, its headers and a Response can be looked at as the built-in ones can', async t => {
+  let shown
+  const server = serve({
+    hostname: '127.0.0.1',
+    fetch (request) {
+      shown = [inspect(request), inspect(request.headers), inspect(new Lean('text', { status: 201 })), inspect({ request }, { depth: 0 })]
+      return new Lean('')
+    }
+  })
+  t.after(() => server.close({ deadlineMs: 0 }))
+  await (await fetch(`${server.url}path`, { headers: { 'x-a': '1' } })).text()
+  const [request, headers, response] = shown
+  assert.match(request, /^Request \{\n {2}method: 'GET',\n {2}url: '.*\/path',\n {2}headers: Headers \{[^]*'x-a': '1'/)
+  assert.match(headers, /^Headers \{[^]*'x-a': '1'/)
+  assert.match(response, /^Response \{\n {2}status: 201,/)
+})
+
+test('nothing of the built-in classes is left for ours to inherit, who have not what it works on', async t => {
+  let pairs
+  const server = serve({
+    hostname: '127.0.0.1',
+    fetch (request) {
+      pairs = [[Request.prototype, request], [Headers.prototype, request.headers], [Response.prototype, new Lean('')]]
+      return new Lean('')
+    }
+  })
+  t.after(() => server.close({ deadlineMs: 0 }))
+  await (await fetch(server.url)).text()
+  for (const [builtIn, own] of pairs) {
+    const works = name => {
+      const { get, value } = Object.getOwnPropertyDescriptor(builtIn, name)
+      return get !== undefined || typeof value === 'function'
+    }
+    const isOwn = name => Object.hasOwn(own, name) || Object.hasOwn(Object.getPrototypeOf(own), name)
+    assert.deepEqual(Object.getOwnPropertyNames(builtIn).filter(name => works(name) && !isOwn(name)), [])
+  }
+})
