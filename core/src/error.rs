@@ -154,7 +154,7 @@ violations! {
     AuthorityConflict => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "host and :authority differ";
     HostMissing => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "an HTTP/1.1 request without exactly one host field";
     ConnectMalformed => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a CONNECT request with the wrong pseudo-fields";
-    StatusInvalid => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "the status is not three digits from 100 to 599";
+    StatusInvalid => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 0, "the status is not three digits from 100 to 999, or not one that may come here";
     ConnectionFieldForbidden => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a connection-specific field in HTTP/2 or HTTP/3";
     TeForbidden => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "te with another value than trailers";
     ContentLengthInvalid => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "content-length is not one decimal number";

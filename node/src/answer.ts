@@ -2,7 +2,7 @@
 // with the short ways to all of it. Bytes wait at the exchange until they are asked for.
 
 import { Readable } from 'node:stream'
-import { RequestAbortedError } from './errors'
+import { InvalidArgumentError, RequestAbortedError } from './errors'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
 
 /** Where a body's bytes come from. */
@@ -23,12 +23,16 @@ export class Body extends Readable {
   private failure: Error | null = null
   private isWanted = false
   private isUsed = false
+  private web: ReadableStream<Uint8Array> | null = null
   private collected: Buffer[] | null = null
   private settle: ((error: Error | null) => void) | null = null
 
-  constructor (private readonly spring: Spring, private readonly type: () => string | undefined) {
-    super({ highWaterMark: 64 * 1024 })
+  constructor (private readonly spring: Spring, private readonly type: () => string | undefined, highWaterMark = 64 * 1024) {
+    super({ highWaterMark })
   }
+
+  /** The body as a stream of the web. */
+  get body (): ReadableStream<Uint8Array> { return (this.web ??= Readable.toWeb(this) as ReadableStream<Uint8Array>) }
 
   /** Whether it was read, or is being read. */
   get bodyUsed (): boolean { return this.isUsed || this.readableDidRead }
@@ -91,7 +95,7 @@ export class Body extends Readable {
   // All of it.
 
   private async collect (): Promise<Buffer> {
-    if (this.bodyUsed) throw new TypeError('Body is unusable: Body has already been read')
+    if (this.bodyUsed || this.web?.locked === true) throw new TypeError('Body is unusable: Body has already been read')
     this.isUsed = true
     if (this.failure !== null) throw this.failure
     if (this.errored !== null) throw this.errored
@@ -132,6 +136,7 @@ export class Body extends Readable {
 
   /** Reads what is left and throws it away; more than `limit` bytes cost the exchange. */
   async dump ({ limit = 128 * 1024, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<null> {
+    if (signal != null && !('aborted' in Object(signal))) throw new InvalidArgumentError('signal must be an AbortSignal')
     signal?.throwIfAborted()
     if (this.destroyed || this.bodyUsed) return null
     let seen = 0
@@ -163,7 +168,7 @@ export class Answer {
     readonly version: number,
     private text: string,
     private readonly spring: Spring,
-    readonly opaque: unknown
+    private readonly extras: { opaque?: unknown; highWaterMark?: number }
   ) {}
 
   /** Fields by lower-case name; a name that came more than once has an array. */
@@ -179,7 +184,8 @@ export class Answer {
   /** Filled when the body has ended. */
   get trailers (): Fields { return this.tail }
   get context (): object { return {} }
-  get body (): Body { return (this.stream ??= new Body(this.spring, () => this.contentType())) }
+  get opaque (): unknown { return this.extras.opaque ?? null }
+  get body (): Body { return (this.stream ??= new Body(this.spring, () => this.contentType(), this.extras.highWaterMark)) }
 
   private contentType (): string | undefined {
     const type = this.headers['content-type']

@@ -39,10 +39,11 @@ export function setOwnDispatch (dispatch: Dispatch): void { own = dispatch }
 
 function checkExtras (options: unknown): asserts options is RequestOptions {
   if (options === null || typeof options !== 'object') throw new InvalidArgumentError('invalid opts')
-  const { signal, onInfo } = options as RequestExtras
-  if (signal != null && !('addEventListener' in signal) && typeof (signal as NodeJS.EventEmitter).on !== 'function') {
+  const { signal, onInfo, highWaterMark } = options as RequestExtras
+  if (signal != null && typeof (signal as AbortSignal).addEventListener !== 'function' && typeof (signal as NodeJS.EventEmitter).on !== 'function') {
     throw new InvalidArgumentError('signal must be an EventEmitter or EventTarget')
   }
+  if (highWaterMark != null && !(typeof highWaterMark === 'number' && highWaterMark >= 0)) throw new InvalidArgumentError('invalid highWaterMark')
   if (onInfo != null && typeof onInfo !== 'function') throw new InvalidArgumentError('invalid onInfo callback')
 }
 
@@ -67,6 +68,7 @@ export function request (on: Dispatching, options: RequestOptions, callback?: To
   return answered<Answer>(callback, done => {
     checkExtras(options)
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
+    if (options.upgrade) throw new InvalidArgumentError('invalid onRequestUpgrade method')
     const asked = options.method === undefined ? { ...options, method: 'GET' } : options as DispatchOptions & RequestExtras
     if (on.dispatch === own && on[kRequest]?.(asked, done) === true) return
     on.dispatch(asked, both(new RequestHandler(asked, done)))
@@ -111,7 +113,7 @@ class RequestHandler extends Following implements NewHandler, Spring {
     if (status < 200) return void this.options.onInfo?.({ statusCode: status, headers: this.headers(controller, headers) })
     const { told } = this
     this.told = null
-    this.answer = new Answer(status, statusText, 0, '', this, this.options.opaque ?? null)
+    this.answer = new Answer(status, statusText, 0, '', this, this.options)
     this.answer.headers = this.headers(controller, headers)
     told?.(null, this.answer)
   }
@@ -199,6 +201,7 @@ export function stream (on: Dispatching, options: RequestOptions, factory: Strea
     checkExtras(options)
     if (typeof factory !== 'function') throw new InvalidArgumentError('invalid factory')
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
+    if (options.upgrade) throw new InvalidArgumentError('invalid onRequestUpgrade method')
     const asked = { ...options, method: options.method ?? 'GET' }
     on.dispatch(asked, both(new StreamHandler(asked, factory, done)))
   })

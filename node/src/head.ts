@@ -217,16 +217,17 @@ export function checkPath (path: unknown, method: string): string {
   }
   if (BAD_PATH.test(path)) throw new InvalidArgumentError('invalid request path')
   if (!isAbsolute) {
-    if (path[0] === '/' && path.length <= KEPT_LENGTH_MAX) goodPath = path
+    if (path[0] === '/' && path.length <= KEPT_LENGTH_MAX && !path.includes('#')) goodPath = path
     return path
   }
   const url = new URL(path)
   return url.pathname + url.search
 }
 
-/** A query object as undici writes it: null leaves a name alone, arrays repeat it. */
+/** A path with a query object as undici writes it: null leaves a name alone, arrays repeat it. A fragment is the
+ * client's own affair (RFC 9110 section 7.1), and is not sent. */
 export function withQuery (path: string, query: Record<string, unknown> | undefined): string {
-  if (query == null) return path
+  if (query == null) return path === goodPath ? path : path.split('#', 1)[0]!
   if (path.includes('?') || path.includes('#')) {
     throw new InvalidArgumentError('Query params cannot be passed when url already contains "?" or "#".')
   }

@@ -19,6 +19,8 @@ export interface RequestExtras {
   opaque?: unknown
   onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null
   responseHeaders?: 'raw' | null
+  /** Bytes that the body's Readable holds before it waits. Default 65,536. */
+  highWaterMark?: number
 }
 
 /** Who counts what is under way. */
@@ -76,7 +78,7 @@ export class Lane implements Ears, Held, Spring {
     const { told } = this
     this.told = null
     this.trace?.onHead(status, fields, reason)
-    this.answer = new Answer(status, reason, version, fields, this, this.extras.opaque ?? null)
+    this.answer = new Answer(status, reason, version, fields, this, this.extras)
     if (this.extras.responseHeaders === 'raw') this.answer.headers = this.answer.rawHeaders as never
     told?.(null, this.answer)
   }

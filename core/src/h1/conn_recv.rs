@@ -263,7 +263,7 @@ impl Conn {
             self.end_message(None);
         } else {
             let fields = self.spares.section();
-            let trailers = parse::trailers(&bytes[..len], fields, &self.config.limits)?;
+            let trailers = parse::trailers(&bytes[..len], fields, &self.config.limits, self.side)?;
             self.end_message(Some(trailers));
         }
         Ok(Step::Took(len))

@@ -3,7 +3,7 @@
 //! head makes sense is the validator's question (`http/head.rs`).
 
 use crate::error::Violation;
-use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version, reason};
+use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Side, Token, Version, reason};
 use crate::limits::Limits;
 use httparse::Header;
 use std::mem::MaybeUninit;
@@ -115,6 +115,38 @@ pub(super) fn request(
 /// Parses a complete response head. `fields` is empty and lends its memory.
 pub(super) fn response(
     head: &[u8],
+    fields: Fields,
+    limits: &Limits,
+) -> Result<(ResponseHead, Version), Violation> {
+    match lines_of_response(head, fields, limits) {
+        Err(Violation::FieldNameInvalid) => {
+            // A status line has no fold: nothing but the lines behind it has.
+            let first = memchr::memchr(b'\n', head).map_or(0, |end| end + 1);
+            match unfolded(head, first) {
+                Some(head) => lines_of_response(&head, Fields::new(), limits),
+                None => Err(Violation::FieldNameInvalid),
+            }
+        }
+        parsed => parsed,
+    }
+}
+
+/// Bytes of lines with two spaces in place of each fold behind `from`, where the first of them begins: a
+/// client reads a folded line as one (RFC 9112 section 5.2), where a server refuses it. `None`: there
+/// is no fold.
+fn unfolded(bytes: &[u8], from: usize) -> Option<Vec<u8>> {
+    let mut unfolded = None;
+    for at in memchr::memchr_iter(b'\n', &bytes[from..]) {
+        let end = from + at;
+        if matches!(bytes.get(end + 1), Some(b' ' | b'\t')) {
+            unfolded.get_or_insert_with(|| bytes.to_vec())[end - 1..=end].fill(b' ');
+        }
+    }
+    unfolded
+}
+
+fn lines_of_response(
+    head: &[u8],
     mut fields: Fields,
     limits: &Limits,
 ) -> Result<(ResponseHead, Version), Violation> {
@@ -142,8 +174,25 @@ pub(super) fn response(
     Ok((head, version))
 }
 
-/// Parses a complete trailer section, its empty line included.
+/// Parses a complete trailer section, its empty line included, of a message to `side`.
 pub(super) fn trailers(
+    section: &[u8],
+    fields: Fields,
+    limits: &Limits,
+    side: Side,
+) -> Result<Fields, Violation> {
+    match lines_of_trailers(section, fields, limits) {
+        Err(Violation::FieldNameInvalid)
+            if side == Side::Client
+                && let Some(section) = unfolded(section, 0) =>
+        {
+            lines_of_trailers(&section, Fields::new(), limits)
+        }
+        parsed => parsed,
+    }
+}
+
+fn lines_of_trailers(
     section: &[u8],
     mut fields: Fields,
     limits: &Limits,

@@ -15,6 +15,9 @@ use marks::{
 use std::borrow::Cow;
 use std::num::{NonZeroU32, NonZeroU64};
 
+/// Three digits hold no more.
+const STATUS_MAX: u16 = 999;
+
 #[path = "last_head.rs"]
 pub(crate) mod last_head;
 #[path = "last_response.rs"]
@@ -60,7 +63,7 @@ struct Whole {
     fields_number: Option<NonZeroU32>,
 }
 
-/// A valid response head: a status from 100 to 599 and regular fields.
+/// A valid response head: a status from 100 to 999 and regular fields.
 #[derive(Clone, Debug)]
 pub struct ResponseHead {
     /// The status code.
@@ -336,8 +339,9 @@ impl ResponseHead {
         marks: Marks,
         version: Version,
     ) -> Result<Self, Violation> {
-        // RFC 9110 section 15: values outside 100 to 599 are invalid.
-        if !(100..=599).contains(&status) {
+        // RFC 9110 section 15: a client takes 600 to 999 for a server's error, so it has to be told of
+        // them; they are in use.
+        if !(100..=STATUS_MAX).contains(&status) {
             return Err(Violation::StatusInvalid);
         }
         if status == 101 && version.is_framed() {

@@ -117,7 +117,7 @@ fn push_length(fields: &mut Fields, method: &Method, body: &Body) {
 /// A response with the body that belongs to it. Gives the head's memory back.
 pub(super) fn response<B>(head: ResponseHead, version: Version, body: B) -> (Response<B>, Fields) {
     let mut response = Response::new(body);
-    // The head is valid: its status is from 100 to 599, its names and values are fields.
+    // The head is valid: its status is from 100 to 999, its names and values are fields.
     *response.status_mut() =
         StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.version_mut() = match version {
