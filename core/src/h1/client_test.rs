@@ -325,6 +325,25 @@ fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind(
 }
 
 #[test]
+fn what_speaks_another_protocol_is_given_up_at_once_and_not_when_its_head_ends() {
+    let ended = ["1 reset HeadInvalid", "closed ByUs(HeadInvalid)"];
+    for greeting in [
+        "SSH-2.0-x\r\n",
+        "220 mail\r\n",
+        "\x15\x03\x01",
+        "http/1.1",
+        "HTTPS",
+        "H ",
+    ] {
+        assert_eq!(hears_after(&get(), greeting, false), ended, "{greeting:?}");
+    }
+    let silence: [&str; 0] = [];
+    for start in ["H", "HTTP/", "HTTP/1.1 200 OK\r\nx: y\r\n"] {
+        assert_eq!(hears_after(&get(), start, false), silence, "{start:?}");
+    }
+}
+
+#[test]
 fn a_folded_line_of_a_response_is_one_line_with_spaces_in_place_of_the_fold() {
     let limits = Limits::default();
     let head = "HTTP/1.1 200 OK\r\nx: a\r\n b\r\n\tc\r\ncontent-length:\r\n 2\r\n\r\n";

@@ -144,7 +144,11 @@ impl Conn {
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
-            return Ok(Step::Wait);
+            // Whoever speaks something else may never say the empty line that is waited for.
+            let may_be_one = parse::begins_as_response(bytes);
+            return may_be_one
+                .then_some(Step::Wait)
+                .ok_or(Violation::HeadInvalid);
         };
         self.timers.stop(Timer::Head as usize);
         let fields = self.spares.section();

@@ -112,6 +112,14 @@ pub(super) fn request(
     Ok((head, version))
 }
 
+/// Whether a response may begin with `bytes` (RFC 9112 section 4).
+pub(super) fn begins_as_response(bytes: &[u8]) -> bool {
+    bytes
+        .iter()
+        .zip(b"HTTP/")
+        .all(|(byte, expected)| byte == expected)
+}
+
 /// Parses a complete response head. `fields` is empty and lends its memory.
 pub(super) fn response(
     head: &[u8],
