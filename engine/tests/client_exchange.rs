@@ -406,3 +406,50 @@ fn a_request_that_comes_as_an_idle_connection_gives_its_memory_back_keeps_its_de
         peer.join().unwrap();
     });
 }
+
+/// What belongs to one hop, as a handler has it that passes on what another server said.
+#[test]
+fn what_belongs_to_the_connection_is_left_out_of_an_answer_where_it_is_forbidden() {
+    run(async {
+        let of_the_hop = [
+            ("connection", "x-a"),
+            ("keep-alive", "timeout=5"),
+            ("proxy-connection", "close"),
+            ("te", "gzip"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+        ];
+        let answer = move |_| async move {
+            let mut response = Response::new(Body::full("hello"));
+            for (name, value) in of_the_hop {
+                let value = HeaderValue::from_static(value);
+                response.headers_mut().insert(name, value);
+            }
+            response
+        };
+        for (speaks, expected) in [
+            (Speaks::Tls, &[][..]),
+            (
+                Speaks::TlsH1,
+                &[
+                    "connection",
+                    "keep-alive",
+                    "proxy-connection",
+                    "te",
+                    "upgrade",
+                ][..],
+            ),
+        ] {
+            let origin = Origin::start(speaks, 100, answer);
+            let client = origin.client().build().unwrap();
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            assert_eq!(response.status(), 200);
+            let has = |name: &&str| response.headers().contains_key(*name);
+            let names = of_the_hop.map(|(name, _)| name);
+            let told: Vec<_> = names.iter().filter(|name| has(name)).collect();
+            assert_eq!(told, expected.iter().collect::<Vec<_>>());
+            let body = response.into_body().collect().await.unwrap();
+            assert_eq!(body.to_bytes(), "hello");
+        }
+    });
+}

@@ -2,7 +2,10 @@
 // of it is read first, and what of ours has been read is sent as what was not.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { Response as Lean, serve } from 'trunkline'
+import { versions } from './support/clients.mjs'
+import { h1 } from './support/servers.mjs'
 
 const form = () => {
   const form = new FormData()
@@ -192,3 +195,37 @@ test('what was read of a Response before it is returned changes nothing of what 
     }
   }
 })
+
+const encoders = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, 'gzip, br': text => brotliCompressSync(gzipSync(text)) }
+
+for (const version of versions) {
+  test(`${version.name}: an answer that came by fetch is passed on as it is, and what fetch has decoded is not said to be encoded`, async t => {
+    const upstream = await h1((request, response) => {
+      const coding = decodeURIComponent(request.url.slice(1))
+      const body = (encoders[coding] ?? Buffer.from)('hello '.repeat(100))
+      response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length, 'keep-alive': 'timeout=9', 'x-a': 'b', 'set-cookie': ['a', 'b'] })
+      response.end(request.method === 'HEAD' ? null : body)
+    })
+    const { cert, key } = version.options.tls ?? {}
+    const server = serve({
+      ...version.options,
+      hostname: '127.0.0.1',
+      tls: cert && { cert, key },
+      fetch: ({ method, url }) => fetch(upstream.url + new URL(url).pathname, { method })
+    })
+    const client = version.connect(server.port)
+    t.after(async () => {
+      await client.close()
+      await server.close({ deadlineMs: 0 })
+      await upstream.close()
+    })
+    for (const coding of [...Object.keys(encoders), 'unknown']) {
+      for (const method of ['GET', 'HEAD']) {
+        const { status, headers, body } = await client.ask(`/${encodeURIComponent(coding)}`, { method })
+        assert.deepEqual([status, headers['x-a'], headers['set-cookie'], String(body)], [200, 'b', ['a', 'b'], method === 'GET' ? 'hello '.repeat(100) : ''])
+        const isDecoded = method === 'GET' && coding !== 'unknown'
+        assert.deepEqual([headers['content-encoding'], headers['content-length'] !== undefined], isDecoded ? [undefined, false] : [coding, true], `${method} ${coding}`)
+      }
+    }
+  })
+}

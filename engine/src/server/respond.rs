@@ -241,7 +241,11 @@ impl Said {
             Token::DATE => self.date = true,
             Token::ALT_SVC => self.alt_svc = true,
             Token::TRANSFER_ENCODING => return false,
-            Token::CONNECTION | Token::KEEP_ALIVE | Token::PROXY_CONNECTION | Token::UPGRADE => {
+            Token::CONNECTION
+            | Token::KEEP_ALIVE
+            | Token::PROXY_CONNECTION
+            | Token::TE
+            | Token::UPGRADE => {
                 return matches!(version, Version::Http10 | Version::Http11);
             }
             _ => {}

@@ -198,12 +198,31 @@ function streamOf (iterable: AsyncIterable<Uint8Array>): ReadableStream<Uint8Arr
   })
 }
 
+/** What fetch decodes before anybody reads the body; zstd it does from Node.js 24 on. */
+const DECODED = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
+if (Number(process.versions.node.split('.', 1)[0]) >= 24) DECODED.add('zstd')
+
+/** Whether a response came by fetch, which decodes its body and leaves its fields as they were. */
+function isDecoded ({ url, body, headers }: globalThis.Response): boolean {
+  if (!url || body === null) return false
+  const codings = headers.get('content-encoding')
+  return codings !== null && codings.toLowerCase().split(',').every(coding => DECODED.has(coding.trim()))
+}
+
+/** Fields that tell of a body which is decoded now. */
+const OF_ENCODED = new Set(['content-encoding', 'content-length'])
+
+function fieldsOf (response: globalThis.Response): FieldsInit {
+  if (!isDecoded(response)) return response.headers
+  return [...response.headers].filter(([name]) => !OF_ENCODED.has(name))
+}
+
 /** A `Response` of the built-in class, or of one that looks like it. */
 export function encodeBuiltIn (response: globalThis.Response): Encoded {
   if (response.bodyUsed) throw new TypeError('the body of the Response was used already')
   const { status } = response
   if (status < 200) throw new RangeError(`the status of the Response is ${status}; it must be from 200 to 599`)
-  return { status, fields: textOf(response.headers, null), body: null, source: response.body, file: null }
+  return { status, fields: textOf(fieldsOf(response), null), body: null, source: response.body, file: null }
 }
 
 /** What a handler gave as its answer. */
