@@ -33,6 +33,8 @@ export class Body extends Readable {
 
   /** The body as a stream of the web. */
   get body (): ReadableStream<Uint8Array> { return (this.web ??= Readable.toWeb(this) as ReadableStream<Uint8Array>) }
+  /** Responses of node:http have none, and who takes ours for one of them (got) puts its own here. */
+  set body (value: unknown) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
 
   /** Whether it was read, or is being read. */
   get bodyUsed (): boolean { return this.isUsed || this.readableDidRead }
