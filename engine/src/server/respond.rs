@@ -188,7 +188,7 @@ impl Responses {
         let mut said = Said::default();
         for (name, value) in headers {
             let name = FieldName::of(name.as_str().as_bytes());
-            if said.note(name, version) {
+            if said.note(name, value.as_bytes(), version) {
                 self.fields.push_with(name, value.is_sensitive(), |bytes| {
                     bytes.extend_from_slice(value.as_bytes());
                 });
@@ -232,7 +232,7 @@ impl Said {
     /// Notes a field of the handler's. False: it belongs to the connection and not to the message.
     /// Framing is the machine's, and HTTP/2 and HTTP/3 have none of the others (RFC 9113 section
     /// 8.2.2).
-    pub(super) fn note(&mut self, name: FieldName<'_>, version: Version) -> bool {
+    pub(super) fn note(&mut self, name: FieldName<'_>, value: &[u8], version: Version) -> bool {
         let FieldName::Token(token) = name else {
             return true;
         };
@@ -241,11 +241,10 @@ impl Said {
             Token::DATE => self.date = true,
             Token::ALT_SVC => self.alt_svc = true,
             Token::TRANSFER_ENCODING => return false,
-            Token::CONNECTION
-            | Token::KEEP_ALIVE
-            | Token::PROXY_CONNECTION
-            | Token::TE
-            | Token::UPGRADE => {
+            Token::CONNECTION | Token::KEEP_ALIVE | Token::PROXY_CONNECTION | Token::UPGRADE => {
+                return matches!(version, Version::Http10 | Version::Http11);
+            }
+            Token::TE if !value.eq_ignore_ascii_case(b"trailers") => {
                 return matches!(version, Version::Http10 | Version::Http11);
             }
             _ => {}
