@@ -1,9 +1,12 @@
 // A `Response` of ours beside the built-in one: the same things are made of the same values, whatever
 // of it is read first, and what of ours has been read is sent as what was not.
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { Response as Lean, serve } from 'trunkline'
+import { file, Response as Lean, serve } from 'trunkline'
 import { versions } from './support/clients.mjs'
 import { h1 } from './support/servers.mjs'
 
@@ -167,15 +170,20 @@ async function located (R, ...given) {
   }
 }
 
-test('what was read of a Response before it is returned changes nothing of what is sent', async t => {
+test('what was read of a Response before it is returned changes nothing of what is sent, nor that it can be returned again', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-'))
+  t.after(() => { rmSync(folder, { recursive: true }) })
+  const path = join(folder, 'file')
+  writeFileSync(path, 'of a file')
   const touches = [() => {}, r => r.headers, r => r.body, r => r.clone(), r => { r.headers.set('x-added', 'yes') }]
   const makes = [
     () => Lean.json({ a: 1 }),
     () => Lean.json({ a: 1 }, { status: 201, headers: { 'content-type': 'x/y' } }),
     () => new Lean('text', { headers: { 'x-a': 'b' } }),
     () => new Lean(new Uint8Array([1, 2]), { status: 404 }),
-    () => new Lean((async function * () { yield 'piece' })()),
-    () => Lean.redirect('/elsewhere')
+    () => new Lean(file(path, { offset: 3 }), { headers: { 'content-type': 'x/y' } }),
+    () => Lean.redirect('/elsewhere'),
+    () => new Lean((async function * () { yield 'piece' })())
   ]
   let answer
   const server = serve({ hostname: '127.0.0.1', fetch: () => answer })
@@ -191,7 +199,10 @@ test('what was read of a Response before it is returned changes nothing of what 
     for (const touch of touches) {
       answer = make()
       touch(answer)
-      assert.deepEqual(await sent(), { told, added: touch === touches.at(-1) ? 'yes' : undefined }, String(make))
+      const expected = { told, added: touch === touches.at(-1) ? 'yes' : undefined }
+      assert.deepEqual(await sent(), expected, String(make))
+      // What is read as it is sent is gone.
+      if (make !== makes.at(-1)) assert.deepEqual(await sent(), expected, String(make))
     }
   }
 })

@@ -89,6 +89,8 @@ export class Response {
   private iterable: AsyncIterable<Uint8Array> | null = null
   private file: FileBody | null = null
   private jsonType = false
+  /** The body is here whole, or in a file: it can be sent again and again. */
+  private readonly isKept: boolean
   /** The built-in one, once somebody asks for what it alone has. */
   private real: globalThis.Response | null = null
   /** What was encoded, as long as nobody can have changed it. */
@@ -100,6 +102,7 @@ export class Response {
     this.statusText = init?.statusText === undefined ? '' : statusTextOf(init.statusText)
     this.init = init?.headers
     if (body != null && BODILESS.has(this.status)) throw new TypeError(`an answer with status ${this.status} has no body`)
+    this.isKept = isPlain(body) || body instanceof FileBody
     if (isPlain(body)) this.plain = body
     else if (body instanceof FileBody) this.file = body
     else if (isIterable(body)) this.iterable = body
@@ -158,18 +161,19 @@ export class Response {
   /** What it is on the wire. */
   encode (): Encoded {
     if (this.encoded !== null) return this.encoded
-    if (this.real !== null) return encodeBuiltIn(this.real)
-    const { plain, status, init } = this
+    const { plain, status, init, real } = this
+    // Somebody has looked at it, and may have changed its headers.
+    if (real !== null && (!this.isKept || real.bodyUsed)) return encodeBuiltIn(real)
     let type: string | null = null
     if (this.jsonType) type = JSON_TEXT
     else if (typeof plain === 'string') type = TEXT
-    const fields = textOf(init, type)
+    const fields = real === null ? textOf(init, type) : textOf(real.headers, null)
     // A short text is written into the arena as it is; a long one is made bytes once.
     let body: Buffer | string | null = null
     if (typeof plain === 'string') body = plain.length < 1024 ? plain : Buffer.from(plain)
     else if (plain != null) body = bufferOf(plain)
     const encoded: Encoded = { status, fields, body, source: this.iterable, file: this.file }
-    if (this.iterable === null) this.encoded = encoded
+    if (real === null && this.iterable === null) this.encoded = encoded
     return encoded
   }
 }
@@ -180,10 +184,10 @@ function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-export function streamOfFile (file: FileBody): AsyncIterable<Uint8Array> {
-  const { path, offset, length } = file
-  if (length === 0) return (async function * () {})()
-  return createReadStream(path, { start: offset, end: length === null ? Infinity : offset + length - 1 })
+/** What a file has; it is opened when somebody reads. */
+export async function * streamOfFile ({ path, offset, length }: FileBody): AsyncGenerator<Uint8Array, void, undefined> {
+  if (length === 0) return
+  yield * createReadStream(path, { start: offset, end: length === null ? Infinity : offset + length - 1 }) as AsyncIterable<Uint8Array>
 }
 
 function streamOf (iterable: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
