@@ -7,7 +7,7 @@ mod origin;
 mod support;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full};
 use origin::{Origin, Speaks, run};
@@ -450,6 +450,25 @@ fn what_belongs_to_the_connection_is_left_out_of_an_answer_where_it_is_forbidden
             assert_eq!(told, expected.iter().collect::<Vec<_>>());
             let body = response.into_body().collect().await.unwrap();
             assert_eq!(body.to_bytes(), "hello");
+        }
+    });
+}
+
+#[test]
+fn an_answer_without_content_has_no_content_length_whatever_its_handler_says() {
+    run(async {
+        for speaks in [Speaks::Tls, Speaks::TlsH1, Speaks::Plain] {
+            let origin = Origin::start(speaks, 100, |_| async {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::NO_CONTENT;
+                let length = HeaderValue::from_static("5");
+                response.headers_mut().insert("content-length", length);
+                response
+            });
+            let client = origin.client().build().unwrap();
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            assert_eq!(response.status(), 204);
+            assert!(!response.headers().contains_key("content-length"));
         }
     });
 }

@@ -240,3 +240,60 @@ for (const version of versions) {
     }
   })
 }
+
+/** The head goes out before a second piece. */
+const streamOf = (...pieces) => new ReadableStream({
+  pull (controller) {
+    const piece = pieces.shift()
+    if (piece === undefined) controller.close()
+    else controller.enqueue(Buffer.from(piece))
+  }
+})
+
+for (const version of versions) {
+  test(`${version.name}: an answer that is not as long as it says is told to the hook, and is whole for nobody`, async t => {
+    const headers = { 'content-length': '4' }
+    const answers = {
+      '/long': () => new Lean('12345', { headers }),
+      '/short': () => new Lean('123', { headers }),
+      '/nothing': () => new Lean(null, { headers }),
+      '/streamed/long': () => new Lean(streamOf('123', '45'), { headers }),
+      '/streamed/short': () => new Lean(streamOf('12', '3'), { headers }),
+      '/exact': () => new Lean('1234', { headers: { ...headers, vary: 'content-length' } }),
+      '/streamed/exact': () => new Lean(streamOf('1', '234'), { headers }),
+      '/304': () => new Lean(null, { status: 304, headers }),
+      '/204': () => new Lean(null, { status: 204, headers })
+    }
+    const told = []
+    const { cert, key } = version.options.tls ?? {}
+    const server = serve({
+      ...version.options,
+      hostname: '127.0.0.1',
+      tls: cert && { cert, key },
+      fetch: ({ url }) => answers[new URL(url).pathname](),
+      error ({ message }) {
+        told.push(message)
+        return new Lean('wrong', { status: 500 })
+      }
+    })
+    const client = version.connect(server.port)
+    t.after(async () => {
+      await client.close()
+      await server.close({ deadlineMs: 0 })
+    })
+    const said = bytes => `the content-length of the answer is 4, and its body has ${bytes} bytes`
+    for (const [path, bytes] of [['/long', 5], ['/short', 3], ['/nothing', 0]]) {
+      const { status, body } = await client.ask(path)
+      assert.deepEqual([status, String(body), told.splice(0)], [500, 'wrong', [said(bytes)]], path)
+    }
+    for (const [path, bytes] of [['/streamed/long', 5], ['/streamed/short', 3]]) {
+      await assert.rejects(client.ask(path), path)
+      assert.deepEqual(told.splice(0), [said(bytes)], path)
+    }
+    for (const [path, method, expected] of [['/exact', 'GET', [200, '1234', '4']], ['/streamed/exact', 'GET', [200, '1234', '4']], ['/short', 'HEAD', [200, '', '4']], ['/304', 'GET', [304, '', '4']], ['/204', 'GET', [204, '', undefined]]]) {
+      const { status, headers, body } = await client.ask(path, { method })
+      assert.deepEqual([status, String(body), headers['content-length']], expected, path)
+    }
+    assert.deepEqual(told, [])
+  })
+}

@@ -102,7 +102,7 @@ impl Heads {
                 false => Cow::Borrowed(spelled),
             };
             let name = FieldName::of(&lower);
-            if said.note(name, value, making.version) {
+            if said.note(name, value, making.status, making.version) {
                 if spells {
                     fields.spell(spelled);
                 }

@@ -145,7 +145,7 @@ impl Responses {
     ) {
         let version = machine.version();
         // Nothing is added: what the server says by itself is for the final response.
-        self.copy(response.headers(), version);
+        self.copy(response.headers(), response.status(), version);
         let fields = std::mem::take(&mut self.fields);
         let status = response.status().as_u16();
         // What cannot be sent belongs to an exchange that ended meanwhile.
@@ -183,12 +183,12 @@ impl Responses {
         // Else the exchange ended meanwhile.
     }
     /// Makes the fields those of the handler.
-    fn copy(&mut self, headers: &HeaderMap, version: Version) -> Said {
+    fn copy(&mut self, headers: &HeaderMap, status: StatusCode, version: Version) -> Said {
         self.fields.clear();
         let mut said = Said::default();
         for (name, value) in headers {
             let name = FieldName::of(name.as_str().as_bytes());
-            if said.note(name, value.as_bytes(), version) {
+            if said.note(name, value.as_bytes(), status.as_u16(), version) {
                 self.fields.push_with(name, value.is_sensitive(), |bytes| {
                     bytes.extend_from_slice(value.as_bytes());
                 });
@@ -199,7 +199,7 @@ impl Responses {
     /// Makes the head that is worded so the last one.
     fn word(&mut self, wording: Wording<'_>, now: Instant) -> Result<(), Misuse> {
         let (version, extra) = (wording.version, wording.extra);
-        let said = self.copy(wording.headers, version);
+        let said = self.copy(wording.headers, wording.status, version);
         let adding = Adding {
             date: extra.date,
             alt_svc: extra.elsewhere(version),
@@ -232,11 +232,19 @@ impl Said {
     /// Notes a field of the handler's. False: it belongs to the connection and not to the message.
     /// Framing is the machine's, and HTTP/2 and HTTP/3 have none of the others (RFC 9113 section
     /// 8.2.2).
-    pub(super) fn note(&mut self, name: FieldName<'_>, value: &[u8], version: Version) -> bool {
+    pub(super) fn note(
+        &mut self,
+        name: FieldName<'_>,
+        value: &[u8],
+        status: u16,
+        version: Version,
+    ) -> bool {
         let FieldName::Token(token) = name else {
             return true;
         };
         match token {
+            // RFC 9110 section 8.6.
+            Token::CONTENT_LENGTH if matches!(status, 100..=199 | 204) => return false,
             Token::CONTENT_LENGTH => self.length = true,
             Token::DATE => self.date = true,
             Token::ALT_SVC => self.alt_svc = true,

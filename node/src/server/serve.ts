@@ -126,13 +126,18 @@ export class Server {
       return this.fail(exchange, request, error)
     }
     const fail = (error: unknown): void => { this.fail(exchange, request, error) }
-    answer.then(answer => {
-      try {
-        this.answer(exchange, request, answer)
-      } catch (error) {
-        fail(error)
-      }
-    }, fail)
+    try {
+      answer.then(answer => {
+        try {
+          this.answer(exchange, request, answer)
+        } catch (error) {
+          fail(error)
+        }
+      }, fail)
+    } catch (error) {
+      // It is no promise of the language's.
+      fail(error)
+    }
   }
 
   /** `isHooks`: it is the hook's answer, and nobody is asked for another. */
@@ -148,6 +153,8 @@ export class Server {
       return exchange.answerFile(status, fields, file.path, file.offset, file.length)
     }
     if (source !== null) return void this.stream(exchange, request, encoded, source, isHooks)
+    const length = lengthSaid(exchange, encoded)
+    if (length !== null) checkLength(length, body === null ? 0 : Buffer.byteLength(body))
     exchange.answer(status, fields, body, request.giveUp() ? Flags.Quiet : 0)
   }
 
@@ -192,8 +199,11 @@ export class Server {
 }
 
 /** Sends the pieces; true: all of them. */
-async function pump (exchange: Exchange, request: Request, { status, fields }: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
+async function pump (exchange: Exchange, request: Request, encoded: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
   if (exchange.closed) return false
+  const { status, fields } = encoded
+  const length = lengthSaid(exchange, encoded)
+  let sent = 0
   let next = pieces.next()
   let piece = await soon(next)
   let first: Buffer | null = null
@@ -205,6 +215,7 @@ async function pump (exchange: Exchange, request: Request, { status, fields }: E
       piece = await soon(next)
     }
     if (piece?.done === true) {
+      if (length !== null) checkLength(length, first?.length ?? 0)
       exchange.answer(status, fields, first, request.giveUp() ? Flags.Quiet : 0)
       return true
     }
@@ -212,16 +223,41 @@ async function pump (exchange: Exchange, request: Request, { status, fields }: E
   // What fails while nobody waits for it fails where somebody does, if ever.
   if (piece === null) Promise.resolve(next).catch(() => {})
   exchange.respond(status, fields)
-  if (first !== null) exchange.write(first)
+  if (first !== null) {
+    sent += first.length
+    exchange.write(first)
+  }
   for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
-    exchange.write(bytesOf(piece.value))
+    const bytes = bytesOf(piece.value)
+    sent += bytes.length
+    if (length !== null && sent > length) checkLength(length, sent)
+    exchange.write(bytes)
     while (exchange.pending > PENDING_BYTES_MAX && !exchange.closed) {
       await new Promise<void>(resolve => { request.onRoomFor = resolve })
     }
     if (exchange.closed) return false
   }
+  if (length !== null) checkLength(length, sent)
   exchange.end(await trailersOf(request.trailersToSend))
   return true
+}
+
+const LENGTH = 'content-length\0'
+
+/** The content-length that an answer says of the body which is sent; null: none. */
+function lengthSaid (exchange: Exchange, { status, fields }: Encoded): number | null {
+  const at = fields.indexOf(LENGTH)
+  // Most say none; elsewhere it is a part of another name.
+  if (at < 0 || (at > 0 && fields[at - 1] !== '\0')) return null
+  // RFC 9110 section 6.4.1: these have no body, whatever length they say.
+  if (exchange.method === 'HEAD' || status === 204 || status === 304) return null
+  const length = Number(fields.slice(at + LENGTH.length).split('\0', 1)[0])
+  return Number.isSafeInteger(length) ? length : null
+}
+
+/** The engine cuts an answer that is not as long as it says; here the handler can be told. */
+function checkLength (said: number, bytes: number): void {
+  if (bytes !== said) throw new RangeError(`the content-length of the answer is ${said}, and its body has ${bytes} bytes`)
 }
 
 /** Trailers as they cross the border. */
