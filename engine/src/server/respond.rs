@@ -229,9 +229,9 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Notes a field of the handler's. False: it belongs to the connection and not to the message.
-    /// Framing is the machine's, and HTTP/2 and HTTP/3 have none of the others (RFC 9113 section
-    /// 8.2.2).
+    /// Notes a field of the handler's. False: it is left out, because it belongs to the connection and
+    /// not to the message (framing is the machine's, and HTTP/2 and HTTP/3 have none of the others:
+    /// RFC 9113 section 8.2.2), or because an answer of that status has none (RFC 9110 section 8.6).
     pub(super) fn note(
         &mut self,
         name: FieldName<'_>,
@@ -242,19 +242,17 @@ impl Said {
         let FieldName::Token(token) = name else {
             return true;
         };
+        let is_http1 = matches!(version, Version::Http10 | Version::Http11);
         match token {
-            // RFC 9110 section 8.6.
             Token::CONTENT_LENGTH if matches!(status, 100..=199 | 204) => return false,
             Token::CONTENT_LENGTH => self.length = true,
             Token::DATE => self.date = true,
             Token::ALT_SVC => self.alt_svc = true,
             Token::TRANSFER_ENCODING => return false,
             Token::CONNECTION | Token::KEEP_ALIVE | Token::PROXY_CONNECTION | Token::UPGRADE => {
-                return matches!(version, Version::Http10 | Version::Http11);
+                return is_http1;
             }
-            Token::TE if !value.eq_ignore_ascii_case(b"trailers") => {
-                return matches!(version, Version::Http10 | Version::Http11);
-            }
+            Token::TE if !value.eq_ignore_ascii_case(b"trailers") => return is_http1,
             _ => {}
         }
         true

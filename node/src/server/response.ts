@@ -216,7 +216,8 @@ function isDecoded ({ url, body, headers }: globalThis.Response): boolean {
 /** Fields that tell of a body which is decoded now. */
 const OF_ENCODED = new Set(['content-encoding', 'content-length'])
 
-function fieldsOf (response: globalThis.Response): FieldsInit {
+/** The headers that are true of the body as it is sent. */
+function headersToSend (response: globalThis.Response): FieldsInit {
   if (!isDecoded(response)) return response.headers
   return [...response.headers].filter(([name]) => !OF_ENCODED.has(name))
 }
@@ -226,7 +227,7 @@ export function encodeBuiltIn (response: globalThis.Response): Encoded {
   if (response.bodyUsed) throw new TypeError('the body of the Response was used already')
   const { status } = response
   if (status < 200) throw new RangeError(`the status of the Response is ${status}; it must be from 200 to 599`)
-  return { status, fields: textOf(fieldsOf(response), null), body: null, source: response.body, file: null }
+  return { status, fields: textOf(headersToSend(response), null), body: null, source: response.body, file: null }
 }
 
 /** What a handler gave as its answer. */

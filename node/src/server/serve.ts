@@ -153,8 +153,8 @@ export class Server {
       return exchange.answerFile(status, fields, file.path, file.offset, file.length)
     }
     if (source !== null) return void this.stream(exchange, request, encoded, source, isHooks)
-    const length = lengthSaid(exchange, encoded)
-    if (length !== null) checkLength(length, body === null ? 0 : Buffer.byteLength(body))
+    const length = contentLengthOf(exchange, encoded)
+    if (length !== null) checkContentLength(length, body === null ? 0 : Buffer.byteLength(body))
     exchange.answer(status, fields, body, request.giveUp() ? Flags.Quiet : 0)
   }
 
@@ -202,7 +202,7 @@ export class Server {
 async function pump (exchange: Exchange, request: Request, encoded: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
   if (exchange.closed) return false
   const { status, fields } = encoded
-  const length = lengthSaid(exchange, encoded)
+  const length = contentLengthOf(exchange, encoded)
   let sent = 0
   let next = pieces.next()
   let piece = await soon(next)
@@ -215,7 +215,7 @@ async function pump (exchange: Exchange, request: Request, encoded: Encoded, pie
       piece = await soon(next)
     }
     if (piece?.done === true) {
-      if (length !== null) checkLength(length, first?.length ?? 0)
+      if (length !== null) checkContentLength(length, first?.length ?? 0)
       exchange.answer(status, fields, first, request.giveUp() ? Flags.Quiet : 0)
       return true
     }
@@ -230,33 +230,33 @@ async function pump (exchange: Exchange, request: Request, encoded: Encoded, pie
   for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
     const bytes = bytesOf(piece.value)
     sent += bytes.length
-    if (length !== null && sent > length) checkLength(length, sent)
+    if (length !== null && sent > length) checkContentLength(length, sent)
     exchange.write(bytes)
     while (exchange.pending > PENDING_BYTES_MAX && !exchange.closed) {
       await new Promise<void>(resolve => { request.onRoomFor = resolve })
     }
     if (exchange.closed) return false
   }
-  if (length !== null) checkLength(length, sent)
+  if (length !== null) checkContentLength(length, sent)
   exchange.end(await trailersOf(request.trailersToSend))
   return true
 }
 
-const LENGTH = 'content-length\0'
+const CONTENT_LENGTH = 'content-length\0'
 
 /** The content-length that an answer says of the body which is sent; null: none. */
-function lengthSaid (exchange: Exchange, { status, fields }: Encoded): number | null {
-  const at = fields.indexOf(LENGTH)
+function contentLengthOf (exchange: Exchange, { status, fields }: Encoded): number | null {
+  const at = fields.indexOf(CONTENT_LENGTH)
   // Most say none; elsewhere it is a part of another name.
   if (at < 0 || (at > 0 && fields[at - 1] !== '\0')) return null
   // RFC 9110 section 6.4.1: these have no body, whatever length they say.
   if (exchange.method === 'HEAD' || status === 204 || status === 304) return null
-  const length = Number(fields.slice(at + LENGTH.length).split('\0', 1)[0])
+  const length = Number(fields.slice(at + CONTENT_LENGTH.length).split('\0', 1)[0])
   return Number.isSafeInteger(length) ? length : null
 }
 
 /** The engine cuts an answer that is not as long as it says; here the handler can be told. */
-function checkLength (said: number, bytes: number): void {
+function checkContentLength (said: number, bytes: number): void {
   if (bytes !== said) throw new RangeError(`the content-length of the answer is ${said}, and its body has ${bytes} bytes`)
 }
 
