@@ -323,6 +323,19 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
+/// How the bytes of a peer ended. Only [`InOrder`](Self::InOrder) completes a body that nothing but
+/// the end of its connection delimits (RFC 9112 sections 8 and 9.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TransportEnd {
+    /// The peer ended its side: end of file in cleartext, close_notify under TLS, a stream's FIN.
+    InOrder,
+    /// End of file under TLS without close_notify. Anybody on the path can cause it, so that it
+    /// proves nothing about the peer (RFC 8446 section 6.1).
+    Ragged,
+    /// An error: a reset, a record that does not decrypt, a write that failed, a deadline.
+    Failed,
+}
+
 /// Who ended a connection, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
@@ -330,8 +343,8 @@ pub enum Closed {
     ByUs(Violation),
     /// The peer did, with a code (0: gracefully).
     ByPeer(H2Code),
-    /// The transport ended: end of file or an error below us.
-    Transport,
+    /// The transport ended below HTTP, in this way.
+    Transport(TransportEnd),
     /// Nothing happened for the idle time.
     Idle,
     /// We drained it: shut down, maximum age, or maximum requests.

@@ -24,6 +24,9 @@ pub use reuse::{CloseReason, peer_patience};
 #[path = "h1/client_test.rs"]
 mod client_test;
 #[cfg(test)]
+#[path = "h1/end_test.rs"]
+mod end_test;
+#[cfg(test)]
 #[path = "h1/half_closed_test.rs"]
 mod half_closed_test;
 #[cfg(test)]

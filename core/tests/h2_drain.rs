@@ -7,7 +7,7 @@ mod rig;
 use rig::*;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
+use trunkline_core::error::{Closed, H2Code, Misuse, TransportEnd, Violation};
 use trunkline_core::h2::Conn;
 use trunkline_core::h2::frame::{Setting, kind};
 use trunkline_core::http::event::ResetBy;
@@ -189,17 +189,17 @@ fn end_of_file_ends_every_exchange_and_then_the_connection() {
     let mut rig = Rig::client(Cut::Whole);
     rig.get();
     rig.get();
-    rig.conn.handle_close(rig.now);
+    rig.conn.handle_close(rig.now, TransportEnd::Failed);
     let events = rig.events();
     assert_eq!(events.len(), 3, "{events:?}");
     for event in &events[..2] {
         assert!(matches!(
             event,
             Event::StreamReset { reset, .. }
-                if reset.by == ResetBy::Connection(Closed::Transport) && !reset.unprocessed
+                if reset.by == ResetBy::Connection(Closed::Transport(TransportEnd::Failed)) && !reset.unprocessed
         ));
     }
-    assert!(matches!(events[2], Event::Closed(Closed::Transport)));
+    assert!(matches!(events[2], Event::Closed(Closed::Transport(_))));
     assert_eq!(rig.conn.capacity(), 0);
     assert_eq!(rig.conn.next_deadline(), None);
 }
@@ -321,7 +321,7 @@ fn two_machines_echo_bodies_whatever_the_reads_and_the_windows() {
         {
         }
         assert!(client.is_closed(), "nothing was open");
-        server.handle_close(now);
+        server.handle_close(now, TransportEnd::Failed);
         assert!(server.is_closed());
     }
 }

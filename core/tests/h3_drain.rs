@@ -164,7 +164,7 @@ fn the_end_of_the_transport_ends_every_exchange_and_asks_for_nothing() {
     assert_eq!(ends.len(), 3, "{ends:?}");
     assert!(matches!(
         ends.last(),
-        Some(Event::Closed(Closed::Transport))
+        Some(Event::Closed(Closed::Transport(_)))
     ));
     assert_eq!(rig.conn.poll_transport(rig.now), None);
     assert_eq!(rig.conn.read_room(StreamId(0)), usize::MAX);

@@ -178,7 +178,7 @@ impl Error {
                 Origin::Peer,
                 Retry::OnlyIfIdempotent,
             ),
-            Closed::Transport => Self::new(
+            Closed::Transport(_) => Self::new(
                 ErrorKind::TransportClosed,
                 Origin::Network,
                 Retry::OnlyIfIdempotent,
@@ -232,6 +232,15 @@ impl Error {
         source: impl Into<Box<dyn error::Error + Send + Sync>>,
     ) -> Self {
         self.source = Some(source.into().into());
+        self
+    }
+    /// Names a cause that others have too.
+    #[must_use]
+    pub(crate) fn with_shared_source(
+        mut self,
+        source: Arc<dyn error::Error + Send + Sync>,
+    ) -> Self {
+        self.source = Some(source);
         self
     }
     /// How often a client had put the request on a connection.

@@ -20,6 +20,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::oneshot;
+use trunkline_core::error::TransportEnd;
 use trunkline_core::wire::Outbox;
 
 /// Asks for the connection behind `request`. Await the result after the handler has returned its
@@ -142,10 +143,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Tunnel<S> {
             let Self {
                 transport, unread, ..
             } = this;
-            let more = ready!(crate::driver::read_buffer::with_read_buffer(|scratch| {
+            let end = ready!(crate::driver::read_buffer::with_read_buffer(|scratch| {
                 transport.poll_read(cx, scratch, &mut |bytes| unread.extend_from_slice(bytes))
             }))?;
-            this.ended = !more;
+            match end {
+                None => {}
+                Some(TransportEnd::InOrder) => this.ended = true,
+                // A protocol whose end is that of its connection must not take this for one.
+                Some(TransportEnd::Ragged | TransportEnd::Failed) => {
+                    return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+                }
+            }
         }
         let length = this.unread.len().min(buffer.remaining());
         buffer.put_slice(&this.unread[..length]);

@@ -2,6 +2,7 @@
 //! the end of connections and those that are kept warm.
 
 use std::time::Duration;
+use trunkline_core::error::TransportEnd;
 use trunkline_core::pool::{
     Cause, Failure, NoRetry, PriorityClass, RETRIES_MAX, RETRY_BURST, Rank, WaitReason,
 };
@@ -123,7 +124,7 @@ fn a_connection_that_ends_in_the_middle_of_a_burst_takes_along_what_it_had_at_mo
         all_answered(&ended);
         assert!(summary.connections <= 16, "{fault:?}: {summary:?}");
     }
-    let (_, ended) = burst(first_faulty(Fault::Close(ms(30))));
+    let (_, ended) = burst(first_faulty(Fault::Close(ms(30), TransportEnd::Failed)));
     let lost = ended.iter().filter(|end| end.how != Outcome::Answered);
     assert!((1..=100).contains(&lost.count()));
 }
@@ -319,7 +320,10 @@ fn what_died_with_a_used_connection_is_sent_again_if_that_is_allowed_and_harmles
         request.thought = ms(200);
     }
     requests[2].upload = 10;
-    let mut plan = Plan::plain(first_faulty(Fault::Close(secs(2))), requests);
+    let mut plan = Plan::plain(
+        first_faulty(Fault::Close(secs(2), TransportEnd::Failed)),
+        requests,
+    );
     plan.pool.retry_lost = true;
     let (_, ended) = play(plan);
     let lost = Outcome::Lost(Cause::Lost { reused: true }, NoRetry::Class);
@@ -394,7 +398,7 @@ fn a_connection_that_idles_is_closed_and_nothing_opens_in_its_place() {
 
 #[test]
 fn warm_connections_are_refilled_so_that_no_request_waits_for_a_handshake() {
-    let origin = first_faulty(Fault::Close(secs(1)));
+    let origin = first_faulty(Fault::Close(secs(1), TransportEnd::Failed));
     let mut plan = Plan::plain(origin, gets([15_000; 3]));
     plan.warm_ups = vec![(Duration::ZERO, 0, 3)];
     plan.pool.warm_time = secs(20);
@@ -412,7 +416,7 @@ fn warm_connections_are_refilled_so_that_no_request_waits_for_a_handshake() {
 
 #[test]
 fn a_server_that_ends_idle_connections_is_asked_ever_more_rarely() {
-    let origin = OriginPlan::faulty(Fault::Close(ms(500)));
+    let origin = OriginPlan::faulty(Fault::Close(ms(500), TransportEnd::Failed));
     let mut plan = Plan::plain(origin, Vec::new());
     plan.warm_ups = vec![(Duration::ZERO, 0, 1)];
     plan.pool.warm_time = secs(600);

@@ -2,7 +2,7 @@
 
 use super::script_test::*;
 use super::{CloseReason, Proxy, parse, peer_patience};
-use crate::error::{H2Code, Misuse, Violation};
+use crate::error::{H2Code, Misuse, TransportEnd, Violation};
 use crate::http::{Fields, RequestHead, Side, StreamId, Token, Version};
 use crate::limits::{Config, INTERIM_RESPONSES_MAX, Limits};
 use bytes::Bytes;
@@ -27,7 +27,7 @@ fn hears_after(head: &RequestHead, input: &str, hang_up: bool) -> Vec<String> {
         script.open(head, true);
         script.says(input);
         if hang_up {
-            script.hangs_up();
+            script.ends();
         }
     });
     heard
@@ -101,7 +101,7 @@ fn a_body_that_the_connection_cuts_off_is_a_reset() {
                 "1 status 200",
                 "1 body hello",
                 "1 reset BodyTruncated",
-                "closed Transport"
+                "closed Transport(InOrder)"
             ],
             "{input}"
         );
@@ -112,7 +112,7 @@ fn a_body_that_the_connection_cuts_off_is_a_reset() {
 fn a_head_that_the_connection_cuts_off_is_a_reset_that_may_have_been_processed() {
     assert_eq!(
         hears_after(&get(), "HTTP/1.1 200 O", true),
-        ["1 reset Transport", "closed Transport"]
+        ["1 reset Transport(InOrder)", "closed Transport(InOrder)"]
     );
 }
 
@@ -121,14 +121,14 @@ fn only_a_request_that_was_never_written_is_unprocessed() {
     let mut script = pipelining(2);
     script.open(&get(), true);
     script.conn.open(script.now, &get(), true).unwrap();
-    script.conn.handle_close(script.now);
+    script.conn.handle_close(script.now, TransportEnd::Failed);
     script.hears();
     let heard = script.heard();
     assert!(
         heard.ends_with(&[
-            "1 reset Transport".to_owned(),
-            "2 reset Transport unprocessed".to_owned(),
-            "closed Transport".to_owned(),
+            "1 reset Transport(Failed)".to_owned(),
+            "2 reset Transport(Failed) unprocessed".to_owned(),
+            "closed Transport(Failed)".to_owned(),
         ]),
         "{heard:?}"
     );
@@ -147,7 +147,11 @@ fn a_request_of_which_one_byte_was_written_may_have_been_processed() {
     script.conn.open(script.now, &get(), true).unwrap();
     script.write(1);
     script.hangs_up();
-    assert!(script.heard().contains(&"1 reset Transport".to_owned()));
+    assert!(
+        script
+            .heard()
+            .contains(&"1 reset Transport(Failed)".to_owned())
+    );
 }
 
 #[test]
@@ -443,7 +447,7 @@ fn a_switch_hands_the_rest_over() {
     script.hangs_up();
     assert_eq!(
         script.heard(),
-        ["closed Transport"],
+        ["closed Transport(Failed)"],
         "for an owner that did not take it"
     );
 }

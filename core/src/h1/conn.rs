@@ -17,7 +17,7 @@
 //!
 //! # Ends
 //!
-//! A client may end its side behind its requests and hear their answers ([`Conn::handle_end`]).
+//! A client may end its side behind its requests and hear their answers ([`Conn::handle_close`]).
 //! One that is gone looks the same until something is written to it, so answers that do not come
 //! are waited for no longer than `Timeouts::half_closed`.
 //!
@@ -33,7 +33,7 @@ use super::encode::LastAnswer;
 use super::exchange::Exchange;
 use super::parse::HeadScan;
 use super::reuse::CloseReason;
-use crate::error::Closed;
+use crate::error::{Closed, TransportEnd};
 use crate::http::head::last_head::LastHead;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
@@ -112,8 +112,8 @@ pub struct Conn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Open,
-    /// It has ended; of what it said something may still be to be parsed.
-    Ended,
+    /// It has ended, in order or ragged; some of what it sent may still be to be parsed.
+    Ended(TransportEnd),
     /// Everything that it said is parsed; its answers are what is left.
     Concluded,
 }
@@ -301,6 +301,10 @@ impl Conn {
 
     // Questions.
 
+    /// Which end of the connection it is.
+    pub fn side(&self) -> Side {
+        self.side
+    }
     /// Client: how many more exchanges may start now. `Limits::pipelining` less what is open, and
     /// 0 while a request is being sent, or behind one that must not be pipelined behind: a
     /// request that may not be repeated, one that may switch protocols (RFC 9112 section 9.3.2),

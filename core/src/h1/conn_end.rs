@@ -5,7 +5,7 @@
 use super::conn::{Conn, Input, Receiving};
 use super::exchange::{Exchange, Method, Sending};
 use super::reuse::CloseReason;
-use crate::error::{Closed, H2Code, Violation};
+use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Reset, Side, StreamId, Version};
 use crate::wire::Outbox;
@@ -13,24 +13,21 @@ use bytes::Bytes;
 use std::time::Instant;
 
 impl Conn {
-    /// The transport ended: end of file from the peer, or an error. Responses that were complete
-    /// may still be in the outbox; every other exchange is reset.
-    pub fn handle_close(&mut self, now: Instant) {
-        self.enter();
-        self.end_of_input();
-        self.settle(now);
-    }
-
-    /// The peer sends nothing more and may still read (end of file, close_notify). Of a client's end
-    /// nothing else follows: it has no say in whether the answers to what it asked whole still
-    /// matter (RFC 9112 section 9.6), so a server gives them and closes behind the last one. The
-    /// owner hears `InputEnded` when some are due. A request that is not whole is reset. On a client
-    /// this is [`handle_close`](Self::handle_close).
-    pub fn handle_end(&mut self, now: Instant) {
+    /// The peer's bytes ended.
+    ///
+    /// Client: a response that the end of the connection delimits is complete if that end was in
+    /// order; every other open exchange is reset.
+    ///
+    /// Server: after an error every open exchange is reset. A client that only ended its side may
+    /// still read the responses to its complete requests (RFC 9112 section 9.6), and no request is
+    /// delimited by the end, so that close_notify makes no difference (section 9.8): they are sent,
+    /// and the connection closes behind the last one. `InputEnded` comes when some are due. A
+    /// request that is not complete is reset.
+    pub fn handle_close(&mut self, now: Instant, end: TransportEnd) {
         self.enter();
         match self.side {
-            Side::Server => self.input = Input::Ended,
-            Side::Client => self.end_of_input(),
+            Side::Server if end != TransportEnd::Failed => self.input = Input::Ended(end),
+            _ => self.end_of_input(end),
         }
         self.settle(now);
     }
@@ -125,18 +122,25 @@ impl Conn {
         self.last.get_or_insert(CloseReason::RequestUnread);
     }
 
-    /// End of file or an error of the transport.
-    pub(super) fn end_of_input(&mut self) {
+    /// Nothing more comes, and nothing more is answered.
+    fn end_of_input(&mut self, end: TransportEnd) {
         self.tail.clear();
-        if matches!(self.receiving, Receiving::UntilClose) {
-            // RFC 9112 section 8: for such a body this is the proper end.
+        if end == TransportEnd::InOrder && matches!(self.receiving, Receiving::UntilClose) {
+            // RFC 9112 sections 8 and 9.8: complete, unless the transport said otherwise.
             self.end_message(None);
         }
         let in_body = matches!(
             self.receiving,
-            Receiving::Known { .. } | Receiving::Chunked(_) | Receiving::Trailers(_)
+            Receiving::Known { .. }
+                | Receiving::Chunked(_)
+                | Receiving::Trailers(_)
+                | Receiving::UntilClose
         );
-        if in_body && self.side == Side::Client && !self.exchanges.is_empty() {
+        if in_body
+            && end != TransportEnd::Failed
+            && self.side == Side::Client
+            && !self.exchanges.is_empty()
+        {
             let reset = Reset {
                 by: ResetBy::Us(Violation::BodyTruncated),
                 unprocessed: false,
@@ -145,7 +149,7 @@ impl Conn {
         }
         let closed = match self.last {
             Some(reason) if self.exchanges.is_empty() => reason.closed(),
-            _ => Closed::Transport,
+            _ => Closed::Transport(end),
         };
         self.finish(closed);
     }
@@ -154,7 +158,10 @@ impl Conn {
     /// True: this was not concluded before.
     pub(super) fn conclude_input(&mut self) -> bool {
         let parsed = !self.held_back && !matches!(self.receiving, Receiving::AwaitSwitch);
-        if self.input != Input::Ended || !parsed {
+        let Input::Ended(end) = self.input else {
+            return false;
+        };
+        if !parsed {
             return false;
         }
         self.input = Input::Concluded;
@@ -162,7 +169,7 @@ impl Conn {
         self.tail.clear();
         self.last.get_or_insert(CloseReason::PeerEnded);
         if let Some(open) = self.receiver() {
-            let closed = Closed::Transport;
+            let closed = Closed::Transport(end);
             open.received = true;
             open.sending = Sending::Broken(closed);
             let reset = Reset {

@@ -6,7 +6,7 @@ use super::conn::{Conn, Input, Receiving, Timer};
 use super::encode;
 use super::exchange::Sending;
 use super::reuse::CloseReason;
-use crate::error::{Closed, Violation};
+use crate::error::{Closed, TransportEnd, Violation};
 use crate::http::{Event, Side};
 use crate::limits::PIPELINED_REQUESTS_MAX;
 use crate::time::Moment;
@@ -23,7 +23,7 @@ impl Conn {
                 Timer::Head => self.violate(Violation::HeadTimeout),
                 Timer::BodyIdle => self.violate(Violation::BodyTimeout),
                 Timer::Idle => self.finish(Closed::Idle),
-                Timer::HalfClosed => self.finish(Closed::Transport),
+                Timer::HalfClosed => self.finish(Closed::Transport(TransportEnd::InOrder)),
                 Timer::WriteStall if self.sent > self.stall_from => {}
                 Timer::WriteStall => {
                     // What waits cannot be delivered.

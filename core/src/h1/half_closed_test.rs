@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 const TOLD: &str = "input ended";
-const CLOSED: &str = "closed Transport";
+const CLOSED: &str = "closed Transport(InOrder)";
 
 fn server_with(half_closed: Option<Duration>) -> Script {
     let mut config = Config::default();
@@ -78,7 +78,7 @@ fn a_request_that_is_not_whole_is_reset_and_those_before_it_are_answered() {
             "1 GET / end",
             "2 POST /",
             "2 body half",
-            "2 reset Transport",
+            "2 reset Transport(InOrder)",
             TOLD
         ]
     );
@@ -94,7 +94,12 @@ fn an_upload_that_is_cut_off_ends_the_connection_at_once() {
     script.ends();
     assert_eq!(
         script.heard(),
-        ["1 POST /", "1 body half", "1 reset Transport", CLOSED]
+        [
+            "1 POST /",
+            "1 body half",
+            "1 reset Transport(InOrder)",
+            CLOSED
+        ]
     );
     assert_eq!(script.wrote(), "");
 }
@@ -137,7 +142,7 @@ fn nobody_is_waited_for_longer_than_half_closed_says() {
     script.waits(Duration::from_millis(2999));
     assert_eq!(script.heard(), ["1 GET / end", TOLD]);
     script.waits(Duration::from_millis(1));
-    assert_eq!(script.heard(), ["1 reset Transport", CLOSED]);
+    assert_eq!(script.heard(), ["1 reset Transport(InOrder)", CLOSED]);
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn half_closed_of_zero_takes_the_end_for_a_loss_of_interest_and_none_waits_for_e
     script.waits(Duration::ZERO);
     assert_eq!(
         script.heard(),
-        ["1 GET / end", TOLD, "1 reset Transport", CLOSED]
+        ["1 GET / end", TOLD, "1 reset Transport(InOrder)", CLOSED]
     );
     let mut script = server_with(None);
     script.says(GET);

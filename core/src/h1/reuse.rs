@@ -1,6 +1,6 @@
 //! Why a connection takes no further exchange after this one (RFC 9112 section 9.3).
 
-use crate::error::{Closed, H2Code};
+use crate::error::{Closed, H2Code, TransportEnd};
 use crate::http::{Field, Token, Version};
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl CloseReason {
             Self::PeerAskedClose | Self::Http10WithoutKeepAlive | Self::BodyUntilClose => {
                 Closed::ByPeer(H2Code::NO_ERROR)
             }
-            Self::PeerEnded => Closed::Transport,
+            Self::PeerEnded => Closed::Transport(TransportEnd::InOrder),
             Self::WeAskedClose
             | Self::RequestUnread
             | Self::ExpectationUnmet

@@ -3,6 +3,7 @@
 //! and byte by byte, and asserts that nobody can tell the difference.
 
 use super::Conn;
+use crate::error::TransportEnd;
 use crate::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version, event::ResetBy,
 };
@@ -77,14 +78,17 @@ impl Script {
         }
     }
     /// The transport ends.
-    pub(super) fn hangs_up(&mut self) {
-        self.conn.handle_close(self.now);
+    pub(super) fn ends_as(&mut self, end: TransportEnd) {
+        self.conn.handle_close(self.now, end);
         self.listen();
+    }
+    /// The transport fails.
+    pub(super) fn hangs_up(&mut self) {
+        self.ends_as(TransportEnd::Failed);
     }
     /// The peer ends its side in order.
     pub(super) fn ends(&mut self) {
-        self.conn.handle_end(self.now);
-        self.listen();
+        self.ends_as(TransportEnd::InOrder);
     }
     /// Time passes; deadlines are carried out when they come.
     pub(super) fn waits(&mut self, time: Duration) {

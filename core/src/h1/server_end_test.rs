@@ -179,8 +179,8 @@ fn an_end_of_input_resets_what_is_open_and_keeps_what_is_answered() {
         [
             "1 GET / end",
             "2 GET / end",
-            "2 reset Transport",
-            "closed Transport"
+            "2 reset Transport(Failed)",
+            "closed Transport(Failed)"
         ]
     );
     assert_eq!(script.wrote(), EMPTY_200);

@@ -18,7 +18,7 @@ use super::stream_state::State;
 use super::streams::Streams;
 use crate::abuse::{Abuse, Verdict};
 use crate::credit::{Credit, Lender, Path, Quota};
-use crate::error::{Closed, H2Code, Violation};
+use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::body_length::Expected;
 use crate::http::body_slab::BodySlab;
@@ -252,11 +252,12 @@ impl Conn {
         }
         self.note_capacity();
     }
-    /// The transport ended: end of file from the peer, or an error.
-    pub fn handle_close(&mut self, now: Instant) {
+    /// The transport ended. No body of HTTP/2 is delimited by that, so that `end` decides nothing
+    /// but what [`Event::Closed`] says.
+    pub fn handle_close(&mut self, now: Instant, end: TransportEnd) {
         let closed = match self.peer_goaway {
             Some((_, code)) => Closed::ByPeer(code),
-            None => Closed::Transport,
+            None => Closed::Transport(end),
         };
         self.close(now, closed);
     }
@@ -290,6 +291,10 @@ impl Conn {
     /// False while the driver must not read: too much waits to be written or to be consumed.
     pub fn wants_read(&self) -> bool {
         self.life != Life::Closed && self.outbox.len() <= self.config.limits.outbox_bytes_max
+    }
+    /// Which end of the connection it is.
+    pub fn side(&self) -> Side {
+        self.side
     }
     /// True when nothing more will be written than what the outbox holds: close after it.
     pub fn is_closed(&self) -> bool {

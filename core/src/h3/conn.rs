@@ -250,6 +250,10 @@ impl Conn {
             false => self.timers.next(),
         }
     }
+    /// Which end of the connection it is.
+    pub fn side(&self) -> Side {
+        self.side
+    }
     /// True after [`Event::Closed`]. Actions may still follow.
     pub fn is_closed(&self) -> bool {
         self.closed

@@ -4,7 +4,7 @@ use super::Action;
 use super::conn::{Conn, Timer};
 use super::stream::{Method, Sends, Stream};
 use super::stream_kind::Origin;
-use crate::error::{Closed, H3Code, Violation};
+use crate::error::{Closed, H3Code, TransportEnd, Violation};
 use crate::http::{Side, StreamId};
 use std::time::{Duration, Instant};
 
@@ -141,7 +141,7 @@ impl Conn {
     pub fn handle_close(&mut self, now: Instant, code: Option<H3Code>) {
         let closed = match code {
             Some(code) => Closed::ByPeer(code.as_h2()),
-            None => Closed::Transport,
+            None => Closed::Transport(TransportEnd::Failed),
         };
         self.close(now, closed);
         self.actions.clear();

@@ -1,9 +1,10 @@
 //! May a request that a connection lost be sent again, and when? Pure: random bytes come in.
 //!
-//! Three classes. **A**, provably unprocessed (RFC 9113 section 8.7): any method. **B**, lost with
-//! its connection after it was written: only where RFC 9110 section 9.2.2 makes a second time
-//! harmless, only when the connection had worked before (the usual race with a peer that closes an
-//! idle connection), only if the user asked for it. **C**, everything else: never.
+//! Three classes. **A**, provably unprocessed (RFC 9113 section 8.7): any method. **B**, perhaps
+//! processed: only where RFC 9110 section 9.2.2 makes a second time harmless. Either the request was
+//! lost with its connection after it was written; then only when the connection had worked before
+//! (the usual race with a peer that closes an idle connection), and only if the user asked for it.
+//! Or the peer asked for it over HTTP/1.1. **C**, everything else: never.
 //!
 //! A budget bounds what an origin in trouble gets on top of its load: a tenth of its traffic, and
 //! a burst. What was never sent and what a GOAWAY handed back once costs nothing: no peer can make
@@ -49,8 +50,12 @@ pub enum Cause {
         /// Fewer streams were open than the peer allows.
         below_limit: bool,
     },
-    /// HTTP_1_1_REQUIRED: the origin wants HTTP/1.1 (RFC 9113 section 7).
-    Http1Required,
+    /// HTTP_1_1_REQUIRED: the origin wants HTTP/1.1 (RFC 9113 section 7). The code alone does not
+    /// say that the request was not processed (section 8.7).
+    Http1Required {
+        /// The peer said so apart from the code: its stream is above the last one of a GOAWAY.
+        unprocessed: bool,
+    },
     /// 421: the connection is not one for this origin (RFC 9110 section 15.5.20).
     Misdirected,
     /// It was in early data, and the peer takes none, or not this one (425, RFC 8470 section 5.2).
@@ -73,13 +78,17 @@ impl Cause {
     pub fn of(reset: &Reset, reused: bool, has_room: bool) -> Self {
         match reset.by {
             ResetBy::Peer(H2Code::HTTP_1_1_REQUIRED)
-            | ResetBy::Connection(Closed::ByPeer(H2Code::HTTP_1_1_REQUIRED)) => Self::Http1Required,
+            | ResetBy::Connection(Closed::ByPeer(H2Code::HTTP_1_1_REQUIRED)) => {
+                Self::Http1Required {
+                    unprocessed: reset.unprocessed,
+                }
+            }
             ResetBy::Peer(H2Code::REFUSED_STREAM) if reset.unprocessed => Self::Refused {
                 below_limit: has_room,
             },
             ResetBy::EarlyDataRejected => Self::TooEarly,
             _ if reset.unprocessed => Self::GoneAway,
-            ResetBy::Connection(Closed::Transport | Closed::ByPeer(H2Code::NO_ERROR)) => {
+            ResetBy::Connection(Closed::Transport(_) | Closed::ByPeer(H2Code::NO_ERROR)) => {
                 Self::Lost { reused }
             }
             _ => Self::Failed,
@@ -127,12 +136,14 @@ pub fn classify(loss: &Loss, lost_too: bool) -> RetryClass {
         Cause::NeverSent
         | Cause::GoneAway
         | Cause::Refused { .. }
-        | Cause::Http1Required
+        | Cause::Http1Required { unprocessed: true }
         | Cause::Misdirected
         | Cause::TooEarly
         | Cause::ExpectationFailed => RetryClass::Unprocessed,
         Cause::Lost { reused: true } if lost_too && loss.idempotent => RetryClass::Harmless,
-        Cause::Lost { .. } | Cause::Failed => RetryClass::Never,
+        // The peer asks for it, over another version.
+        Cause::Http1Required { unprocessed: false } if loss.idempotent => RetryClass::Harmless,
+        Cause::Lost { .. } | Cause::Http1Required { .. } | Cause::Failed => RetryClass::Never,
     }
 }
 

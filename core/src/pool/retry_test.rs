@@ -1,4 +1,7 @@
 use super::retry::*;
+use crate::error::{Closed, H2Code, TransportEnd, Violation};
+use crate::http::Reset;
+use crate::http::event::ResetBy;
 use std::time::Duration;
 
 const REFUSED: Loss = Loss {
@@ -79,6 +82,74 @@ fn the_table_of_retry_classes() {
     for (sentence, loss, lost_too, class) in table {
         assert_eq!(classify(&loss, lost_too), class, "{sentence}");
     }
+}
+
+#[test]
+fn nothing_but_the_word_of_the_peer_makes_a_request_unprocessed() {
+    let codes = (0..=0x10).map(H2Code);
+    let ends = [
+        TransportEnd::InOrder,
+        TransportEnd::Ragged,
+        TransportEnd::Failed,
+    ];
+    let closed = [
+        Closed::Idle,
+        Closed::Drained,
+        Closed::ByUs(Violation::HeadInvalid),
+    ]
+    .into_iter()
+    .chain(ends.map(Closed::Transport))
+    .chain(codes.clone().map(Closed::ByPeer));
+    let causes = [ResetBy::Us(Violation::HeadInvalid)]
+        .into_iter()
+        .chain(codes.map(ResetBy::Peer))
+        .chain(closed.map(ResetBy::Connection));
+    let mut seen = 0;
+    for by in causes {
+        for (unprocessed, reused, idempotent, lost_too) in every_combination() {
+            let reset = Reset { by, unprocessed };
+            let loss = Loss {
+                cause: Cause::of(&reset, reused, true),
+                idempotent,
+                ..REFUSED
+            };
+            let class = classify(&loss, lost_too);
+            let case = format!("{reset:?} {loss:?}");
+            assert_eq!(class == RetryClass::Unprocessed, unprocessed, "{case}");
+            assert!(
+                idempotent || unprocessed || class == RetryClass::Never,
+                "{case}"
+            );
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, (1 + 17 + 3 + 3 + 17) * 16);
+}
+
+fn every_combination() -> impl Iterator<Item = (bool, bool, bool, bool)> {
+    (0..16).map(|bits| (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0, bits & 8 > 0))
+}
+
+#[test]
+fn what_is_to_come_over_http_1_1_comes_again_only_if_that_is_harmless() {
+    let required = |unprocessed, idempotent| {
+        let cause = Cause::Http1Required { unprocessed };
+        classify(
+            &Loss {
+                cause,
+                idempotent,
+                ..REFUSED
+            },
+            false,
+        )
+    };
+    assert_eq!(required(false, false), RetryClass::Never, "a POST");
+    assert_eq!(required(false, true), RetryClass::Harmless, "a GET");
+    assert_eq!(
+        required(true, false),
+        RetryClass::Unprocessed,
+        "a POST that a GOAWAY left out"
+    );
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl<R> Pool<R> {
         back: Return,
     ) -> Result<Option<Ticket>, (R, NoRetry)> {
         let OriginId(key) = self.origin_id(origin);
-        self.heed_loss(now, key, &back);
+        self.learn_from_loss(now, key, back.from, back.loss.cause);
         let given = self.send_again(now, key, request, back);
         // The loss may have ended a connection, and whoever waits can have its successor.
         self.pump(now, key);
@@ -56,7 +56,7 @@ impl<R> Pool<R> {
             return Err((request, NoRetry::Class));
         };
         let is_h2_only = state.origin.protocols == Protocols::H2Only;
-        if back.loss.cause == Cause::Http1Required && is_h2_only {
+        if matches!(back.loss.cause, Cause::Http1Required { .. }) && is_h2_only {
             return Err((request, NoRetry::Class));
         }
         let pause = match state.retries.decide(&back.loss, lost_too, back.random) {
@@ -128,10 +128,18 @@ impl<R> Pool<R> {
         self.pump(now, origin);
     }
 
+    /// A connection lost a request that cannot be sent again: only what that says about the
+    /// connection and its origin is kept.
+    pub fn handle_loss(&mut self, now: Instant, origin: &Origin, from: ConnectionId, cause: Cause) {
+        let OriginId(key) = self.origin_id(origin);
+        self.learn_from_loss(now, key, from, cause);
+        self.pump(now, key);
+    }
+
     /// What a loss says about the connection and the origin.
-    fn heed_loss(&mut self, now: Instant, origin: Key, back: &Return) {
-        let from = back.from.0;
-        match back.loss.cause {
+    fn learn_from_loss(&mut self, now: Instant, origin: Key, from: ConnectionId, cause: Cause) {
+        let from = from.0;
+        match cause {
             Cause::Refused { below_limit: true } => {
                 if let Some(connection) = self.connections.get_mut(from) {
                     connection.refusals += 1;
@@ -152,7 +160,7 @@ impl<R> Pool<R> {
             }
             // It is for other origins than this one.
             Cause::Misdirected => self.retire(now, from),
-            Cause::Http1Required => self.pin_h1(now, origin),
+            Cause::Http1Required { .. } => self.pin_h1(now, origin),
             _ => {}
         }
     }

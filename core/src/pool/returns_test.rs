@@ -122,7 +122,7 @@ fn an_origin_that_requires_h1_gets_it_from_then_on() {
     scene.burst(1);
     let id = scene.connect_h2();
     let required = Loss {
-        cause: Cause::Http1Required,
+        cause: Cause::Http1Required { unprocessed: true },
         ..refused(1)
     };
     scene.give_back(0, id, required).unwrap();
@@ -144,13 +144,28 @@ fn an_origin_that_requires_h1_gets_it_from_then_on() {
 }
 
 #[test]
+fn a_request_that_is_not_sent_again_teaches_the_pool_what_its_loss_says() {
+    let mut scene = Scene::bounded(4);
+    scene.burst(1);
+    let id = scene.connect_h2();
+    let origin = scene.origin.clone();
+    let required = Cause::Http1Required { unprocessed: false };
+    scene.pool.handle_loss(scene.now, &origin, id, required);
+    scene.carry_out();
+    assert_eq!(scene.closed, [id]);
+    let origin_id = scene.pool.origin_id(&origin);
+    let to_open = scene.pool.origin_to_open(scene.now, origin_id).unwrap();
+    assert_eq!(to_open.protocols, Protocols::H1Only);
+}
+
+#[test]
 fn an_origin_that_may_only_speak_h2_cannot_be_given_h1() {
     let mut scene = Scene::bounded(4);
     scene.origin.protocols = Protocols::H2Only;
     scene.burst(1);
     let id = scene.connect_h2();
     let required = Loss {
-        cause: Cause::Http1Required,
+        cause: Cause::Http1Required { unprocessed: true },
         ..refused(1)
     };
     assert_eq!(scene.give_back(0, id, required), Err(NoRetry::Class));

@@ -21,7 +21,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use trunkline_core::error::{Closed, H2Code, Misuse};
+use trunkline_core::error::{Closed, H2Code, Misuse, TransportEnd};
 use trunkline_core::h3;
 use trunkline_core::http::StreamId;
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Origin, Standing};
@@ -399,6 +399,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let text = entry.lateness(now);
             let is_phase = entry.request.total_until.is_none_or(|at| at > now);
             let error = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::OnlyIfIdempotent);
+            self.hand_over_head(slot);
             if let Some(entry) = self.slots.remove(slot) {
                 self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
                 entry.fail(self.id, error.with_text(text));

@@ -64,7 +64,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             Checkup::Doubt => self.link.change_path(),
             Checkup::Bury => {
-                self.link.machine.handle_close(now);
+                self.link.machine.handle_close(now, TransportEnd::Failed);
                 self.link.abandon(now, H2Code::CANCEL);
                 self.take_events(now);
             }

@@ -158,6 +158,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(slot) = self.slots.of_stream(stream) else {
             return;
         };
+        // A head that came is the user's, whatever follows it in the same turn.
+        self.hand_over_head(slot);
         let Some(entry) = self.slots.remove(slot) else {
             return;
         };
@@ -169,7 +171,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             false => Cause::of(&reset, self.answered, self.link.machine.capacity() > 0),
         };
         let loss = self.loss(&entry, cause);
-        self.give_back(now, entry, loss, Error::reset(reset));
+        let error = self.with_failure(Error::reset(reset));
+        self.give_back(now, entry, loss, error);
     }
 
     pub(super) fn loss(&self, entry: &Entry, cause: Cause) -> Loss {
@@ -183,10 +186,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Sends a lost request again if the pool lets it; otherwise its user hears `error`.
     pub(super) fn give_back(&mut self, now: Instant, mut entry: Entry, loss: Loss, error: Error) {
-        let dispatch = match self.dispatch.upgrade() {
-            Some(dispatch) if loss.replayable => dispatch,
-            _ => return entry.fail(self.id, error),
+        let Some(dispatch) = self.dispatch.upgrade() else {
+            return entry.fail(self.id, error);
         };
+        if !loss.replayable {
+            dispatch.note_loss(now, &entry.request.origin, self.id, loss.cause);
+            return entry.fail(self.id, error);
+        }
         if !entry.request.exchange.unboard() {
             return;
         }
@@ -214,9 +220,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         for slot in 0..self.slots.slots() {
+            self.hand_over_head(slot);
             if let Some(entry) = self.slots.remove(slot) {
-                entry.fail(self.id, Error::closed(closed));
+                let error = self.with_failure(Error::closed(closed));
+                entry.fail(self.id, error);
             }
+        }
+    }
+
+    /// Names what the transport said when it failed.
+    fn with_failure(&self, error: Error) -> Error {
+        match self.link.failure() {
+            Some(failure) if error.kind() == ErrorKind::TransportClosed => {
+                error.with_shared_source(Arc::clone(failure) as _)
+            }
+            _ => error,
         }
     }
 

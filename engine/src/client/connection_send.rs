@@ -100,6 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// The body failed, or is not what its content-length said.
     fn fail_upload(&mut self, now: Instant, slot: u32, error: Error) {
+        self.hand_over_head(slot);
         if let Some(entry) = self.slots.remove(slot) {
             self.link.machine.reset(now, entry.stream, H2Code::CANCEL);
             entry.fail(self.id, error);

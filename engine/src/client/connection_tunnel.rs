@@ -8,6 +8,7 @@ use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::transport::Transport;
 use bytes::Bytes;
 use http_body::Body as _;
+use trunkline_core::error::TransportEnd;
 use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 use trunkline_core::wire::Outbox;
 
@@ -21,6 +22,8 @@ pub(super) struct Tunnel {
     read_ended: bool,
     write_ended: bool,
     shut: bool,
+    /// Why nothing more can be written; what came before is still read.
+    write_failure: Option<std::io::Error>,
 }
 
 impl Tunnel {
@@ -38,6 +41,7 @@ impl Tunnel {
             read_ended: false,
             write_ended: false,
             shut: false,
+            write_failure: None,
         })
     }
 
@@ -55,14 +59,17 @@ impl Tunnel {
         if self.entry.request.exchange.is_abandoned() {
             return Poll::Ready(());
         }
-        let moved = self
-            .poll_up(cx, transport)
-            .and_then(|()| self.poll_down(cx, transport));
-        if moved.is_err() {
+        if self.write_failure.is_none() {
+            self.write_failure = self.poll_up(cx, transport).err();
+        }
+        if let Err(error) = self.poll_down(cx, transport) {
             if let Incoming::Streaming(receiver) = self.end_reading() {
                 let lost = Error::new(ErrorKind::TransportClosed, Fault::Network, Retry::Never);
-                receiver.fail(lost.with_was_sent(true));
+                receiver.fail(lost.with_was_sent(true).with_source(error));
             }
+            return Poll::Ready(());
+        }
+        if self.write_failure.is_some() && self.read_ended {
             return Poll::Ready(());
         }
         match self.read_ended && self.shut {
@@ -120,14 +127,22 @@ impl Tunnel {
                     listener.data(Bytes::copy_from_slice(bytes));
                 })
             });
-            let Poll::Ready(more) = read else {
-                return Ok(());
-            };
-            if !more? {
-                let ended = self.end_reading();
-                if let Incoming::Streaming(Receiver::Listener { mut listener, .. }) = ended {
-                    listener.end(None);
+            let end = match (read, self.write_failure.take()) {
+                (Poll::Ready(Ok(None)), failure) => {
+                    self.write_failure = failure;
+                    continue;
                 }
+                // What came before the failure is read.
+                (_, Some(failure)) => return Err(failure),
+                (Poll::Pending, None) => return Ok(()),
+                (Poll::Ready(end), None) => end?,
+            };
+            if end != Some(TransportEnd::InOrder) {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            let ended = self.end_reading();
+            if let Incoming::Streaming(Receiver::Listener { mut listener, .. }) = ended {
+                listener.end(None);
             }
         }
         Ok(())

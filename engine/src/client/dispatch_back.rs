@@ -55,6 +55,19 @@ impl Dispatch {
         outcome.map(drop)
     }
 
+    /// A connection lost a request that cannot be sent again, from this cause.
+    pub(in super::super) fn note_loss(
+        self: &Arc<Self>,
+        now: Instant,
+        origin: &Origin,
+        from: ConnectionId,
+        cause: Cause,
+    ) {
+        let mut state = self.lock();
+        state.pool.handle_loss(now, origin, from, cause);
+        self.finish(state, None);
+    }
+
     /// Whether the pool would send a request again after this loss.
     pub(in super::super) fn would_retry(&self, origin: &Origin, loss: &Loss) -> bool {
         self.lock().pool.would_retry(origin, loss)

@@ -6,12 +6,15 @@ use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
-use trunkline_core::error::H2Code;
+use trunkline_core::error::{H2Code, TransportEnd};
+use trunkline_core::http::Side;
 
 /// What carries a machine's exchanges.
 enum Carrier<S> {
@@ -32,8 +35,10 @@ pub(crate) struct Link<S> {
     armed_at: Option<Instant>,
     /// The peer sends nothing more.
     read_closed: bool,
-    /// The transport failed: nothing more can be written.
+    /// The transport failed: nothing more can be written. A client may still read what came before.
     broken: bool,
+    /// The first error of the transport.
+    failure: Option<Arc<io::Error>>,
     write_stall: Option<Duration>,
     /// The socket took nothing of what waits, and since when.
     blocked_since: Option<Instant>,
@@ -64,6 +69,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             armed_at: None,
             read_closed: false,
             broken: false,
+            failure: None,
             write_stall: None,
             blocked_since: None,
             release_at: None,
@@ -94,29 +100,55 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 return read;
             }
         };
-        if self.read_closed || self.broken || !self.machine.wants_read() {
+        if self.read_closed || !self.machine.wants_read() {
             return Poll::Ready(false);
         }
         let machine = &mut self.machine;
         let read = with_read_buffer(|buffer| {
             transport.poll_read(cx, buffer, &mut |bytes| machine.handle_bytes(now, bytes))
         });
-        match ready!(read) {
-            Ok(true) => {
+        let end = match read {
+            Poll::Ready(Ok(None)) => {
                 self.read_at = Some(now);
                 self.holds = true;
+                return Poll::Ready(true);
             }
-            Ok(false) => {
-                self.read_closed = true;
-                self.machine.handle_end(now);
+            // A socket whose write failed reads end of file where it had a reset; close_notify it
+            // cannot make up.
+            Poll::Ready(Ok(Some(_))) if self.broken && !transport.has_close_notify() => {
+                TransportEnd::Failed
             }
-            Err(_) => {
-                self.read_closed = true;
-                self.broken = !transport.has_alert();
-                self.machine.handle_close(now);
+            Poll::Ready(Ok(Some(end))) => end,
+            Poll::Ready(Err(error)) => {
+                self.broken |= !transport.has_alert();
+                self.failure.get_or_insert_with(|| Arc::new(error));
+                TransportEnd::Failed
             }
-        }
+            // What came before the failure is read.
+            Poll::Pending if self.broken => TransportEnd::Failed,
+            Poll::Pending => return Poll::Pending,
+        };
+        self.end_reading(now, end);
         Poll::Ready(true)
+    }
+    fn end_reading(&mut self, now: Instant, end: TransportEnd) {
+        self.read_closed = true;
+        self.machine.handle_close(now, end);
+    }
+    /// The transport takes nothing more. A server has nobody left to answer. A client reads what its
+    /// peer sent before: answers, and which requests it left unprocessed.
+    fn handle_write_failure(&mut self, cx: &mut Context<'_>, now: Instant, error: io::Error) {
+        self.broken = true;
+        self.failure.get_or_insert_with(|| Arc::new(error));
+        if self.machine.side() == Side::Server {
+            return self.end_reading(now, TransportEnd::Failed);
+        }
+        self.machine.shut_down(now);
+        while matches!(self.poll_read(cx, now), Poll::Ready(true)) {}
+    }
+    /// The error of the transport, if it had one.
+    pub(crate) fn failure(&self) -> Option<&Arc<io::Error>> {
+        self.failure.as_ref()
     }
     /// Seals what fills whole records ahead of the write: what was written last is still near.
     pub(crate) fn seal(&mut self, now: Instant) {
@@ -151,9 +183,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             }
             match transport.poll_write(cx, outbox, now) {
                 Poll::Ready(Ok(())) => self.blocked_since = None,
-                Poll::Ready(Err(_)) => {
-                    self.broken = true;
-                    self.machine.handle_close(now);
+                Poll::Ready(Err(error)) => {
+                    self.handle_write_failure(cx, now, error);
+                    return self.poll_write(cx, now);
                 }
                 Poll::Pending => {
                     if self.blocked_since.is_none() || transport.take_progress() {
@@ -230,7 +262,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         {
             self.blocked_since = None;
             self.broken = true;
-            self.machine.handle_close(now);
+            self.end_reading(now, TransportEnd::Failed);
         }
         if self.release_at.is_some_and(|at| at <= now) {
             // Since it was set, bytes may have come and gone again.

@@ -6,8 +6,8 @@
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 use trunkline_core::credit::Readback;
-use trunkline_core::error::{H2Code, Misuse};
-use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, StreamId, Version};
+use trunkline_core::error::{H2Code, Misuse, TransportEnd};
+use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use trunkline_core::wire::Outbox;
 use trunkline_core::{h1, h2, h3};
 
@@ -116,18 +116,12 @@ impl Machine {
             Self::H3(_) => debug_assert!(false, "HTTP/3 has no byte stream"),
         }
     }
-    /// The peer sends nothing more, and may still read; only HTTP/1.1 lets it.
-    pub(crate) fn handle_end(&mut self, now: Instant) {
+    /// The peer's bytes ended. HTTP/1.1 lets a client read on that ended its side.
+    pub(crate) fn handle_close(&mut self, now: Instant, end: TransportEnd) {
         match self {
-            Self::H1(conn) => conn.handle_end(now),
-            Self::H2(_) | Self::H3(_) => self.handle_close(now),
-        }
-    }
-    /// The transport ended.
-    pub(crate) fn handle_close(&mut self, now: Instant) {
-        match self {
-            Self::H1(conn) => conn.handle_close(now),
-            Self::H2(conn) => conn.handle_close(now),
+            Self::H1(conn) => conn.handle_close(now, end),
+            Self::H2(conn) => conn.handle_close(now, end),
+            // What QUIC ends it ends in a code; what ends it here is our own side or a deadline.
             Self::H3(http3) => http3.conn.handle_close(now, None),
         }
     }
@@ -256,6 +250,7 @@ impl Machine {
         release(&mut self);
     }
     delegate! {
+        side(&self) -> Side;
         next_deadline(&self) -> Option<Instant>;
         is_closed(&self) -> bool;
         capacity(&self) -> u32;

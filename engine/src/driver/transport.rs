@@ -18,6 +18,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use trunkline_core::error::TransportEnd;
 use trunkline_core::wire::Outbox;
 
 /// Plaintext of a small record: with header and tag it fits one segment of 1,460 bytes with
@@ -174,26 +175,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             }
         }
     }
-    /// Reads the socket once into `buffer` and gives what comes out to `sink`. `Ok(false)`: the
-    /// peer ends in order. `Ok(true)` may have given nothing (half a record).
+    /// Reads the socket once into `buffer` and gives what comes out to `sink`. `Ok(Some(end))`: the
+    /// peer's bytes ended, in order or ragged. `Ok(None)` may have given nothing (half a record). An
+    /// error comes behind what was whole before it.
     pub(crate) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
         sink: &mut impl FnMut(&[u8]),
-    ) -> Poll<io::Result<bool>> {
+    ) -> Poll<io::Result<Option<TransportEnd>>> {
         let Self { socket, tls, .. } = self;
         let Some(tls) = tls else {
             let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
             if bytes.is_empty() {
-                return Poll::Ready(Ok(false));
+                return Poll::Ready(Ok(Some(TransportEnd::InOrder)));
             }
             sink(bytes);
-            return Poll::Ready(Ok(true));
+            return Poll::Ready(Ok(None));
         };
         if tls.ended {
-            // Whoever takes the connection over hears it too.
-            return Poll::Ready(Ok(false));
+            // The next owner of the connection reads it too.
+            return Poll::Ready(Ok(Some(TransportEnd::InOrder)));
         }
         if tls.has_early {
             tls.has_early = false;
@@ -202,8 +204,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         }
         let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
         if bytes.is_empty() {
-            // Without close_notify: HTTP's own framing tells whether something is missing.
-            return Poll::Ready(Ok(false));
+            return Poll::Ready(Ok(Some(TransportEnd::Ragged)));
         }
         Poll::Ready(tls.open(bytes, sink))
     }
@@ -285,6 +286,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             .as_ref()
             .is_some_and(|tls| tls.failed && tls.connection.wants_write())
     }
+    /// Whether the peer said close_notify.
+    pub(crate) fn has_close_notify(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.ended)
+    }
     /// Says close_notify, then closes the socket's write side.
     pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { socket, tls, .. } = self;
@@ -331,19 +336,28 @@ impl Tls {
     fn handshake_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() && self.connection.is_handshaking() {
             self.connection.read_tls(&mut bytes)?;
-            self.process()?;
+            match self.process() {
+                // What is wrong behind the handshake is the first read's to find, once more: what is
+                // whole before it comes first.
+                Err(_) if !self.connection.is_handshaking() => return Ok(()),
+                processed => processed?,
+            };
         }
         self.early.extend_from_slice(bytes);
         Ok(())
     }
-    /// Decrypts `records` and hands the plaintext on in place.
-    fn open(&mut self, mut records: &[u8], sink: &mut impl FnMut(&[u8])) -> io::Result<bool> {
+    /// Decrypts `records` and hands the plaintext on in place, that before a bad record too.
+    fn open(
+        &mut self,
+        mut records: &[u8],
+        sink: &mut impl FnMut(&[u8]),
+    ) -> io::Result<Option<TransportEnd>> {
         loop {
             if !records.is_empty() {
                 self.connection.read_tls(&mut records)?;
             }
-            let state = self.process()?;
-            if state.plaintext_bytes_to_read() > 0 {
+            let state = self.process();
+            if !matches!(&state, Ok(state) if state.plaintext_bytes_to_read() == 0) {
                 let mut reader = self.connection.reader();
                 while let Ok(plaintext) = reader.fill_buf() {
                     let length = plaintext.len();
@@ -354,12 +368,12 @@ impl Tls {
                     reader.consume(length);
                 }
             }
-            if state.peer_has_closed() {
+            if state?.peer_has_closed() {
                 self.ended = true;
-                return Ok(false);
+                return Ok(Some(TransportEnd::InOrder));
             }
             if records.is_empty() {
-                return Ok(true);
+                return Ok(None);
             }
         }
     }

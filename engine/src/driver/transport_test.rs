@@ -127,6 +127,7 @@ async fn read_some<S: AsyncRead + AsyncWrite + Unpin>(
     poll_fn(|cx| transport.poll_read(cx, &mut buffer, &mut |bytes| heard.extend_from_slice(bytes)))
         .await
         .unwrap()
+        .is_none()
 }
 
 fn outbox(bytes: &[u8]) -> Outbox {
@@ -315,6 +316,30 @@ async fn close_notify_ends_the_peers_reading() {
     let mut heard = Vec::new();
     while read_some(&mut pair.client, &mut heard).await {}
     assert_eq!(heard, b"");
+}
+
+#[tokio::test]
+async fn an_end_of_file_without_close_notify_is_ragged_and_cleartext_has_none() {
+    let (near, far) = tokio::io::duplex(1 << 20);
+    drop(far);
+    let end = |transport: Transport<tokio::io::DuplexStream>| async move {
+        let mut transport = transport;
+        let mut buffer = vec![0; 4096];
+        poll_fn(|cx| transport.poll_read(cx, &mut buffer, &mut |_| {})).await
+    };
+    let ended = end(Transport::plain(near)).await.unwrap();
+    assert_eq!(ended, Some(TransportEnd::InOrder));
+    let mut pair = tls_pair(1 << 20);
+    shake_hands(&mut pair).await;
+    drop(pair.server);
+    let mut ended = None;
+    while ended.is_none() {
+        let mut buffer = vec![0; 4096];
+        ended = poll_fn(|cx| pair.client.poll_read(cx, &mut buffer, &mut |_| {}))
+            .await
+            .unwrap();
+    }
+    assert_eq!(ended, Some(TransportEnd::Ragged));
 }
 
 #[tokio::test]

@@ -327,13 +327,13 @@ async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
 ) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
     while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
-        let more = poll_fn(|cx| {
+        let end = poll_fn(|cx| {
             with_read_buffer(|buffer| {
                 transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
             })
         })
         .await?;
-        if !more {
+        if end.is_some() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }

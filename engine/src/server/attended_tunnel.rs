@@ -46,6 +46,8 @@ pub(super) struct Tunnel<A: Attendant> {
     finishing: bool,
     read_ended: bool,
     write_ended: bool,
+    /// The transport takes nothing more; what came before is read, then the tunnel is reset.
+    write_failed: bool,
     write_stall: Option<Duration>,
     /// The peer takes nothing of what waits: it is given up then.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -81,6 +83,7 @@ impl<A: Attendant> Tunnel<A> {
             finishing,
             read_ended: false,
             write_ended: false,
+            write_failed: false,
             write_stall: left.write_stall,
             stalled: None,
             _entry: left.entry,
@@ -130,11 +133,15 @@ impl<A: Attendant> Tunnel<A> {
             }
             let mut unfilled = ReadBuf::uninit(buffer.spare_capacity_mut());
             let length = match Pin::new(&mut self.bytes).poll_read(cx, &mut unfilled) {
+                Poll::Pending if self.write_failed => return Err((H2Code::CANCEL, true)),
                 Poll::Pending => return Ok(false),
                 Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
                 Poll::Ready(Ok(())) => unfilled.filled().len(),
             };
             let data = Bytes::copy_from_slice(unfilled.filled());
+            if length == 0 && self.write_failed {
+                return Err((H2Code::CANCEL, true));
+            }
             self.read_ended = length == 0;
             self.unread += length;
             self.attendant.body(exchange, data, self.read_ended);
@@ -169,9 +176,18 @@ impl<A: Attendant> Tunnel<A> {
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
         self.obey()?;
         let more = self.read(cx)?;
+        if self.write_failed {
+            return Ok(more);
+        }
         match self.write(cx) {
             Poll::Ready(Ok(())) => self.stalled = None,
-            Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
+            Poll::Ready(Err(_)) if self.read_ended => return Err((H2Code::CANCEL, true)),
+            Poll::Ready(Err(_)) => {
+                // What the peer sent before is still read.
+                self.write_failed = true;
+                self.waiting.clear();
+                return Ok(true);
+            }
             Poll::Pending => {
                 let sleep = |limit| Box::pin(tokio::time::sleep(limit));
                 if self.stalled.is_none() {

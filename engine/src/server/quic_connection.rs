@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Instant;
-use trunkline_core::error::H3Code;
+use trunkline_core::error::{H3Code, TransportEnd};
 use trunkline_core::h3;
 use trunkline_core::http::Side;
 
@@ -161,7 +161,7 @@ impl<S: Serve> QuicConnection<S> {
             self.shown = None;
             self.session
                 .close(now, H3Code::NO_ERROR, "the client is not admitted");
-            self.machine.handle_close(now);
+            self.machine.handle_close(now, TransportEnd::Failed);
         }
     }
     /// Carries out the deadlines that have passed.
@@ -185,7 +185,7 @@ impl<S: Serve> QuicConnection<S> {
         {
             self.session
                 .close(now, H3Code::NO_ERROR, "the handshake took too long");
-            self.machine.handle_close(now);
+            self.machine.handle_close(now, TransportEnd::Failed);
         }
     }
     /// Gives the buffers back, unless something happened meanwhile: then its next rest looks again.

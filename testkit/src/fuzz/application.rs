@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::time::Instant;
-use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::error::{H2Code, Misuse, TransportEnd};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
@@ -130,6 +130,8 @@ pub(super) struct Application<M> {
     pub(super) told_closed: bool,
     /// It left HTTP.
     pub(super) upgraded: bool,
+    /// How the peer's bytes ended.
+    pub(super) transport_end: Option<TransportEnd>,
     seen: BTreeSet<StreamId>,
     unread: Vec<(StreamId, usize)>,
 }
@@ -145,6 +147,7 @@ impl<M: Machine> Application<M> {
             opened: 0,
             told_closed: false,
             upgraded: false,
+            transport_end: None,
             seen: BTreeSet::new(),
             unread: Vec::new(),
         }
@@ -207,8 +210,16 @@ impl<M: Machine> Application<M> {
                 self.handlers.insert(stream);
                 self.respond(stream, choice);
             }
-            Event::BodyReceived { stream, data, .. } => {
+            Event::BodyReceived { stream, data, end } => {
                 assert!(self.open.contains(&stream), "a body of {stream:?}");
+                let cut = self
+                    .transport_end
+                    .is_some_and(|end| end != TransportEnd::InOrder);
+                assert!(
+                    !(end && cut),
+                    "{stream:?} is complete after {:?}",
+                    self.transport_end
+                );
                 self.unread.push((stream, data.len()));
             }
             Event::StreamReset { stream, .. } => {

@@ -7,6 +7,7 @@ use super::written::Written;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trunkline_core::error::TransportEnd;
 use trunkline_core::http::Side;
 use trunkline_core::limits::{Config, OUTBOX_BYTES_MAX};
 use trunkline_core::wire::Outbox;
@@ -58,25 +59,20 @@ pub fn h2_conn_client(data: &[u8]) {
 /// The verbs of bytes, which HTTP/1.1 and HTTP/2 have.
 trait ByteMachine: Machine {
     fn handle_bytes(&mut self, now: Instant, bytes: &[u8]);
-    /// The peer sends nothing more.
-    fn handle_end(&mut self, now: Instant);
-    fn handle_close(&mut self, now: Instant);
+    fn handle_close(&mut self, now: Instant, end: TransportEnd);
     fn poll_write(&mut self, now: Instant) -> &mut Outbox;
     fn wants_read(&self) -> bool;
     fn is_closed(&self) -> bool;
 }
 
 macro_rules! byte_machine {
-    ($conn:ty, $end:ident) => {
+    ($conn:ty) => {
         impl ByteMachine for $conn {
             fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
                 self.handle_bytes(now, bytes);
             }
-            fn handle_end(&mut self, now: Instant) {
-                self.$end(now);
-            }
-            fn handle_close(&mut self, now: Instant) {
-                self.handle_close(now);
+            fn handle_close(&mut self, now: Instant, end: TransportEnd) {
+                self.handle_close(now, end);
             }
             fn poll_write(&mut self, now: Instant) -> &mut Outbox {
                 self.poll_write(now)
@@ -91,8 +87,8 @@ macro_rules! byte_machine {
     };
 }
 
-byte_machine!(h1::Conn, handle_end);
-byte_machine!(h2::Conn, handle_close);
+byte_machine!(h1::Conn);
+byte_machine!(h2::Conn);
 
 /// One run of one machine.
 struct Run<M> {
@@ -107,8 +103,13 @@ impl<M: ByteMachine> Run<M> {
         Self { user, written }
     }
 
-    /// The whole input, then the end of the transport.
+    /// The whole input, then the end of the transport, which the first control byte chooses.
     fn all(mut self, mut input: Input<'_>) {
+        let end = match input.control.first().map(|choice| choice % 3) {
+            None | Some(0) => TransportEnd::InOrder,
+            Some(1) => TransportEnd::Ragged,
+            Some(_) => TransportEnd::Failed,
+        };
         while let Some((piece, choice)) = input.piece() {
             if self.user.conn.is_closed() || self.user.upgraded {
                 break;
@@ -130,7 +131,7 @@ impl<M: ByteMachine> Run<M> {
                 _ => self.user.consume_all(),
             }
         }
-        self.finish();
+        self.finish(end);
     }
 
     fn feed(&mut self, piece: &[u8]) {
@@ -168,8 +169,8 @@ impl<M: ByteMachine> Run<M> {
         }
     }
 
-    /// The peer ends its side, then the transport ends: one `Closed`, and it is the last event.
-    fn finish(mut self) {
+    /// The peer ends as `end` says, then the transport fails: one `Closed`, and it is the last event.
+    fn finish(mut self, end: TransportEnd) {
         if self.user.upgraded {
             return;
         }
@@ -177,11 +178,13 @@ impl<M: ByteMachine> Run<M> {
         self.write(usize::MAX);
         let user = &mut self.user;
         user.now += Duration::from_millis(1);
-        user.conn.handle_end(user.now);
+        user.answer(0);
+        user.transport_end = Some(end);
+        user.conn.handle_close(user.now, end);
         user.answer(0);
         self.write(usize::MAX);
         let user = &mut self.user;
-        user.conn.handle_close(user.now);
+        user.conn.handle_close(user.now, TransportEnd::Failed);
         user.answer(0);
         assert!(
             user.told_closed || user.upgraded,

@@ -10,7 +10,7 @@ use super::world::{Happening, Outcome, SILENCE_MAX, World, speaks_h2};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_core::error::{Closed, H2Code, Violation};
+use trunkline_core::error::{Closed, H2Code, TransportEnd, Violation};
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::pool::{AttemptId, Capacity, Health, Multiplexing, OriginId};
 use trunkline_core::{h1, h2};
@@ -220,7 +220,7 @@ impl World {
     pub(super) fn cut(&mut self, link: usize) {
         for side in [Side::Server, Side::Client] {
             if let Some(own) = &mut self.links[link] {
-                own.end(side).eof = true;
+                own.end(side).eof = Some(TransportEnd::Failed);
                 self.turn(link, side);
             }
         }

@@ -3,7 +3,7 @@
 use super::client::{PATIENCE, is_lateness};
 use super::link::Link;
 use super::world::{Happening, Outcome, World};
-use trunkline_core::error::H2Code;
+use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::{Reset, ResetBy, Side, StreamId};
 use trunkline_core::pool::{Cause, Checkup, Loss, NoRetry, RetryClass, Return, classify};
 
@@ -149,7 +149,9 @@ impl World {
         self.ask(own, checkup);
         if checkup == Checkup::Bury && !own.client.machine.is_closed() {
             self.summary.buried += 1;
-            own.client.machine.handle_close(self.now);
+            own.client
+                .machine
+                .handle_close(self.now, TransportEnd::Failed);
             self.take_client_events(link, own);
         }
     }

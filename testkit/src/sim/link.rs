@@ -8,6 +8,7 @@ use super::plan::Fault;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
+use trunkline_core::error::TransportEnd;
 use trunkline_core::h2::frame::{FRAME_HEADER_BYTES, FrameHeader, flag, kind};
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::pool::{Capacity, ConnectionId, Health};
@@ -19,12 +20,14 @@ pub(super) struct End {
     pub(super) out: Pipe,
     /// Arrived, not yet read by the machine.
     pub(super) inbox: VecDeque<Bytes>,
-    /// The peer has ended its side.
-    pub(super) eof: bool,
+    /// The peer has ended its side, in this way.
+    pub(super) eof: Option<TransportEnd>,
     /// The machine knows.
     pub(super) eof_told: bool,
     /// This end wants to end its side behind what is unsent.
     pub(super) closing: bool,
+    /// How the other end sees it.
+    pub(super) closes_as: TransportEnd,
     /// It has.
     pub(super) closed: bool,
     /// When the next wake-up is entered for.
@@ -102,9 +105,10 @@ impl End {
             machine,
             out: Pipe::new(now),
             inbox: VecDeque::new(),
-            eof: false,
+            eof: None,
             eof_told: false,
             closing: false,
+            closes_as: TransportEnd::InOrder,
             closed: false,
             wake_at: None,
         }

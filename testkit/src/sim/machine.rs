@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
-use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::error::{H2Code, Misuse, TransportEnd};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, StreamId, Token, Version};
 use trunkline_core::wire::Outbox;
 use trunkline_core::{h1, h2};
@@ -34,7 +34,7 @@ impl Machine {
     verbs! {
         handle_bytes(now: Instant, bytes: &[u8]);
         handle_timeout(now: Instant);
-        handle_close(now: Instant);
+        handle_close(now: Instant, end: TransportEnd);
         poll_write(now: Instant) -> &mut Outbox;
         poll_event() -> Option<Event>;
         open(now: Instant, head: &RequestHead, end: bool) -> Result<StreamId, Misuse>;

@@ -3,6 +3,7 @@
 use super::dice::Dice;
 use super::path::PathPlan;
 use std::time::Duration;
+use trunkline_core::error::TransportEnd;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{HealthTimes, PoolConfig, PriorityClass, Protocols, Rank};
 
@@ -74,8 +75,8 @@ pub enum Fault {
     Silence(Duration),
     /// Nothing arrives for the second time, this long after the start, and then everything.
     Stall(Duration, Duration),
-    /// The socket is closed, with what was not sent.
-    Close(Duration),
+    /// The socket is closed, with what was not sent. The client sees this end.
+    Close(Duration, TransportEnd),
     /// The server ends its side behind what it has sent, and reads on.
     HalfClose(Duration),
     /// Bodies in DATA frames of one byte, up to a kilobyte of each.
@@ -284,7 +285,7 @@ fn fault(dice: &mut Dice) -> Fault {
         5 => Fault::Window(soon, dice.pick(&[0, 1, 20_000])),
         6 => Fault::Late(soon),
         7 => Fault::Silence(soon),
-        8 => Fault::Close(soon),
+        8 => Fault::Close(soon, dice.pick(&ENDS)),
         9 => Fault::HalfClose(soon),
         10 => Fault::OneByte,
         12 => Fault::Count(dice.pick(&[1, 3, 10, 40])),
@@ -319,3 +320,10 @@ fn request(dice: &mut Dice, origins: u64, spread: Duration) -> RequestPlan {
         },
     }
 }
+
+/// Every way in which the bytes of a peer end.
+const ENDS: [TransportEnd; 3] = [
+    TransportEnd::InOrder,
+    TransportEnd::Ragged,
+    TransportEnd::Failed,
+];

@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::plan::Fault;
 use super::world::{Happening, World};
 use std::sync::Arc;
-use trunkline_core::error::{H2Code, Misuse};
+use trunkline_core::error::{H2Code, Misuse, TransportEnd};
 use trunkline_core::h2::frame::{Goaway, RstStream, Setting, WindowUpdate, settings};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId};
 use trunkline_core::limits::Config;
@@ -60,7 +60,7 @@ impl World {
             Fault::Streams(after, _) | Fault::Window(after, _) if is_h2 => Some(after),
             Fault::Silence(after)
             | Fault::Stall(after, _)
-            | Fault::Close(after)
+            | Fault::Close(after, _)
             | Fault::HalfClose(after) => Some(after),
             _ => None,
         };
@@ -87,9 +87,10 @@ impl World {
                     settings::write(&[Setting::InitialWindowSize(window)], out)
                 });
             }
-            Some(Fault::Close(_)) => {
+            Some(Fault::Close(_, end)) => {
                 own.server.out.clear();
-                own.server.eof = true;
+                own.server.eof = Some(TransportEnd::Failed);
+                own.server.closes_as = end;
                 own.server.inbox.clear();
                 own.server.closing = true;
             }
@@ -139,6 +140,8 @@ impl World {
                 }
                 Event::StreamReset { stream, .. } => self.finish(own, stream, false),
                 Event::SendReady { stream } => self.download(own, stream),
+                // A client that closes may still read as far as its server can tell.
+                Event::InputEnded => {}
                 Event::Closed(closed) => self.check_closed(Side::Server, closed, own),
                 other => panic!("an event that nothing caused: {other:?}"),
             }

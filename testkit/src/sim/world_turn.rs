@@ -49,8 +49,11 @@ impl World {
             take(self, link, own);
         }
         let end = own.end(side);
-        if end.eof && end.inbox.is_empty() && !std::mem::replace(&mut end.eof_told, true) {
-            end.machine.handle_close(now);
+        if let Some(kind) = end.eof
+            && end.inbox.is_empty()
+            && !std::mem::replace(&mut end.eof_told, true)
+        {
+            end.machine.handle_close(now, kind);
             take(self, link, own);
         }
         let end = own.end(side);
@@ -126,8 +129,11 @@ impl World {
         }
         if end.closing && !end.closed && end.out.is_flushed() {
             end.closed = true;
-            let at = end.out.last_arrival().max(now + delay).max(stalled);
-            self.agenda.enter(at, Happening::Eof { link, to });
+            let (at, end) = (
+                end.out.last_arrival().max(now + delay).max(stalled),
+                end.closes_as,
+            );
+            self.agenda.enter(at, Happening::Eof { link, to, end });
         }
     }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use trunkline_core::error::{Closed, Violation};
+use trunkline_core::error::{Closed, TransportEnd, Violation};
 use trunkline_core::h1::{self, ProxyField};
 use trunkline_core::http::{Event, Fields, RequestHead, ResetBy, Side, Token, Version};
 use trunkline_core::limits::{Config, Limits};
@@ -96,7 +96,7 @@ impl Connect {
     }
     /// The proxy sends nothing more.
     pub(super) fn handle_close(&mut self, now: Instant) -> Result<Bytes, Refusal> {
-        self.conn.handle_close(now);
+        self.conn.handle_close(now, TransportEnd::InOrder);
         self.outcome().unwrap_or(Err(Refusal::Closed))
     }
     fn outcome(&mut self) -> Option<Result<Bytes, Refusal>> {

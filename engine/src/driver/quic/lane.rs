@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
-use trunkline_core::error::H3Code;
+use trunkline_core::error::{H3Code, TransportEnd};
 use trunkline_core::h3::settings::Settings;
 
 /// Ids and reset tokens of all lanes of the process.
@@ -249,7 +249,7 @@ impl Lane {
         if self.is_early() && !self.session.quic.is_closed() {
             self.session
                 .close(now, H3Code::NO_ERROR, "the handshake took too long");
-            machine.handle_close(now);
+            machine.handle_close(now, TransportEnd::Failed);
         }
     }
     /// Whether the peer was heard since somebody asked.

@@ -1,0 +1,10 @@
+//! Every way in which an exchange can end, over sockets, held against the tables of `docs/ends.md`.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+mod client;
+mod frame;
+#[path = "../support/peer.rs"]
+mod peer;
+mod server;
+mod table;
+mod wire;

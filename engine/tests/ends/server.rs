@@ -1,0 +1,235 @@
+//! A server of ours against a scripted client.
+
+use super::frame::{self, CODES, END_HEADERS, END_STREAM, frame};
+use super::peer::service;
+use super::table::Table;
+use super::wire::{End, Identity, Wire};
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+use trunkline::{Body, Running, Server, Tls};
+
+/// What a client sends before its bytes end.
+struct Script {
+    place: &'static str,
+    sent: Vec<u8>,
+}
+
+/// A server whose handler reads its request in a task of its own and answers behind it, and what the
+/// handlers saw.
+struct Stage {
+    running: Running,
+    seen: Receiver<(&'static str, String)>,
+}
+
+async fn read(mut body: Body) -> (&'static str, String) {
+    let mut read = Vec::new();
+    loop {
+        let seen = match body.frame().await {
+            None => "whole",
+            Some(Err(_)) => "cut",
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    read.extend_from_slice(&data);
+                }
+                continue;
+            }
+        };
+        return (seen, String::from_utf8(read).unwrap());
+    }
+}
+
+impl Stage {
+    fn start(identity: Option<&Identity>) -> Self {
+        let (tell, seen) = channel();
+        let handler = move |request: Request<Body>| {
+            let tell: Sender<_> = tell.clone();
+            let (done, is_done) = tokio::sync::oneshot::channel();
+            tokio::task::spawn_local(async move {
+                let seen = read(request.into_body()).await;
+                let _ = tell.send(seen);
+                let _ = done.send(());
+            });
+            async move {
+                let _ = is_done.await;
+                Response::new(Body::full("answer"))
+            }
+        };
+        let mut server = Server::bind("127.0.0.1:0").workers(1);
+        if let Some(identity) = identity {
+            server = server.tls(Tls::from_rustls(Arc::clone(&identity.server)));
+        }
+        let running = server.serve(service(handler)).unwrap();
+        Self { running, seen }
+    }
+    fn connect(&self, identity: Option<&Identity>) -> Wire {
+        let socket = TcpStream::connect(self.running.local_addr()).unwrap();
+        Wire::connected(
+            socket,
+            identity.map(|identity| Arc::clone(&identity.client)),
+        )
+    }
+    /// What the handler of the next request saw.
+    fn next(&self) -> (&'static str, String) {
+        let seen = self.seen.recv_timeout(Duration::from_secs(20));
+        seen.expect("a handler sees the end of its request")
+    }
+    /// Sends `sent`, ends it, and says what came of it. `is_seen`: a handler gets a request.
+    fn exchange(
+        &self,
+        identity: Option<&Identity>,
+        sent: &[u8],
+        end: End,
+        is_seen: bool,
+    ) -> (&'static str, String) {
+        let mut wire = self.connect(identity);
+        wire.write_all(sent).unwrap();
+        wire.end(end);
+        let mut answer = Vec::new();
+        // A connection that was reset says so.
+        let _ = wire.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        // A request on another connection shows that the server is past it.
+        let mut probe = self.connect(identity);
+        let is_h2 = sent.starts_with(b"PRI ");
+        match is_h2 {
+            true => probe.write_all(&[PREFACE, &h2_head(END_STREAM)].concat()),
+            false => probe.write_all(b"GET /probe HTTP/1.1\r\nhost: a\r\n\r\n"),
+        }
+        .unwrap();
+        probe.flush().unwrap();
+        let probed = ("whole", String::new());
+        let mut seen = self.next();
+        if !is_seen {
+            assert_eq!(seen, probed);
+            return ("none", String::new());
+        }
+        match seen == probed {
+            true => seen = self.next(),
+            false => assert_eq!(self.next(), probed),
+        }
+        let is_answered = answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("answer");
+        if seen.0 == "whole" && is_answered {
+            seen.0 = "answered";
+        }
+        seen
+    }
+    /// Nothing was seen that no test asked for.
+    fn end(self) {
+        drop(self.running);
+        assert_eq!(self.seen.try_recv().ok(), None);
+    }
+}
+
+fn assert_seen(table: &Table, end: &str, place: &str, seen: &(&'static str, String)) {
+    let expected = table.cell(end, place);
+    assert_eq!(seen.0, expected, "{end}, {place}: {seen:?}");
+    if expected != "none" {
+        let body = if expected == "cut" { "hel" } else { "hello" };
+        assert_eq!(seen.1, body, "what came is delivered: {end}, {place}");
+    }
+}
+
+#[test]
+fn a_handler_on_http_1_1_sees_what_the_table_says() {
+    let table = Table::under("A server on HTTP/1.1");
+    const LENGTH: &str = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n";
+    const CHUNKED: &str = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+    let script = |place, sent: &str| Script {
+        place,
+        sent: sent.into(),
+    };
+    let scripts = [
+        script("inside the head", &LENGTH[..LENGTH.len() - 4]),
+        script("in a body with content-length", &format!("{LENGTH}hel")),
+        script("in a chunked body", &format!("{CHUNKED}3\r\nhel\r\n")),
+        script(
+            "in the trailers",
+            &format!("{CHUNKED}3\r\nhel\r\n0\r\nx-sum: 1\r\n"),
+        ),
+        script("behind the request", &format!("{LENGTH}hello")),
+    ];
+    let identity = Identity::new(&["http/1.1"]);
+    let (plain, secure) = (Stage::start(None), Stage::start(Some(&identity)));
+    for end in End::ALL {
+        for script in &scripts {
+            let is_seen = table.cell(end.name(), script.place) != "none";
+            let seen = match end.is_under_tls() {
+                true => secure.exchange(Some(&identity), &script.sent, end, is_seen),
+                false => plain.exchange(None, &script.sent, end, is_seen),
+            };
+            assert_seen(&table, end.name(), script.place, &seen);
+        }
+    }
+    table.assert_all_read();
+    plain.end();
+    secure.end();
+}
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+/// `POST /` of the host `a`, in names and values that need no table.
+fn h2_head(flags: u8) -> Vec<u8> {
+    const POST: &[u8] = &[0x83, 0x86, 0x84, 0x41, 0x01, b'a'];
+    frame(frame::HEADERS, END_HEADERS | flags, 1, POST)
+}
+
+#[test]
+fn a_handler_on_http_2_sees_what_the_table_says() {
+    let table = Table::under("A server on HTTP/2");
+    let data = |flags, text: &str| frame(frame::DATA, flags, 1, text.as_bytes());
+    let script = |place, frames: &[Vec<u8>]| Script {
+        place,
+        sent: [PREFACE, &frames.concat()].concat(),
+    };
+    let mut begun = h2_head(0);
+    // END_HEADERS is not among its flags: the head goes on in CONTINUATION.
+    begun[4] = 0;
+    let scripts = [
+        script("inside the head", &[begun]),
+        script("in the body", &[h2_head(0), data(0, "hel")]),
+        script(
+            "behind the request",
+            &[h2_head(0), data(END_STREAM, "hello")],
+        ),
+    ];
+    let identity = Identity::new(&["h2"]);
+    let (plain, secure) = (Stage::start(None), Stage::start(Some(&identity)));
+    for script in &scripts {
+        for end in End::ALL {
+            let is_seen = table.cell(end.name(), script.place) != "none";
+            let seen = match end.is_under_tls() {
+                true => secure.exchange(Some(&identity), &script.sent, end, is_seen),
+                false => plain.exchange(None, &script.sent, end, is_seen),
+            };
+            assert_seen(&table, end.name(), script.place, &seen);
+        }
+        for (name, ending) in [
+            (
+                "RST_STREAM of any code",
+                frame::rst_stream as fn(u32, u32) -> Vec<u8>,
+            ),
+            ("GOAWAY of any code, then FIN", |_, code| {
+                frame::goaway(0, code)
+            }),
+        ] {
+            let expected = table.cell(name, script.place);
+            for code in CODES {
+                let sent = [&script.sent[..], &ending(1, code)].concat();
+                let seen = plain.exchange(None, &sent, End::Fin, expected != "none");
+                assert_eq!(
+                    seen.0, expected,
+                    "{name} {code}, {}: {seen:?}",
+                    script.place
+                );
+            }
+        }
+    }
+    table.assert_all_read();
+    plain.end();
+    secure.end();
+}
