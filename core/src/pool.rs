@@ -268,10 +268,12 @@ impl<R> Pool<R> {
         request: R,
         deadline: Option<Instant>,
     ) -> Option<Ticket> {
-        self.submit_ranked(now, origin, request, deadline, Rank::default())
+        self.submit_ranked(now, origin, request, deadline, Rank::default(), false)
     }
 
-    /// Hands a request in that has its own place in line.
+    /// Hands a request in that has its own rank. `alone`: it is not pipelined behind requests that
+    /// are not answered yet (RFC 9112 section 9.3.2), so that a connection that multiplexes nothing
+    /// takes it only while it is idle.
     pub fn submit_ranked(
         &mut self,
         now: Instant,
@@ -279,6 +281,7 @@ impl<R> Pool<R> {
         request: R,
         deadline: Option<Instant>,
         rank: Rank,
+        alone: bool,
     ) -> Option<Ticket> {
         let OriginId(key) = self.origin_id(origin);
         if let Some(state) = self.origins.get_mut(key) {
@@ -291,6 +294,7 @@ impl<R> Pool<R> {
             since: now,
             deadline,
             avoid: None,
+            alone,
             end: End::Back,
         };
         self.enter(now, entrance)
@@ -315,6 +319,8 @@ impl<R> Pool<R> {
             since: now,
             deadline,
             avoid: Some(avoid.0),
+            // What it is, is not known here.
+            alone: true,
             end: End::Front,
         };
         self.enter(now, entrance)
@@ -322,13 +328,18 @@ impl<R> Pool<R> {
 
     /// Takes a waiting request out of the line. `None`: it does not wait any more.
     pub fn cancel(&mut self, now: Instant, ticket: Ticket) -> Option<R> {
+        let (key, request) = self.take_waiting(ticket)?;
+        // The one behind may be the first that a connection has room for.
+        self.pump(now, key);
+        Some(request)
+    }
+
+    fn take_waiting(&mut self, ticket: Ticket) -> Option<(Key, R)> {
         let key = self.queue.get(ticket)?.origin;
         let state = self.origins.get_mut(key)?;
         let entry = self.queue.leave(&mut state.line, ticket)?;
         state.parked -= u32::from(entry.is_parked);
-        // The one behind may be the first that a connection has room for.
-        self.pump(now, key);
-        Some(entry.request)
+        Some((key, entry.request))
     }
 
     /// An attempt has become a connection. Its first report says what it carries.

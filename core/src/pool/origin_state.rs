@@ -116,7 +116,7 @@ impl OriginState {
         OriginView {
             waiting: self.line.len(),
             waiting_max: bounds.waiting_max,
-            roomiest: self.roomiest(connections, bounds.avoid),
+            roomiest: self.roomiest(connections, bounds.avoid, bounds.alone),
             kept_free: self.is_kept_free(
                 per_connection,
                 connections_max.saturating_sub(open),
@@ -159,12 +159,19 @@ impl OriginState {
         &self,
         connections: &Slab<Connection>,
         avoid: Option<Key>,
+        alone: bool,
     ) -> Option<ConnectionId> {
         let mut best: Option<(u32, Key)> = None;
-        for &key in self.ready.iter().rev().take(CHOICES_MAX) {
+        // An idle connection may stand anywhere; only where requests are pipelined is it looked for.
+        let choices = if alone { usize::MAX } else { CHOICES_MAX };
+        for &key in self.ready.iter().rev().take(choices) {
             let Some(connection) = connections.get(key) else {
                 continue;
             };
+            let pipelines = connection.multiplexing == Multiplexing::No;
+            if alone && pipelines && connection.gate.active() > 0 {
+                continue;
+            }
             let load = match avoid == Some(key) {
                 // Better than nothing: a refusal may have been of the moment.
                 true => u32::MAX,
@@ -365,6 +372,8 @@ pub(super) struct Bounds {
     pub(super) connections_max: Option<u32>,
     pub(super) sockets_left: u32,
     pub(super) avoid: Option<Key>,
+    /// The request in question is not pipelined behind others.
+    pub(super) alone: bool,
     /// Slots that the request in question must leave free.
     pub(super) reserved: u32,
     pub(super) probe_patience: Option<Duration>,

@@ -599,7 +599,7 @@ fn the_line_is_served_by_class_then_groups_take_turns_then_first_come() {
         tickets.push(
             scene
                 .pool
-                .submit_ranked(scene.now, &origin, request, None, rank),
+                .submit_ranked(scene.now, &origin, request, None, rank, false),
         );
     }
     scene.carry_out();
@@ -616,7 +616,7 @@ fn a_group_with_many_waiting_delays_another_by_one_turn() {
     let rank = ranked(PriorityClass::Normal, 1);
     scene
         .pool
-        .submit_ranked(scene.now, &origin, 5000, None, rank);
+        .submit_ranked(scene.now, &origin, 5000, None, rank, false);
     scene.connect(Multiplexing::Yes, Capacity::fresh(2, true));
     assert_eq!(order(&scene), [0, 5000]);
 }
@@ -633,7 +633,7 @@ fn less_urgent_requests_leave_the_reserve_to_the_others() {
     for request in 0..10 {
         scene
             .pool
-            .submit_ranked(scene.now, &origin, request, None, background);
+            .submit_ranked(scene.now, &origin, request, None, background, false);
     }
     scene.carry_out();
     let id = scene.connect(Multiplexing::Yes, Capacity::fresh(5, true));
@@ -718,4 +718,44 @@ fn a_suspect_gets_nothing_and_another_is_opened_within_the_same_bound() {
 )]
 fn epoch() -> Instant {
     Instant::now()
+}
+
+#[test]
+fn what_must_not_be_pipelined_behind_others_waits_for_an_idle_connection() {
+    // RFC 9112 section 9.3.2: if the connection dies, what is behind an unanswered request cannot be
+    // told from what was processed.
+    let mut scene = Scene::new(PoolConfig {
+        pipelining: 3,
+        connections_max: Some(1),
+        ..PoolConfig::default()
+    });
+    scene.burst(1);
+    let id = scene.connect(Multiplexing::No, Capacity::fresh(3, true));
+    assert_eq!(scene.dispatched, [(0, id)]);
+    let origin = scene.origin.clone();
+    let rank = Rank::default();
+    let alone = scene
+        .pool
+        .submit_ranked(scene.now, &origin, 1, None, rank, true);
+    assert!(alone.is_some(), "request 0 is not answered");
+    scene.submit(2);
+    scene.report(id, 2, 1, 1);
+    assert_eq!(scene.dispatched.len(), 1, "nothing overtakes it");
+    scene.report(id, 3, 0, 1);
+    assert_eq!(scene.dispatched[1..], [(1, id), (2, id)]);
+}
+
+#[test]
+fn a_connection_that_multiplexes_takes_any_request() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(1);
+    let id = scene.connect(Multiplexing::Yes, Capacity::fresh(100, true));
+    let origin = scene.origin.clone();
+    let rank = Rank::default();
+    let waits = scene
+        .pool
+        .submit_ranked(scene.now, &origin, 1, None, rank, true);
+    scene.carry_out();
+    assert!(waits.is_none());
+    assert_eq!(scene.dispatched, [(0, id), (1, id)]);
 }

@@ -49,6 +49,8 @@ pub(super) struct Waiting<R> {
     pub(super) deadline: Option<Instant>,
     /// The connection that has just given the request back unprocessed: another one is better.
     pub(super) avoid: Option<Key>,
+    /// It is not pipelined behind requests that are not answered yet.
+    pub(super) alone: bool,
     pub(super) end: End,
     /// It pauses before it joins the line.
     pub(super) is_parked: bool,
@@ -72,6 +74,7 @@ pub(super) struct Entrance<R> {
     pub(super) since: Instant,
     pub(super) deadline: Option<Instant>,
     pub(super) avoid: Option<Key>,
+    pub(super) alone: bool,
     pub(super) end: End,
 }
 
@@ -166,6 +169,7 @@ impl<R> Queue<R> {
             since: entrance.since,
             deadline: entrance.deadline,
             avoid: entrance.avoid,
+            alone: entrance.alone,
             end: entrance.end,
             is_parked: true,
             before: None,

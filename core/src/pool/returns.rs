@@ -77,6 +77,7 @@ impl<R> Pool<R> {
             since: now,
             deadline: back.deadline,
             avoid: avoids(back.loss.cause).then_some(back.from.0),
+            alone: !back.loss.idempotent,
             end: End::Front,
         };
         if pause.is_zero() || self.shut_down {

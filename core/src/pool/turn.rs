@@ -24,7 +24,8 @@ impl<R> Pool<R> {
         let is_next = waiting == 0 || end == End::Front || !state.line.holds_up_to(class);
         if is_next
             && reserved == 0
-            && let Some(connection) = state.roomiest(&self.connections, entrance.avoid)
+            && let Some(connection) =
+                state.roomiest(&self.connections, entrance.avoid, entrance.alone)
         {
             self.dispatch(now, key, connection.0, entrance.request);
             if waiting > 0 {
@@ -207,8 +208,9 @@ impl<R> Pool<R> {
         }
         let reason = self.wait_reason(now, ticket);
         let reason = reason.unwrap_or(WaitReason::Capacity);
-        if let Some(request) = self.cancel(now, ticket) {
+        if let Some((key, request)) = self.take_waiting(ticket) {
             self.fail(request, Failure::QueueTimeout(reason));
+            self.pump(now, key);
         }
     }
 
@@ -268,7 +270,10 @@ impl<R> Pool<R> {
 
     fn bounds_of(&self, ticket: Ticket) -> Bounds {
         match self.queue.get(ticket) {
-            Some(entry) => self.bounds(entry.avoid, self.config.reserved_from(entry.rank.class)),
+            Some(entry) => Bounds {
+                alone: entry.alone,
+                ..self.bounds(entry.avoid, self.config.reserved_from(entry.rank.class))
+            },
             None => self.bounds(None, 0),
         }
     }
@@ -280,6 +285,7 @@ impl<R> Pool<R> {
             connections_max: self.config.connections_max,
             sockets_left: self.config.sockets_max.saturating_sub(self.sockets()),
             avoid,
+            alone: false,
             reserved,
             probe_patience: self.config.probe_patience,
         }

@@ -165,7 +165,7 @@ fn the_last_request_of_a_worn_connection_leaves_nobody_behind_in_line() {
     let origin = scene.origin.clone();
     let ticket = scene
         .pool
-        .submit_ranked(scene.now, &origin, 7, None, urgent);
+        .submit_ranked(scene.now, &origin, 7, None, urgent, false);
     assert!(ticket.is_none());
     scene.carry_out();
     assert_eq!(scene.closed, [id]);

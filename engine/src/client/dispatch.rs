@@ -163,10 +163,10 @@ impl Dispatch {
         let exchange = Arc::clone(&request.exchange);
         let origin = Arc::clone(&request.origin);
         let deadline = request.queue_deadline();
-        let rank = request.rank;
+        let (rank, alone) = (request.rank, !request.is_idempotent());
         let ticket = state
             .pool
-            .submit_ranked(now, &origin, request, deadline, rank);
+            .submit_ranked(now, &origin, request, deadline, rank, alone);
         let cancelled = ticket.and_then(|ticket| match exchange.wait_with(ticket) {
             true => None,
             false => state.pool.cancel(now, ticket),

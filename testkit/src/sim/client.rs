@@ -36,8 +36,10 @@ impl World {
             self.agenda.enter(at, Happening::Total(request));
         }
         let origin = &self.origins[plan.origin].origin;
-        let (until, rank) = (own.wait_until, plan.rank);
-        own.ticket = self.pool.submit_ranked(now, origin, request, until, rank);
+        let (until, rank, alone) = (own.wait_until, plan.rank, plan.upload > 0);
+        own.ticket = self
+            .pool
+            .submit_ranked(now, origin, request, until, rank, alone);
         let entering = self.entering(request);
         self.referee.submitted(now, entering);
         self.carry_out();
