@@ -69,6 +69,10 @@ pub(crate) struct Options {
     /// Answer 404 for a directory without index.html instead of a listing.
     #[arg(long)]
     no_listing: bool,
+    /// Every peer is a gateway that ends TLS: take `http` and `https` requests as they say, whatever
+    /// the connection is. Without it, 421 for those that say another scheme than the connection's.
+    #[arg(long)]
+    scheme_from_gateway: bool,
     /// Requests on one connection before it is drained (GOAWAY, `connection: close`); 0: no limit.
     #[arg(long, default_value_t = trunkline::core::limits::REQUESTS_PER_CONNECTION_MAX)]
     requests_per_connection: u64,
@@ -206,7 +210,10 @@ fn warn(text: impl std::fmt::Display) {
 }
 
 fn config(options: &Options) -> ServerConfig {
-    let mut config = ServerConfig::default();
+    let mut config = ServerConfig {
+        scheme_from_gateway: options.scheme_from_gateway,
+        ..ServerConfig::default()
+    };
     config.limits.requests_per_connection_max = match options.requests_per_connection {
         0 => u64::MAX,
         requests => requests,

@@ -31,6 +31,7 @@ mod secure;
 mod serve;
 mod service;
 mod serving;
+mod targets;
 #[cfg(unix)]
 mod unix;
 mod view;
@@ -60,6 +61,7 @@ use quic::Quic;
 use respond::Extra;
 use std::sync::Arc;
 use std::thread;
+use targets::Targets;
 use trunkline_core::credit::Lender;
 
 /// A server to be: where it listens, and settings.
@@ -175,7 +177,7 @@ impl Server<()> {
             connections_max: self.config.connections_max,
             shown: Shown {
                 info: self.config.connection_info,
-                sni_is_binding: self.config.sni_is_binding,
+                targets: Targets::new(&self.config, self.tls.as_ref()),
                 log: self.access_log,
                 quic_addr,
                 tls_tells_places: self.tls.as_ref().is_some_and(Tls::tells_places),

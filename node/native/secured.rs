@@ -197,8 +197,7 @@ pub(crate) struct TlsAsk {
     /// JavaScript hears of the secrets of every session.
     #[serde(default)]
     tells_secrets: bool,
-    #[serde(default)]
-    pub(crate) sni_is_binding: bool,
+    pub(crate) sni_is_binding: Option<bool>,
     clients: Option<ClientsAsk>,
     policy: Option<PolicyAsk>,
     /// JavaScript chooses what handshakes go on with.

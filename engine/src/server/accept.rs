@@ -9,6 +9,7 @@ use super::respond::Extra;
 use super::secure::Secured;
 use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
+use super::targets::Targets;
 use super::worker::OpenEntry;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::link::Link;
@@ -43,8 +44,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Shown {
     /// Requests carry it.
     pub(super) info: bool,
-    /// A request for another host than the one asked for by SNI is misdirected.
-    pub(super) sni_is_binding: bool,
+    pub(super) targets: Targets,
     pub(super) log: Option<AccessLog>,
     /// Where HTTP/3 is served.
     pub(super) quic_addr: Option<SocketAddr>,
@@ -57,7 +57,7 @@ pub(super) struct Shown {
 impl Shown {
     /// Nobody wants to know: it need not be asked for.
     pub(super) fn is_nothing(&self) -> bool {
-        !self.info && !self.sni_is_binding && self.log.is_none()
+        !self.info && !self.targets.needs_sni() && self.log.is_none()
     }
     /// Nobody wants to know where connections come from.
     pub(super) fn is_placeless(&self) -> bool {
@@ -304,8 +304,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         let stall = ground.config.timeouts.write_stall;
         let link = Link::new(self.transport, machine).with_write_stall(stall);
         let mut exchanges = ground.exchanges(&signals, secure);
-        exchanges.show(self.info, version, &ground.shown, &ground.counters);
-        let serving = Serving::new(exchanges, signals, ground.counters, open);
+        let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
+        exchanges.show(self.info, version, &ground.shown);
+        let mut serving = Serving::new(exchanges, signals, ground.counters, open);
+        serving.set_targets(targets);
         Box::new(Connection::new(link, serving))
     }
 }

@@ -15,7 +15,8 @@ pub struct Metrics {
     pub connections_open: u64,
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
-    /// Requests answered with 421, because the connection was opened for another host.
+    /// Requests answered with 421, because the connection was opened for another host or is not of
+    /// their scheme.
     pub misdirected: u64,
     /// Requests on HTTP/1.1.
     pub requests_h1: u64,

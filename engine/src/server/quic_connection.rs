@@ -115,8 +115,9 @@ impl<S: Serve> QuicConnection<S> {
                     ConnectionInfo::of_quic(&self.session.quic, local, None, judge)
                 });
                 let version = self.machine.version();
-                let exchanges = &mut self.serving.exchanges;
-                exchanges.show(info, version, &shown, &self.counters);
+                let targets = shown.targets.rule_of(true, info.as_ref());
+                self.serving.set_targets(targets);
+                self.serving.exchanges.show(info, version, &shown);
             }
             self.serving.set_early(is_early);
             let answered = self

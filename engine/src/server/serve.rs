@@ -3,7 +3,6 @@
 
 use super::accept::Shown;
 use super::attendant::Pause;
-use super::metrics::Counters;
 use super::respond::Extra;
 use super::said::Heard;
 use super::scratch::Scratch;
@@ -70,13 +69,7 @@ pub(super) trait Exchanging: 'static {
     fn set_early(&mut self, early: bool);
     /// The connection is there, once, before its first request: it is `info` if anybody wants to
     /// know that ([`Shown::is_nothing`]), and speaks `version`.
-    fn show(
-        &mut self,
-        info: Option<ConnectionInfo>,
-        version: Version,
-        shown: &Shown,
-        counters: &Arc<Counters>,
-    );
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown);
     /// A request came.
     fn start(
         &mut self,
