@@ -141,7 +141,7 @@ impl ListenAsk {
             extended_connect: self.extended_connect,
             frame_events: self.frame_events,
             spelled_names: self.spelled_names,
-            sni_is_binding: self.tls.as_ref().and_then(|tls| tls.sni_is_binding),
+            sni_is_binding: self.tls.as_ref().map(TlsAsk::sni_is_binding),
             scheme_from_gateway: self.scheme_from_gateway,
             ..ServerConfig::default()
         };

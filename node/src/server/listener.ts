@@ -30,7 +30,7 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
   /** `onSecret` hears of the secrets of every session: for debugging. */
   tellsSecrets?: boolean
   /** A request for another host than the one that was asked for by SNI is answered with 421. Default: where clients
-   * are asked for certificates, or settings are chosen by name. */
+   * are asked for certificates. */
   sniIsBinding?: boolean
 }
 
