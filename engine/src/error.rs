@@ -189,11 +189,12 @@ impl Error {
         }
     }
     pub(crate) fn violation(violation: Violation) -> Self {
-        Self::new(
-            ErrorKind::Violation(violation),
-            Origin::Peer,
-            Retry::OnlyIfIdempotent,
-        )
+        let (origin, retry) = match violation {
+            // The URL says http and its port speaks TLS.
+            Violation::TlsInCleartext => (Origin::Config, Retry::Never),
+            _ => (Origin::Peer, Retry::OnlyIfIdempotent),
+        };
+        Self::new(ErrorKind::Violation(violation), origin, retry)
     }
     /// Says it in other words than the kind's.
     #[must_use]
