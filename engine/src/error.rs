@@ -196,6 +196,20 @@ impl Error {
         };
         Self::new(ErrorKind::Violation(violation), origin, retry)
     }
+    /// The peer has refused us by this alert of TLS, behind a handshake that was done on our side.
+    #[must_use]
+    pub(crate) fn with_tls_refusal(mut self, number: u8, name: &str) -> Self {
+        self.kind = ErrorKind::Tls;
+        self.origin = Origin::Peer;
+        self.retry = Retry::Never;
+        let hint = match number {
+            116 => ": it wants a certificate of the client",
+            _ => "",
+        };
+        self.with_text(format!(
+            "the peer refused the connection with the TLS alert {name} ({number}){hint}"
+        ))
+    }
     /// Says it in other words than the kind's.
     #[must_use]
     pub(crate) fn with_text(mut self, text: impl Into<String>) -> Self {

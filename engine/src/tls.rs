@@ -14,6 +14,6 @@ pub use choose::{ClientHello, TlsRefusal};
 pub use client::ClientTls;
 pub(crate) use clients::Judge;
 pub use clients::{CertificateFault, ClientCertificates, ClientIdentity};
-pub(crate) use failure::{retry_after, retry_after_quic};
+pub(crate) use failure::{alert_of, refusal_in, retry_after, retry_after_quic};
 pub use policy::TlsPolicy;
 pub use server::Tls;

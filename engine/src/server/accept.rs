@@ -4,7 +4,9 @@
 
 use super::access::AccessLog;
 use super::connection::Connection;
-use super::metrics::{Counters, add};
+use super::handshake_failure::HandshakeFailure;
+use super::handshake_log::{self, HandshakeLog};
+use super::metrics::Counters;
 use super::respond::Extra;
 use super::secure::Secured;
 use super::serve::{Exchanging, Left, Serve};
@@ -46,6 +48,7 @@ pub(super) struct Shown {
     pub(super) info: bool,
     pub(super) targets: Targets,
     pub(super) log: Option<AccessLog>,
+    pub(super) handshake_log: Option<HandshakeLog>,
     /// Where HTTP/3 is served.
     pub(super) quic_addr: Option<SocketAddr>,
     /// TLS tells somebody where its handshakes come from.
@@ -61,7 +64,7 @@ impl Shown {
     }
     /// Nobody wants to know where connections come from.
     pub(super) fn is_placeless(&self) -> bool {
-        self.is_nothing() && !self.tls_tells_places
+        self.is_nothing() && !self.tls_tells_places && self.handshake_log.is_none()
     }
 }
 
@@ -90,6 +93,16 @@ pub(super) struct Cleartext {
 }
 
 impl<S: Serve> Ground<S> {
+    /// Counts a handshake that failed, and calls the log.
+    pub(super) fn handshake_failed(
+        &self,
+        addresses: Option<Addresses>,
+        quic: bool,
+        failure: &HandshakeFailure,
+    ) {
+        let log = self.shown.handshake_log.as_ref();
+        handshake_log::note(&self.counters, log, addresses, quic, failure);
+    }
     /// The exchanges of a new connection; `secure`: it is under TLS.
     pub(super) fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> S::Exchanges {
         self.service.exchanges(signals, secure, &self.extra)
@@ -166,8 +179,10 @@ where
                         break;
                     }
                     Poll::Ready(Ok(Opening::Nothing)) => break,
-                    Poll::Ready(Err(_)) => {
-                        add(&self.counters.handshakes_failed, 1);
+                    Poll::Ready(Err(error)) => {
+                        // In cleartext: nothing came that tells the version. There is no log of those.
+                        let failure = HandshakeFailure::of(&error);
+                        handshake_log::note(&self.counters, None, None, false, &failure);
                         break;
                     }
                 },
@@ -236,8 +251,9 @@ where
     let secured = match within(timeouts.handshake, secured).await {
         Ok(secured) => secured,
         Err(refused) => {
-            ground.service.handshake_failed(addresses, &refused.error);
-            add(&ground.counters.handshakes_failed, 1);
+            let failure = HandshakeFailure::of(&refused.error);
+            ground.handshake_failed(addresses, false, &failure);
+            ground.service.handshake_failed(addresses, &failure);
             Box::pin(refused.part()).await;
             return Ok(Opening::Nothing);
         }

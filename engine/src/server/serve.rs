@@ -3,6 +3,7 @@
 
 use super::accept::Shown;
 use super::attendant::Pause;
+use super::handshake_failure::HandshakeFailure;
 use super::respond::Extra;
 use super::said::Heard;
 use super::scratch::Scratch;
@@ -14,7 +15,6 @@ use crate::driver::signals::Signals;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
@@ -36,8 +36,8 @@ pub(super) trait Serve: Clone + 'static {
         None
     }
     /// A TLS handshake failed. Only attendants are told.
-    fn handshake_failed(&self, addresses: Option<Addresses>, error: &io::Error) {
-        let _ = (addresses, error);
+    fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
+        let _ = (addresses, failure);
     }
     /// A client under TLS said nothing of what it speaks, and HTTP/1.1 is not served: attendants may
     /// take its bytes, others close the connection.

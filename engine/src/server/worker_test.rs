@@ -59,6 +59,7 @@ fn post() -> Post<Attended<Idle>> {
                 info: false,
                 targets: Targets::new(&ServerConfig::default(), None),
                 log: None,
+                handshake_log: None,
                 quic_addr: None,
                 tls_tells_places: false,
                 judge: None,

@@ -3,6 +3,7 @@
 use crate::error::Retry;
 use quinn_proto::ConnectionError;
 use rustls::Error;
+use std::error::Error as StdError;
 use std::io;
 
 /// After a handshake over TCP. Nothing was sent in it that could be processed.
@@ -51,16 +52,52 @@ pub(crate) fn alert_of(error: &ConnectionError) -> Option<u8> {
     matches!(code, CRYPTO_FIRST..=CRYPTO_LAST).then_some(code as u8)
 }
 
-/// RFC 8446 section 6.2.
+/// The alerts by which a peer refuses us, which it would do again (RFC 8446 section 6.2).
+const REFUSALS: [(u8, &str); 18] = [
+    (40, "handshake_failure"),
+    (42, "bad_certificate"),
+    (43, "unsupported_certificate"),
+    (44, "certificate_revoked"),
+    (45, "certificate_expired"),
+    (46, "certificate_unknown"),
+    (47, "illegal_parameter"),
+    (48, "unknown_ca"),
+    (49, "access_denied"),
+    // A signature that does not verify, as of a certificate of another issuer with the same name.
+    (51, "decrypt_error"),
+    (70, "protocol_version"),
+    (71, "insufficient_security"),
+    (86, "inappropriate_fallback"),
+    (109, "missing_extension"),
+    (110, "unsupported_extension"),
+    (112, "unrecognized_name"),
+    (116, "certificate_required"),
+    (120, "no_application_protocol"),
+];
+
+/// Others, as close_notify, decode_error, internal_error and user_canceled, are of one attempt alone.
 fn retry_after_alert(alert: u8) -> Retry {
-    match alert {
-        // handshake_failure; bad_certificate to access_denied but for none between;
-        // protocol_version, insufficient_security; missing_extension, unsupported_extension,
-        // unrecognized_name; certificate_required; no_application_protocol.
-        40 | 42..=49 | 70 | 71 | 109 | 110 | 112 | 116 | 120 => Retry::Never,
-        // close_notify, decode errors, internal_error, user_canceled: of this attempt alone.
-        _ => Retry::Safe,
+    match REFUSALS.iter().any(|(number, _)| *number == alert) {
+        true => Retry::Never,
+        false => Retry::Safe,
     }
+}
+
+/// The number and the name of the alert by which the peer refused us, if the transport failed with that.
+/// With TLS 1.3 a client learns only behind its own handshake whether the server took its certificate.
+pub(crate) fn refusal_in(failure: &(dyn StdError + 'static)) -> Option<(u8, &'static str)> {
+    let alert = if let Some(error) = failure.downcast_ref::<io::Error>() {
+        match error.get_ref()?.downcast_ref::<Error>()? {
+            Error::AlertReceived(alert) => u8::from(*alert),
+            _ => return None,
+        }
+    } else {
+        match failure.downcast_ref::<ConnectionError>()? {
+            error @ ConnectionError::ConnectionClosed(_) => alert_of(error)?,
+            _ => return None,
+        }
+    };
+    REFUSALS.into_iter().find(|(number, _)| *number == alert)
 }
 
 #[cfg(test)]

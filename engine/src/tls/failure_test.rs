@@ -42,7 +42,7 @@ fn the_same_holds_for_alerts_over_quic() {
     let closed = |code: TransportErrorCode| {
         ConnectionError::ConnectionClosed(ConnectionClose {
             error_code: code,
-            frame_type: None.into(),
+            frame_type: None,
             reason: Vec::new().into(),
         })
     };
