@@ -102,7 +102,7 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     };
     // A program that reads the JSON from standard output must find nothing else there.
     if json.as_deref() != Some(Path::new(report::STDOUT)) {
-        println!("{}", report::table(&plan, &outcome));
+        report::print(&format!("{}\n", report::table(&plan, &outcome)))?;
     }
     if let Some(path) = json {
         report::write_json(&plan, &outcome, &path)?;

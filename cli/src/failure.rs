@@ -1,6 +1,7 @@
 //! Why a command ended early: one line for people, one exit code for scripts.
 
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// A failure, split by whose fault it was.
@@ -10,6 +11,11 @@ pub(crate) enum Failure {
     Usage(String),
     /// The network, the peer, or the server's answer: exit code 1.
     Remote(String),
+    /// What came could not be written: exit code 23, as curl's.
+    Output(String),
+    /// The reader of our output has closed it, as `head` does: nothing is said, exit code 141, which
+    /// is what a shell sees of `cat` (128 and the number of SIGPIPE).
+    Closed,
 }
 
 impl Failure {
@@ -19,18 +25,41 @@ impl Failure {
     pub(crate) fn remote(text: impl fmt::Display) -> Self {
         Self::Remote(text.to_string())
     }
+    /// `place` cannot be written.
+    pub(crate) fn output(place: impl fmt::Display, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::Output(format!("{place} cannot be written: {error}")),
+        }
+    }
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Remote(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),
+            Self::Output(_) => ExitCode::from(23),
+            Self::Closed => ExitCode::from(141),
+        }
+    }
+    /// The line for people; `None`: nobody is there to read it.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Usage(text) | Self::Remote(text) | Self::Output(text) => Some(text),
+            Self::Closed => None,
         }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(text) | Self::Remote(text) => f.write_str(text),
-        }
+        f.write_str(self.text().unwrap_or("the output was closed"))
     }
 }
+
+/// Writes a line to standard error, if that is open: what is said there is beside the work, which goes on.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+pub(crate) use say;

@@ -1,5 +1,6 @@
 //! `trunkline get URL`: one request, its answer to a file or to standard output.
 
+mod credentials;
 mod decode;
 mod output;
 mod route;
@@ -8,11 +9,14 @@ mod trace;
 use crate::failure::Failure;
 use crate::serve::{in_full, key_log};
 use crate::target::{self, Target};
-use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, LOCATION, USER_AGENT};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION, RANGE, USER_AGENT,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::BodyExt;
 use output::Output;
 use route::RouteOptions;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use trace::Trace;
@@ -122,7 +126,9 @@ impl Asked {
         }
         let agent = HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
         fields.entry(USER_AGENT).or_insert(agent);
-        if !options.raw {
+        // A range is one of the bytes as they come (RFC 9110 section 14.1): a part of a compressed body
+        // does not decode.
+        if !options.raw && !fields.contains_key(RANGE) {
             let codings = HeaderValue::from_static(decode::CODINGS);
             fields.entry(ACCEPT_ENCODING).or_insert(codings);
         }
@@ -156,13 +162,7 @@ impl Asked {
             self.fields.remove(http::header::CONTENT_TYPE);
         }
         if (from.scheme(), from.authority()) != (to.scheme(), to.authority()) {
-            for name in [
-                http::header::AUTHORIZATION,
-                http::header::COOKIE,
-                http::header::HOST,
-            ] {
-                self.fields.remove(name);
-            }
+            credentials::remove(&mut self.fields);
         }
     }
 }
@@ -239,11 +239,19 @@ async fn deliver(
         .and_then(|length| length.to_str().ok()?.parse().ok());
     let mut output = Output::open(options.output.as_deref(), expected)?;
     if options.include {
-        output.write(trace::head_text(&head).as_bytes()).await?;
+        let text = trace::head_text(&head);
+        let written = output.write_all(text.as_bytes());
+        written.map_err(|error| broken(&mut output, &error))?;
     }
+    let is_part = head.status == StatusCode::PARTIAL_CONTENT;
     let mut decoder = match options.raw {
-        true => decode::Decoder::identity(),
-        false => decode::Decoder::of(&head.headers)?,
+        true => decode::Decoder::identity(output),
+        false if is_part && head.headers.contains_key(CONTENT_ENCODING) => {
+            return Err(Failure::remote(
+                "a part of a compressed body does not decode; --raw writes it as it is",
+            ));
+        }
+        false => decode::Decoder::of(&head.headers, output)?,
     };
     let mut body = body;
     while let Some(frame) = body.frame().await {
@@ -251,13 +259,15 @@ async fn deliver(
         match frame.into_data() {
             Ok(data) => {
                 trace.piece(data.len());
-                output.write(&decoder.decode(&data)?).await?;
+                let decoded = decoder.decode(&data);
+                decoded.map_err(|error| broken(decoder.out(), &error))?;
             }
             Err(frame) => trace.trailers(frame.trailers_ref()),
         }
     }
-    output.write(&decoder.finish()?).await?;
-    output.close().await?;
+    let finished = decoder.finish();
+    finished.map_err(|error| broken(decoder.out(), &error))?;
+    decoder.out().close()?;
     trace.end();
     if options.fail && head.status.as_u16() >= 400 {
         return Err(Failure::remote(format_args!(
@@ -266,6 +276,12 @@ async fn deliver(
         )));
     }
     Ok(())
+}
+
+/// Why a body could not be decoded and written.
+fn broken(output: &mut Output, error: &std::io::Error) -> Failure {
+    let unwritten = output.take_failure();
+    unwritten.unwrap_or_else(|| Failure::remote(format_args!("the body does not decode: {error}")))
 }
 
 fn data(text: &str) -> Result<bytes::Bytes, Failure> {

@@ -1,7 +1,8 @@
-//! `trunkline`: serve files, get a URL, measure a server; HTTP/1.1 and HTTP/2.
+//! `trunkline`: serve files, get a URL, measure a server; HTTP/1.1, HTTP/2 and HTTP/3.
 //!
 //! Exit codes: 0 done; 1 the network, the peer or the server's answer failed it; 2 the command
-//! line or the configuration was wrong (nothing was sent).
+//! line or the configuration was wrong (nothing was sent); 23 the output could not be written; 141 its
+//! reader has closed it.
 mod allocator;
 mod bench;
 mod failure;
@@ -10,12 +11,13 @@ mod serve;
 mod target;
 
 use clap::{Parser, Subcommand};
+use failure::say;
 use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Mimalloc = allocator::Mimalloc;
 
-/// Many requests, few connections, no stalls: HTTP/1.1 and HTTP/2, client and server.
+/// Many requests, few connections, no stalls: HTTP/1.1, HTTP/2 and HTTP/3, client and server.
 #[derive(Parser)]
 #[command(name = "trunkline", version, after_help = EXIT_CODES)]
 struct Arguments {
@@ -25,7 +27,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve a directory over HTTP/1.1 and HTTP/2 on one port.
+    /// Serve a directory over HTTP/1.1, HTTP/2 and HTTP/3 on one port.
     Serve(serve::Options),
     /// Fetch a URL.
     Get(get::Options),
@@ -44,7 +46,9 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("trunkline: {failure}");
+            if let Some(text) = failure.text() {
+                say!("trunkline: {text}");
+            }
             failure.exit_code()
         }
     }
@@ -52,6 +56,8 @@ fn main() -> ExitCode {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done
-  1  the network, the peer or the server's answer failed it
-  2  the command line or the configuration was wrong; nothing was sent";
+  0    done
+  1    the network, the peer or the server's answer failed it
+  2    the command line or the configuration was wrong; nothing was sent
+  23   the output could not be written
+  141  the output was closed by its reader";

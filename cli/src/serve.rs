@@ -8,10 +8,11 @@ mod files;
 mod folder;
 mod listing;
 mod site;
+mod walk;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use access_log::AccessLog;
-use files::Files;
+use files::{Files, Shown};
 use site::Site;
 use std::io::Write;
 use std::path::PathBuf;
@@ -69,6 +70,14 @@ pub(crate) struct Options {
     /// Answer 404 for a directory without index.html instead of a listing.
     #[arg(long)]
     no_listing: bool,
+    /// Serve and list files and directories too whose name begins with a dot, as .git and .env.
+    /// Without it they are not there, but for /.well-known (RFC 8615).
+    #[arg(long)]
+    dot_files: bool,
+    /// Every peer is a gateway that ends TLS: take `http` and `https` requests as they say, whatever
+    /// the connection is. Without it, 421 for those that say another scheme than the connection's.
+    #[arg(long)]
+    scheme_from_gateway: bool,
     /// Requests on one connection before it is drained (GOAWAY, `connection: close`); 0: no limit.
     #[arg(long, default_value_t = trunkline::core::limits::REQUESTS_PER_CONNECTION_MAX)]
     requests_per_connection: u64,
@@ -80,8 +89,14 @@ pub(crate) struct Options {
 /// Serves until SIGINT or SIGTERM, then drains.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
     let files = directory(&options)?
-        .map(|root| Files::new(&root, !options.no_listing))
+        .map(|root| Files::new(&root, shown(&options)))
         .transpose()?;
+    if files.as_ref().is_some_and(Files::are_walked) {
+        warn(
+            "openat2 is not there (Linux 5.6 and newer have it, some container profiles forbid it): \
+             paths are opened component by component, which is as safe and slower",
+        );
+    }
     let tls = tls(&options)?;
     if options.http3 && tls.is_none() {
         return Err(Failure::usage(
@@ -129,8 +144,8 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
 
 /// Says where it is listened. Whoever started us waits for this line: it must not sit in a buffer.
 fn tell(place: impl std::fmt::Display) {
-    println!("listening on {place}");
-    let _ = std::io::stdout().flush();
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "listening on {place}").and_then(|()| out.flush());
 }
 
 fn refused(error: trunkline::Error) -> Failure {
@@ -202,11 +217,14 @@ fn start(
 
 /// One line for people; the server goes on.
 fn warn(text: impl std::fmt::Display) {
-    eprintln!("trunkline: warning: {text}");
+    say!("trunkline: warning: {text}");
 }
 
 fn config(options: &Options) -> ServerConfig {
-    let mut config = ServerConfig::default();
+    let mut config = ServerConfig {
+        scheme_from_gateway: options.scheme_from_gateway,
+        ..ServerConfig::default()
+    };
     config.limits.requests_per_connection_max = match options.requests_per_connection {
         0 => u64::MAX,
         requests => requests,
@@ -223,6 +241,13 @@ async fn drain<A>(running: Running<A>, deadline: Duration) -> Result<(), Failure
         )));
     }
     Ok(())
+}
+
+fn shown(options: &Options) -> Shown {
+    Shown {
+        listings: !options.no_listing,
+        dot_files: options.dot_files,
+    }
 }
 
 /// What to serve: the directory named; without one the current directory, unless the test
@@ -337,8 +362,8 @@ impl Renewal {
         };
         while this.hangup.recv().await.is_some() {
             match this.tls.set_pem_files(&this.certificate, &this.key) {
-                Ok(()) => eprintln!("{} was read again", this.certificate.display()),
-                Err(error) => eprintln!("the certificate stays as it was: {}", in_full(&error)),
+                Ok(()) => say!("{} was read again", this.certificate.display()),
+                Err(error) => say!("the certificate stays as it was: {}", in_full(&error)),
             }
         }
         std::future::pending().await

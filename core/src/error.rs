@@ -169,6 +169,7 @@ violations! {
 
     // HTTP/1.1 framing (RFC 9112).
     HeadInvalid => Connection, PROTOCOL_ERROR, GENERAL_PROTOCOL_ERROR, 400, "the request or status line or a field line cannot be parsed";
+    TlsInCleartext => Connection, PROTOCOL_ERROR, GENERAL_PROTOCOL_ERROR, 400, "TLS came where HTTP in cleartext was expected: such a peer wants an https:// URL";
     HeadTooLarge => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 431, "the head is larger than head_bytes_max";
     TargetTooLong => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 414, "the request target is longer than target_bytes_max";
     VersionUnsupported => Connection, PROTOCOL_ERROR, GENERAL_PROTOCOL_ERROR, 505, "an HTTP version other than 1.0 and 1.1";

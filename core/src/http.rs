@@ -17,6 +17,7 @@ pub(crate) mod spares;
 mod spellings;
 mod structured;
 pub(crate) mod syntax;
+mod target_rule;
 
 pub use body_length::{BodyLength, Expected};
 pub use event::{Event, Reset, ResetBy, Side, StreamId};
@@ -24,3 +25,4 @@ pub use field::{Field, FieldName, Fields, Token};
 pub use head::{RequestHead, ResponseHead, Version};
 pub use priority::Priority;
 pub use spellings::Spellings;
+pub use target_rule::{HostRule, SchemeRule, TargetRule};

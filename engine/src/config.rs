@@ -59,8 +59,23 @@ pub struct ServerConfig {
     /// A request under TLS for another host than the one that the client asked for by SNI is
     /// answered with 421, and no handler sees it (RFC 9110 section 15.5.20). Clients that send
     /// requests for several hosts of one certificate on one connection (RFC 9113 section 9.1.1)
-    /// then have to open another. Default: false.
-    pub sni_is_binding: bool,
+    /// then have to open another. Beside [`Tls::choose`](crate::Tls::choose) a client that asked for
+    /// no host may send requests for IP addresses only.
+    ///
+    /// `None`, the default: true with [`Tls::choose`](crate::Tls::choose) or
+    /// [`Tls::client_certificates`](crate::Tls::client_certificates), because what a client had to
+    /// show for one host says nothing of another; else false. A verifier of clients inside
+    /// [`Tls::from_rustls`](crate::Tls::from_rustls) is not visible: set this to `Some(true)` beside
+    /// it.
+    pub sni_is_binding: Option<bool>,
+    /// Every peer is a gateway that ends TLS for this server and is trusted to say the scheme: a
+    /// request is taken as `http` or `https`, as it says, whatever the connection is. Otherwise a
+    /// request whose scheme (`:scheme`, or the absolute form of HTTP/1.1) is not that of its
+    /// connection is answered with 421, and no handler sees it (RFC 9110 section 7.4). To be set
+    /// where Envoy or another gateway passes `:scheme: https` on over cleartext HTTP/2, and for
+    /// `http` URLs that come through a forward proxy under TLS. Not to be set where clients can
+    /// connect themselves: they would choose what a handler takes for the scheme. Default: false.
+    pub scheme_from_gateway: bool,
     /// Connections that each worker holds open; further ones wait in the kernel's backlog.
     /// Default 16 384. Worst-case memory: `outbox_bytes_max` and the receive windows each.
     pub connections_max: usize,
@@ -86,7 +101,8 @@ impl Default for ServerConfig {
             spelled_names: false,
             connection_info: false,
             interim_responses: false,
-            sni_is_binding: false,
+            sni_is_binding: None,
+            scheme_from_gateway: false,
             connections_max: 16 * 1024,
             backlog: 1024,
             date: true,

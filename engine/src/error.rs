@@ -189,11 +189,26 @@ impl Error {
         }
     }
     pub(crate) fn violation(violation: Violation) -> Self {
-        Self::new(
-            ErrorKind::Violation(violation),
-            Origin::Peer,
-            Retry::OnlyIfIdempotent,
-        )
+        let (origin, retry) = match violation {
+            // The URL says http and its port speaks TLS.
+            Violation::TlsInCleartext => (Origin::Config, Retry::Never),
+            _ => (Origin::Peer, Retry::OnlyIfIdempotent),
+        };
+        Self::new(ErrorKind::Violation(violation), origin, retry)
+    }
+    /// The peer has refused us by this alert of TLS, behind a handshake that was done on our side.
+    #[must_use]
+    pub(crate) fn with_tls_refusal(mut self, number: u8, name: &str) -> Self {
+        self.kind = ErrorKind::Tls;
+        self.origin = Origin::Peer;
+        self.retry = Retry::Never;
+        let hint = match number {
+            116 => ": it wants a certificate of the client",
+            _ => "",
+        };
+        self.with_text(format!(
+            "the peer refused the connection with the TLS alert {name} ({number}){hint}"
+        ))
     }
     /// Says it in other words than the kind's.
     #[must_use]

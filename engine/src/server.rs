@@ -13,6 +13,7 @@ mod date;
 mod early;
 mod exchange;
 mod handshake_failure;
+mod handshake_log;
 mod heads;
 mod interim;
 mod last_answer;
@@ -31,6 +32,7 @@ mod secure;
 mod serve;
 mod service;
 mod serving;
+mod targets;
 #[cfg(unix)]
 mod unix;
 mod view;
@@ -40,6 +42,7 @@ pub use access::Access;
 pub use attendant::{Answer, Attendant, Ended, Given, Line, Pause, Place};
 pub use early::EarlyData;
 pub use handshake_failure::HandshakeFailure;
+pub use handshake_log::FailedHandshake;
 pub use interim::InterimSender;
 pub use listening::{Attending, Listening};
 pub use metrics::Metrics;
@@ -56,10 +59,12 @@ use crate::net::listener::Listener;
 use crate::tls::Tls;
 use accept::{Cleartext, Shown};
 use access::AccessLog;
+use handshake_log::HandshakeLog;
 use quic::Quic;
 use respond::Extra;
 use std::sync::Arc;
 use std::thread;
+use targets::Targets;
 use trunkline_core::credit::Lender;
 
 /// A server to be: where it listens, and settings.
@@ -81,6 +86,7 @@ pub struct Server<P = Port> {
     tls: Option<Tls>,
     workers: usize,
     access_log: Option<AccessLog>,
+    handshake_log: Option<HandshakeLog>,
     config: ServerConfig,
 }
 
@@ -93,6 +99,7 @@ impl<P> Server<P> {
             tls: None,
             workers: 1,
             access_log: None,
+            handshake_log: None,
             config: ServerConfig::default(),
         }
     }
@@ -119,6 +126,17 @@ impl<P> Server<P> {
         self.access_log = Some(AccessLog::new(log));
         self
     }
+    /// Calls `log` when the TLS or QUIC handshake of a client fails, on the thread that served it: it
+    /// must not block. No access log has a line for such a client, because it has sent no request. An
+    /// attendant has [`Attendant::handshake_failed`] over TCP beside it. Default: none.
+    #[must_use]
+    pub fn handshake_log(
+        mut self,
+        log: impl Fn(&FailedHandshake<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.handshake_log = Some(HandshakeLog::new(log));
+        self
+    }
     /// Takes other settings than the default.
     #[must_use]
     pub fn config(mut self, config: ServerConfig) -> Self {
@@ -132,6 +150,7 @@ impl<P> Server<P> {
             tls: self.tls,
             workers: self.workers,
             access_log: self.access_log,
+            handshake_log: self.handshake_log,
             config: self.config,
         };
         (self.place, rest)
@@ -175,8 +194,9 @@ impl Server<()> {
             connections_max: self.config.connections_max,
             shown: Shown {
                 info: self.config.connection_info,
-                sni_is_binding: self.config.sni_is_binding,
+                targets: Targets::new(&self.config, self.tls.as_ref()),
                 log: self.access_log,
+                handshake_log: self.handshake_log,
                 quic_addr,
                 tls_tells_places: self.tls.as_ref().is_some_and(Tls::tells_places),
                 judge,

@@ -3,6 +3,7 @@
 mod choose;
 mod client;
 mod clients;
+mod failure;
 mod identities;
 mod key_log;
 mod policy;
@@ -13,5 +14,6 @@ pub use choose::{ClientHello, TlsRefusal};
 pub use client::ClientTls;
 pub(crate) use clients::Judge;
 pub use clients::{CertificateFault, ClientCertificates, ClientIdentity};
+pub(crate) use failure::{alert_of, refusal_in, retry_after, retry_after_quic};
 pub use policy::TlsPolicy;
 pub use server::Tls;

@@ -198,7 +198,7 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
     ] {
         let tls = Tls::from_pem_files(&two.certificate, &two.key).unwrap();
         let config = ServerConfig {
-            sni_is_binding: is_binding,
+            sni_is_binding: Some(is_binding),
             ..ServerConfig::default()
         };
         let turned_away = Arc::new(Mutex::new(Vec::new()));

@@ -74,7 +74,9 @@ fn asks(
     name: &str,
 ) -> std::io::Result<(String, CertificateDer<'static>)> {
     let mut peer = StreamOwned::new(client(config, name), socket(running));
-    peer.write_all(REQUEST)?;
+    let host = if config.enable_sni { name } else { "127.0.0.1" };
+    let request = format!("GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    peer.write_all(request.as_bytes())?;
     let mut answer = String::new();
     peer.read_to_string(&mut answer)?;
     let shown = peer.conn.peer_certificates().unwrap()[0].clone();

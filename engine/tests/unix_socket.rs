@@ -103,7 +103,7 @@ fn under_tls_alpn_chooses_and_a_request_tells_no_address_but_what_was_agreed_on(
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
     let config = ServerConfig {
         connection_info: true,
-        sni_is_binding: true,
+        sni_is_binding: Some(true),
         ..ServerConfig::default()
     };
     let answer = service(async |request: http::Request<Body>| {

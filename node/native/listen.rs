@@ -34,6 +34,7 @@ pub(crate) struct ListenAsk {
     extended_connect: bool,
     frame_events: bool,
     spelled_names: bool,
+    scheme_from_gateway: bool,
     connections_max: Option<usize>,
     limits: LimitsAsk,
     timeouts: TimeoutsAsk,
@@ -140,7 +141,8 @@ impl ListenAsk {
             extended_connect: self.extended_connect,
             frame_events: self.frame_events,
             spelled_names: self.spelled_names,
-            sni_is_binding: self.tls.as_ref().is_some_and(|tls| tls.sni_is_binding),
+            sni_is_binding: self.tls.as_ref().map(TlsAsk::sni_is_binding),
+            scheme_from_gateway: self.scheme_from_gateway,
             ..ServerConfig::default()
         };
         self.limits.apply(&mut config.limits);

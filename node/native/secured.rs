@@ -197,13 +197,20 @@ pub(crate) struct TlsAsk {
     /// JavaScript hears of the secrets of every session.
     #[serde(default)]
     tells_secrets: bool,
-    #[serde(default)]
-    pub(crate) sni_is_binding: bool,
+    sni_is_binding: Option<bool>,
     clients: Option<ClientsAsk>,
     policy: Option<PolicyAsk>,
     /// JavaScript chooses what handshakes go on with.
     #[serde(default)]
     asks: Asks,
+}
+
+impl TlsAsk {
+    /// As JavaScript says, or where clients are asked for certificates. Who chooses by name alone binds
+    /// nobody: contexts of node:tls have no rules for clients of their own.
+    pub(crate) fn sni_is_binding(&self) -> bool {
+        self.sni_is_binding.unwrap_or(self.clients.is_some())
+    }
 }
 
 /// What is agreed on; numbers as IANA has registered them.

@@ -8,6 +8,8 @@ mod application;
 mod capsules;
 mod conn;
 mod frames;
+mod generated;
+mod h2_heads;
 mod h3_conn;
 mod h3_frames;
 mod h3_lanes;
@@ -19,6 +21,8 @@ mod written;
 pub use capsules::capsules;
 pub use conn::{h1_body, h1_head, h2_conn_client, h2_conn_server};
 pub use frames::h2_frames;
+pub use generated::Generator;
+pub use h2_heads::h2_heads;
 pub use h3_conn::{h3_conn_client, h3_conn_server};
 pub use h3_frames::h3_frames;
 pub use hpack::hpack;
@@ -35,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     ("h2_conn_client", h2_conn_client),
     ("h2_conn_server", h2_conn_server),
     ("h2_frames", h2_frames),
+    ("h2_heads", h2_heads),
     ("h3_conn_client", h3_conn_client),
     ("h3_conn_server", h3_conn_server),
     ("h3_frames", h3_frames),

@@ -55,6 +55,10 @@ fn seeds_of_h2_clients_hold() {
     replay("h2_conn_client");
 }
 #[test]
+fn seeds_of_h2_heads_hold() {
+    replay("h2_heads");
+}
+#[test]
 fn seeds_of_h3_frames_hold() {
     replay("h3_frames");
 }

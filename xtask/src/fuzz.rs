@@ -11,6 +11,7 @@ pub(crate) const TARGETS: &[&str] = &[
     "h1_body",
     "hpack",
     "h2_frames",
+    "h2_heads",
     "h2_conn_server",
     "h2_conn_client",
     "qpack",

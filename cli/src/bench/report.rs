@@ -4,6 +4,7 @@ use super::page::page;
 use super::tally::Tally;
 use super::{Plan, Protocol};
 use crate::failure::Failure;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -116,8 +117,7 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
     });
     let text = format!("{json:#}\n");
     if path == Path::new(STDOUT) {
-        print!("{text}");
-        return Ok(());
+        return print(&text);
     }
     write(path, &text)
 }
@@ -130,6 +130,13 @@ pub(crate) fn write_html(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
+}
+
+/// Writes to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Failure::output("standard output", &error))
 }
 
 /// User and system time of this process so far. Zero where the system has no `getrusage`.

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// An open place for bytes.
@@ -10,26 +10,25 @@ pub(crate) struct Output {
     sink: Box<dyn Write>,
     path: Option<PathBuf>,
     bar: ProgressBar,
+    /// Why it could not be written.
+    error: Option<io::Error>,
 }
 
 impl Output {
     /// Opens `path`, or standard output without one. `expected` is the body's length if known.
     pub(crate) fn open(path: Option<&Path>, expected: Option<u64>) -> Result<Self, Failure> {
         let Some(path) = path else {
-            let sink = Box::new(std::io::stdout().lock());
+            let sink = Box::new(io::stdout().lock());
             return Ok(Self {
                 sink,
                 path: None,
                 bar: ProgressBar::hidden(),
+                error: None,
             });
         };
-        let file = std::fs::File::create(path).map_err(|error| {
-            Failure::usage(format_args!(
-                "-o {} cannot be written: {error}",
-                path.display()
-            ))
-        })?;
-        let bar = match std::io::stderr().is_terminal() {
+        let file = std::fs::File::create(path)
+            .map_err(|error| Failure::output(format_args!("-o {}", path.display()), &error))?;
+        let bar = match io::stderr().is_terminal() {
             true => bar(expected),
             false => ProgressBar::hidden(),
         };
@@ -37,30 +36,47 @@ impl Output {
             sink: Box::new(file),
             path: Some(path.to_owned()),
             bar,
+            error: None,
         })
     }
 
-    /// Writes. A disk or pipe that blocks holds the peer back: nothing piles up here.
-    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.bar.inc(bytes.len() as u64);
-        self.sink
-            .write_all(bytes)
-            .map_err(|error| self.failure(&error))
-    }
-
-    pub(crate) async fn close(mut self) -> Result<(), Failure> {
+    pub(crate) fn close(&mut self) -> Result<(), Failure> {
         self.bar.finish_and_clear();
         self.sink.flush().map_err(|error| self.failure(&error))
     }
 
-    fn failure(&self, error: &std::io::Error) -> Failure {
+    /// Writing to it has failed, and not what was to be written.
+    pub(crate) fn take_failure(&mut self) -> Option<Failure> {
+        let error = self.error.take()?;
+        Some(self.failure(&error))
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
         match &self.path {
-            Some(path) => Failure::usage(format_args!(
-                "{} cannot be written: {error}",
-                path.display()
-            )),
-            None => Failure::usage(format_args!("standard output cannot be written: {error}")),
+            Some(path) => Failure::output(path.display(), error),
+            None => Failure::output("standard output", error),
         }
+    }
+}
+
+/// A disk or pipe that blocks holds the peer back: nothing piles up here.
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.sink.write(bytes) {
+            Ok(written) => {
+                self.bar.inc(written as u64);
+                Ok(written)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let kind = error.kind();
+                self.error = Some(error);
+                Err(kind.into())
+            }
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
     }
 }
 

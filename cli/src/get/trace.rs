@@ -1,5 +1,6 @@
 //! `-v`: what was sent, what came, over what, and when, on standard error.
 
+use crate::failure::say;
 use http::{HeaderMap, Request, Response};
 use std::fmt::Write;
 use std::time::Instant;
@@ -25,7 +26,7 @@ impl Trace {
             return;
         }
         self.line(&format!("request to {}", request.uri()));
-        eprintln!("> {} {}", request.method(), request.uri());
+        say!("> {} {}", request.method(), request.uri());
         fields('>', request.headers());
     }
 
@@ -50,7 +51,7 @@ impl Trace {
             self.connection(used);
         }
         self.line(&format!("response head over {:?}", response.version()));
-        eprintln!("< {:?} {}", response.version(), response.status());
+        say!("< {:?} {}", response.version(), response.status());
         fields('<', response.headers());
     }
 
@@ -72,7 +73,7 @@ impl Trace {
             let alpn = tls.alpn().map_or("none".into(), String::from_utf8_lossy);
             format!("{}, ALPN {alpn}", tls.protocol())
         });
-        eprintln!("*               {way}, {tls}");
+        say!("*               {way}, {tls}");
     }
 
     /// A DATA frame, or as much of an HTTP/1.1 body as came at once.
@@ -101,13 +102,13 @@ impl Trace {
 
     fn line_at(&self, at: Instant, text: &str) {
         let since = at.saturating_duration_since(self.from);
-        eprintln!("* {:>9.3} ms  {text}", since.as_secs_f64() * 1000.0);
+        say!("* {:>9.3} ms  {text}", since.as_secs_f64() * 1000.0);
     }
 }
 
 fn fields(mark: char, fields: &HeaderMap) {
     for (name, value) in fields {
-        eprintln!(
+        say!(
             "{mark} {name}: {}",
             String::from_utf8_lossy(value.as_bytes())
         );

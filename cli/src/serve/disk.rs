@@ -3,12 +3,12 @@
 //! What is not goes by tokio's blocking threads, and the way there and back costs more than either call.
 //!
 //! The kernel keeps a path below the directory (`RESOLVE_BENEATH`): no `..`, no link that leads out,
-//! whatever is renamed meanwhile.
+//! whatever is renamed meanwhile. Where it has no openat2, [`walk`] does.
 
-use std::fs::{File, Metadata, OpenOptions};
+use super::walk;
+use std::fs::{File, Metadata};
 use std::future::{Ready, ready};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,6 +54,11 @@ impl Disk {
             looked: Arc::default(),
         }
     }
+    /// Whether the kernel keeps paths below the directory by itself. Where it does not, each is walked
+    /// component by component.
+    pub(crate) fn is_kept_by_kernel(&self) -> bool {
+        kernel::open(&self.root.directory, Path::new("")).is_ok()
+    }
     /// The directory, canonical.
     pub(crate) fn path(&self) -> &Path {
         &self.root.path
@@ -96,11 +101,9 @@ impl Root {
         let inside = real.strip_prefix(&self.path);
         let inside = inside.map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
         match kernel::open(&self.directory, inside) {
-            // Nothing keeps it inside there but that it is canonical.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => OpenOptions::new()
-                .read(true)
-                .custom_flags(kernel::FLAGS)
-                .open(real),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                walk::open(&self.directory, inside)
+            }
             opened => opened,
         }
     }
@@ -233,9 +236,6 @@ mod kernel {
     use std::io::{self, IoSliceMut};
     use std::path::Path;
 
-    /// A pipe that nobody writes to would hold who opens it.
-    pub(super) const FLAGS: i32 = OFlags::NONBLOCK.bits() as i32;
-
     /// # Errors
     /// `NotFound` when there is no such path; anything else says that it could not be told at once.
     pub(super) fn open_cached(directory: &File, path: &Path) -> io::Result<File> {
@@ -273,9 +273,6 @@ mod kernel {
     use std::fs::File;
     use std::io;
     use std::path::Path;
-
-    /// A pipe that nobody writes to would hold who opens it.
-    pub(super) const FLAGS: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 
     pub(super) fn open_cached(_: &File, _: &Path) -> io::Result<File> {
         Err(io::ErrorKind::WouldBlock.into())

@@ -7,7 +7,8 @@ use super::disk::Disk;
 use super::listing;
 use super::site::{SiteBody, plain};
 use crate::failure::Failure;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use percent_encoding::percent_decode_str;
 use std::path::{Component, Path, PathBuf};
 use tower_http::services::ServeDir;
@@ -16,18 +17,33 @@ use tower_service::Service;
 /// A directory to serve.
 pub(crate) struct Files {
     disk: Disk,
-    listings: bool,
+    shown: Shown,
+}
+
+/// What of a directory is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// A directory without `index.html` is listed.
+    pub(crate) listings: bool,
+    /// Names that begin with a dot are there.
+    pub(crate) dot_files: bool,
 }
 
 impl Files {
     /// Fails with one line when `root` is not a directory that can be read.
-    pub(crate) fn new(root: &Path, listings: bool) -> Result<Self, Failure> {
+    pub(crate) fn new(root: &Path, shown: Shown) -> Result<Self, Failure> {
         let refuse = |why: &dyn std::fmt::Display| {
             Failure::usage(format_args!("cannot serve {}: {why}", root.display()))
         };
         let disk = Disk::new(root).map_err(|error| refuse(&error))?;
         std::fs::read_dir(disk.path()).map_err(|error| refuse(&error))?;
-        Ok(Self { disk, listings })
+        Ok(Self { disk, shown })
+    }
+
+    /// Whether paths are walked component by component, because the kernel cannot keep them below the
+    /// directory.
+    pub(crate) fn are_walked(&self) -> bool {
+        !self.disk.is_kept_by_kernel()
     }
 
     /// Answers GET and HEAD.
@@ -35,6 +51,19 @@ impl Files {
         &self,
         request: Request<B>,
     ) -> Response<SiteBody<B>> {
+        let mut response = self.find(request).await;
+        // What a file is follows from its name alone: nobody is to guess from its content that it is a
+        // script.
+        let headers = response.headers_mut();
+        headers.insert(
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        );
+        name_charset(headers);
+        response
+    }
+
+    async fn find<B: Send + 'static>(&self, request: Request<B>) -> Response<SiteBody<B>> {
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
             response
@@ -43,14 +72,21 @@ impl Files {
             return response;
         }
         let path = request.uri().path();
-        let Some(relative) = relative(path) else {
+        let relative = relative(path).filter(|path| self.shown.dot_files || !is_hidden(path));
+        let Some(relative) = relative else {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         };
         let disk = self.disk.for_request();
         if path.ends_with('/') && is_without_index(&disk, &relative).await {
             return self.list(&relative, path).await;
         }
-        let request = request.map(|_| http_body_util::Empty::<bytes::Bytes>::new());
+        let mut request = request.map(|_| http_body_util::Empty::<bytes::Bytes>::new());
+        collapse_slashes(request.uri_mut());
+        // RFC 9110 section 14.2: a server may ignore a range; of several we give the whole.
+        let several = |range: &HeaderValue| range.as_bytes().contains(&b',');
+        if request.headers().get(header::RANGE).is_some_and(several) {
+            request.headers_mut().remove(header::RANGE);
+        }
         let mut reader = ServeDir::with_backend("", disk)
             .precompressed_br()
             .precompressed_gzip()
@@ -62,11 +98,18 @@ impl Files {
     }
 
     async fn list<B>(&self, directory: &Path, request_path: &str) -> Response<SiteBody<B>> {
-        if !self.listings {
+        if !self.shown.listings {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         }
         let root = self.disk.path();
-        let Ok(page) = listing::page(&root.join(directory), request_path, root).await else {
+        let Ok(page) = listing::page(
+            &root.join(directory),
+            request_path,
+            root,
+            self.shown.dot_files,
+        )
+        .await
+        else {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         };
         let mut response = Response::new(SiteBody::text(page));
@@ -87,6 +130,48 @@ fn relative(path: &str) -> Option<PathBuf> {
     let relative = Path::new(decoded.trim_start_matches('/'));
     let ordinary = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     (relative.components().all(ordinary)).then(|| relative.to_owned())
+}
+
+/// Whether a component of the path begins with a dot. `.well-known` is there for everybody
+/// (RFC 8615 section 3).
+fn is_hidden(path: &Path) -> bool {
+    let mut components = path.components().enumerate();
+    components.any(|(at, component)| match component {
+        Component::Normal(name) => {
+            name.as_encoded_bytes().starts_with(b".") && !(at == 0 && name == ".well-known")
+        }
+        _ => false,
+    })
+}
+
+/// A redirect to a directory's name with a slash is made of the path as it was asked for, and a path that
+/// begins with two would lead to another host (RFC 3986 section 4.2; CVE-2021-28861).
+fn collapse_slashes(uri: &mut Uri) {
+    let Some(path) = uri
+        .path_and_query()
+        .filter(|path| path.as_str().starts_with("//"))
+    else {
+        return;
+    };
+    let path = format!("/{}", path.as_str().trim_start_matches('/'));
+    if let Ok(path) = path.parse::<PathAndQuery>() {
+        let mut parts = std::mem::take(uri).into_parts();
+        parts.path_and_query = Some(path);
+        *uri = Uri::from_parts(parts).unwrap_or_default();
+    }
+}
+
+/// Text is UTF-8: without a charset browsers guess another.
+fn name_charset(headers: &mut HeaderMap) {
+    let Some(kind) = headers.get(header::CONTENT_TYPE) else {
+        return;
+    };
+    if kind.as_bytes().starts_with(b"text/") && !kind.as_bytes().contains(&b';') {
+        let named = [kind.as_bytes(), b"; charset=utf-8"].concat();
+        if let Ok(named) = HeaderValue::from_bytes(&named) {
+            headers.insert(header::CONTENT_TYPE, named);
+        }
+    }
 }
 
 /// Whether it is a directory that has no `index.html` which may be read.

@@ -5,7 +5,14 @@ use std::os::unix::fs::symlink;
 
 impl Folder {
     fn files(&self) -> Files {
-        Files::new(&self.0.join("root"), true).expect("a directory")
+        self.showing(true, false)
+    }
+    fn showing(&self, listings: bool, dot_files: bool) -> Files {
+        let shown = Shown {
+            listings,
+            dot_files,
+        };
+        Files::new(&self.0.join("root"), shown).expect("a directory")
     }
 }
 
@@ -15,7 +22,7 @@ async fn ask(
     files: &Files,
     path: &str,
     field: Option<(&str, &str)>,
-) -> (StatusCode, http::HeaderMap, String) {
+) -> (StatusCode, HeaderMap, String) {
     let mut request = Request::get(path);
     if let Some((name, value)) = field {
         request = request.header(name, value);
@@ -39,7 +46,8 @@ async fn a_file_comes_whole_in_ranges_and_not_again_when_it_is_unchanged() {
     let files = folder.files();
     let (status, headers, body) = ask(&files, "/a.txt", None).await;
     assert_eq!((status, body.as_str()), (StatusCode::OK, "hello"));
-    assert_eq!(headers["content-type"], "text/plain");
+    assert_eq!(headers["content-type"], "text/plain; charset=utf-8");
+    assert_eq!(headers["x-content-type-options"], "nosniff");
     let (status, _, body) = ask(&files, "/a.txt", Some(("range", "bytes=1-2"))).await;
     assert_eq!((status, body.as_str()), (StatusCode::PARTIAL_CONTENT, "el"));
     let modified = headers["last-modified"].to_str().expect("a date");
@@ -103,7 +111,7 @@ async fn a_directory_is_listed_with_names_escaped_or_hidden_if_so_asked() {
     assert_eq!(headers["content-type"], "text/html; charset=utf-8");
     assert!(page.contains("b &lt;&amp;&gt;.txt"), "{page}");
     assert!(page.contains("./b%20%3C&%3E.txt"), "{page}");
-    let hidden = Files::new(&folder.0.join("root"), false).expect("a directory");
+    let hidden = folder.showing(false, false);
     assert_eq!(ask(&hidden, "/sub/", None).await.0, StatusCode::NOT_FOUND);
 }
 
@@ -122,10 +130,81 @@ async fn other_methods_are_refused_with_those_that_are_allowed() {
 fn a_directory_that_is_not_one_is_refused_with_its_name() {
     let folder = Folder::new("refused");
     for name in ["nothing", "root/a.txt"] {
-        let refusal = Files::new(&folder.0.join(name), true)
+        let shown = Shown {
+            listings: true,
+            dot_files: false,
+        };
+        let refusal = Files::new(&folder.0.join(name), shown)
             .err()
             .expect("refused")
             .to_string();
         assert!(refusal.contains(name), "{refusal}");
+    }
+}
+
+/// CVE-2021-28861: a redirect to `//evil.test/` leads to that host.
+#[tokio::test]
+async fn a_redirect_to_a_directory_stays_on_its_host_however_many_slashes_are_in_front() {
+    let folder = Folder::new("slashes");
+    std::fs::create_dir(folder.0.join("root/evil.test")).expect("made");
+    for path in ["/evil.test", "//evil.test", "////evil.test?a//b"] {
+        let (status, headers, _) = ask(&folder.files(), path, None).await;
+        assert!(status.is_redirection(), "{path} {status}");
+        let location = headers["location"].to_str().expect("text");
+        assert!(location.starts_with("/evil.test/"), "{path} {location}");
+    }
+    let (status, _, body) = ask(&folder.files(), "//a.txt", None).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, "hello"));
+}
+
+#[tokio::test]
+async fn names_that_begin_with_a_dot_are_not_there_unless_that_is_asked_for() {
+    let folder = Folder::new("dots");
+    let root = folder.0.join("root");
+    for (directory, file) in [(".git", "config"), (".well-known", "security.txt")] {
+        std::fs::create_dir(root.join(directory)).expect("made");
+        std::fs::write(root.join(directory).join(file), "dotted").expect("written");
+    }
+    std::fs::write(root.join(".env"), "dotted").expect("written");
+    std::fs::write(root.join("sub/.hidden"), "dotted").expect("written");
+    let (without, with) = (folder.files(), folder.showing(true, true));
+    for path in ["/.env", "/.git/config", "/sub/.hidden", "/%2eenv", "/.git/"] {
+        let (status, _, body) = ask(&without, path, None).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
+        assert!(
+            !body.contains("dotted") && !body.contains("config"),
+            "{path}"
+        );
+        assert_eq!(ask(&with, path, None).await.0, StatusCode::OK, "{path}");
+    }
+    for files in [&without, &with] {
+        let path = "/.well-known/security.txt";
+        assert_eq!(ask(files, path, None).await.2, "dotted");
+    }
+    assert!(!ask(&without, "/", None).await.2.contains(".env"));
+    assert!(ask(&with, "/", None).await.2.contains(".env"));
+}
+
+#[tokio::test]
+async fn of_several_ranges_the_whole_is_given() {
+    let folder = Folder::new("ranges");
+    let ranges = Some(("range", "bytes=0-0,2-3"));
+    let (status, headers, body) = ask(&folder.files(), "/a.txt", ranges).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, "hello"));
+    assert!(!headers.contains_key("content-range"));
+}
+
+#[tokio::test]
+async fn text_is_said_to_be_utf_8_and_other_types_stay_as_they_are() {
+    let folder = Folder::new("charset");
+    for (name, kind) in [
+        ("a.html", "text/html; charset=utf-8"),
+        ("a.css", "text/css; charset=utf-8"),
+        ("a.png", "image/png"),
+        ("a.json", "application/json"),
+    ] {
+        std::fs::write(folder.0.join("root").join(name), "x").expect("written");
+        let (_, headers, _) = ask(&folder.files(), &format!("/{name}"), None).await;
+        assert_eq!(headers["content-type"], kind);
     }
 }

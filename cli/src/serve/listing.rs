@@ -30,13 +30,14 @@ struct Entry {
 }
 
 /// The page for `directory`, reached as `request_path`; what leads out of `root` is left out, as it
-/// is not served either.
+/// is not served either; so are names that begin with a dot unless `dot_files`.
 pub(crate) async fn page(
     directory: &Path,
     request_path: &str,
     root: &Path,
+    dot_files: bool,
 ) -> std::io::Result<String> {
-    let (mut entries, cut) = entries(directory, root).await?;
+    let (mut entries, cut) = entries(directory, root, dot_files).await?;
     entries.sort_by(|a, b| (!a.directory, &a.name).cmp(&(!b.directory, &b.name)));
     let shown = percent_encoding::percent_decode_str(request_path).decode_utf8_lossy();
     let title = html_escape::encode_text(&shown);
@@ -73,12 +74,19 @@ pub(crate) async fn page(
     Ok(page)
 }
 
-async fn entries(directory: &Path, root: &Path) -> std::io::Result<(Vec<Entry>, bool)> {
+async fn entries(
+    directory: &Path,
+    root: &Path,
+    dot_files: bool,
+) -> std::io::Result<(Vec<Entry>, bool)> {
     let mut reader = tokio::fs::read_dir(directory).await?;
     let mut entries = Vec::new();
     while let Some(item) = reader.next_entry().await? {
         if entries.len() == ENTRIES_MAX {
             return Ok((entries, true));
+        }
+        if !dot_files && item.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
         }
         // A link that leads nowhere resolves to nothing.
         let Ok(place) = tokio::fs::canonicalize(item.path()).await else {

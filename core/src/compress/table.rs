@@ -38,7 +38,8 @@ pub(crate) struct Table {
     dead: u32,
     size: u32,
     bytes_max: u32,
-    /// Counts every insertion and eviction: equal numbers mean an equal table.
+    /// Counts every insertion, eviction and change of the maximum: equal numbers mean an equal table,
+    /// which enters and evicts the same for an equal field (RFC 7541 sections 4.3 and 4.4).
     generation: u64,
 }
 
@@ -75,6 +76,7 @@ impl Table {
     /// Sets the maximum and evicts what does not fit (RFC 7541 section 4.3).
     pub(crate) fn resize(&mut self, bytes_max: usize) {
         self.bytes_max = bounded(bytes_max);
+        self.generation += 1;
         self.make_room(0);
     }
     /// The name and value at `index`, 0 the newest.

@@ -334,7 +334,8 @@ fn what_speaks_another_protocol_is_given_up_at_once_and_not_when_its_head_ends()
     for greeting in [
         "SSH-2.0-x\r\n",
         "220 mail\r\n",
-        "\x15\x03\x01",
+        "\x15\x02\x01",
+        "\x15\x03\x05",
         "http/1.1",
         "HTTPS",
         "H ",
@@ -342,7 +343,13 @@ fn what_speaks_another_protocol_is_given_up_at_once_and_not_when_its_head_ends()
         assert_eq!(hears_after(&get(), greeting, false), ended, "{greeting:?}");
     }
     let silence: [&str; 0] = [];
-    for start in ["H", "HTTP/", "HTTP/1.1 200 OK\r\nx: y\r\n"] {
+    for start in [
+        "H",
+        "\x15",
+        "\x16\x03",
+        "HTTP/",
+        "HTTP/1.1 200 OK\r\nx: y\r\n",
+    ] {
         assert_eq!(hears_after(&get(), start, false), silence, "{start:?}");
     }
 }
@@ -392,6 +399,15 @@ fn bytes_that_nobody_asked_for_close_the_connection() {
         heard,
         ["1 status 200 end", "closed ByUs(ResponseUnexpected)"]
     );
+}
+
+/// `http://` where the port speaks TLS: the alert that it answers with.
+#[test]
+fn a_server_that_answers_with_tls_is_told_from_one_that_speaks_something_else() {
+    let ended = ["1 reset TlsInCleartext", "closed ByUs(TlsInCleartext)"];
+    for alert in ["\x15\x03\x03\0\x02\x02\x46", "\x16\x03\x01", "\x15\x03\0"] {
+        assert_eq!(hears_after(&get(), alert, false), ended, "{alert:?}");
+    }
 }
 
 #[test]

@@ -145,10 +145,14 @@ impl Conn {
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
             // Whoever speaks something else may never say the empty line that is waited for.
-            let may_be_one = parse::begins_as_response(bytes);
-            return may_be_one
-                .then_some(Step::Wait)
-                .ok_or(Violation::HeadInvalid);
+            if parse::begins_as_response(bytes) {
+                return Ok(Step::Wait);
+            }
+            return match parse::begins_as_tls(bytes) {
+                None => Ok(Step::Wait),
+                Some(true) => Err(Violation::TlsInCleartext),
+                Some(false) => Err(Violation::HeadInvalid),
+            };
         };
         self.timers.stop(Timer::Head as usize);
         let fields = self.spares.section();

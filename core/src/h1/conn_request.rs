@@ -30,6 +30,10 @@ impl Conn {
         }
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
+        // Its end is not waited for: TLS has none that is looked for here.
+        if parse::begins_as_tls(bytes) == Some(true) {
+            return Err(Violation::TlsInCleartext);
+        }
         let Some(len) = found else {
             scan.check_target(bytes, &self.config.limits)?;
             return Ok(Step::Wait);

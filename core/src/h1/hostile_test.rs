@@ -481,3 +481,10 @@ fn a_value_keeps_its_bytes_and_loses_the_space_around_it() {
     let expected: [(&[u8], &[u8]); 3] = [(b"host", b"a"), (b"x-y", b"a\tb \xff"), (b"empty", b"")];
     assert_eq!(fields, expected);
 }
+
+/// `https://` where the port does not speak TLS: the end of such a head would not come.
+#[test]
+fn a_client_hello_is_refused_at_once_by_its_own_rule() {
+    refused("TLS", "\x16\x03\x01\x02\0\x01\0\x01", "TlsInCleartext", 400);
+    refused("SSLv2", "\x16\x02\x01", "HeadInvalid", 400);
+}

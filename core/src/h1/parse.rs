@@ -120,6 +120,16 @@ pub(super) fn begins_as_response(bytes: &[u8]) -> bool {
         .all(|(byte, expected)| byte == expected)
 }
 
+/// Whether `bytes` begin as a record of TLS (RFC 8446 section 5.1): one side speaks it and the other
+/// does not. `None`: they are too few to tell. No message of HTTP/1.1 begins so.
+pub(super) fn begins_as_tls(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        [0x14..=0x17, 3, 0..=4, ..] => Some(true),
+        [0x14..=0x17] | [0x14..=0x17, 3] => None,
+        _ => Some(false),
+    }
+}
+
 /// Parses a complete response head. `fields` is empty and lends its memory.
 pub(super) fn response(
     head: &[u8],

@@ -88,8 +88,8 @@ impl Decoder {
         }
         Ok(Decoded::Complete)
     }
-    /// Equal stamps mean that an equal block without size updates means the same fields. `None`:
-    /// the next block must announce a smaller table.
+    /// Equal stamps mean that an equal block without size updates means the same fields and does the
+    /// same to the table. `None`: the next block must announce a smaller table.
     pub(crate) fn stamp(&self) -> Option<u64> {
         self.shrink_due.is_none().then(|| self.table.generation())
     }

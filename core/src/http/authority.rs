@@ -1,11 +1,32 @@
 //! Whom a request is for.
 
 use super::head::RequestHead;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 impl RequestHead {
     /// Whether the authority names `host`, whatever the port (RFC 9110 section 4.3.3: a TLS
     /// connection is for the host that the client asked for). A request without one names nobody.
     pub fn is_for(&self, host: &str) -> bool {
+        let name = self.host_name();
+        // A name may end in the dot of the root (RFC 1034 section 3.1); SNI leaves it out.
+        let name = name.strip_suffix(b".").unwrap_or(name);
+        !name.is_empty() && name.eq_ignore_ascii_case(host.as_bytes())
+    }
+    /// Whether the authority is an IP address, whatever the port.
+    pub fn is_for_address(&self) -> bool {
+        let Ok(name) = std::str::from_utf8(self.host_name()) else {
+            return false;
+        };
+        let in_brackets = name
+            .strip_prefix('[')
+            .and_then(|name| name.strip_suffix(']'));
+        match in_brackets {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => name.parse::<Ipv4Addr>().is_ok(),
+        }
+    }
+    /// The authority without its port.
+    fn host_name(&self) -> &[u8] {
         let authority = self.authority().unwrap_or_default();
         let end = match authority.last() {
             // An IPv6 address without a port.
@@ -15,10 +36,7 @@ impl RequestHead {
                 colon.unwrap_or(authority.len())
             }
         };
-        let name = &authority[..end];
-        // A name may end in the dot of the root (RFC 1034 section 3.1); SNI leaves it out.
-        let name = name.strip_suffix(b".").unwrap_or(name);
-        !name.is_empty() && name.eq_ignore_ascii_case(host.as_bytes())
+        &authority[..end]
     }
 }
 

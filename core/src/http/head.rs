@@ -138,6 +138,14 @@ impl RequestHead {
     pub fn authority(&self) -> Option<&[u8]> {
         self.pseudo(Token::AUTHORITY).or_else(|| self.host())
     }
+    /// The authority of the target, where there is a host field beside it that says something else:
+    /// a recipient ignores that field (RFC 9112 section 3.2.2). `:authority` may differ from it in
+    /// the case of its letters only.
+    pub fn overruling_authority(&self) -> Option<&[u8]> {
+        let host = self.host()?;
+        self.pseudo(Token::AUTHORITY)
+            .filter(|authority| *authority != host)
+    }
     /// Path and query, `*`, or `None` on an ordinary CONNECT.
     pub fn path(&self) -> Option<&[u8]> {
         self.pseudo(Token::PATH)

@@ -14,6 +14,7 @@ use crate::driver::link::Link;
 use crate::driver::quic::lane::Lane;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::tls::retry_after;
 use bytes::Bytes;
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
@@ -337,7 +338,7 @@ async fn establish_bytes(settings: &Settings, origin: &Origin) -> Result<Opened,
 
 fn handshake_error(origin: &Origin, error: io::Error) -> Error {
     let text = format!("the TLS handshake with {} failed", shown(origin));
-    Error::new(ErrorKind::Tls, Fault::Peer, Retry::Safe)
+    Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
         .with_text(text)
         .with_source(error)
 }

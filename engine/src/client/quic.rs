@@ -6,6 +6,7 @@ use super::route::shown;
 use crate::driver::quic::config;
 use crate::driver::quic::lane::{HandshakeError, Lane};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
+use crate::tls::retry_after_quic;
 use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{Origin, QUIC_HEAD_START};
@@ -134,7 +135,11 @@ fn handshake_error(shown: &str, error: HandshakeError) -> Error {
             format!("the QUIC handshake with {shown} failed"),
         ),
     };
-    Error::new(kind, fault, Retry::Safe)
+    let retry = match &error {
+        HandshakeError::Quic(error) => retry_after_quic(error),
+        HandshakeError::NobodyListens => Retry::Safe,
+    };
+    Error::new(kind, fault, retry)
         .with_text(text)
         .with_source(error)
 }

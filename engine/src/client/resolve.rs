@@ -62,7 +62,10 @@ pub(super) struct SystemResolver;
 impl Resolver for SystemResolver {
     fn resolve(&self, host: &str, port: u16) -> Resolving {
         let host = host.to_owned();
-        Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, port)).await;
+            Ok(found.map_err(with_kind)?.collect())
+        })
     }
 }
 
@@ -78,6 +81,26 @@ impl HttpsRecord {
         let names_it = self.alpn.iter().any(|name| name == b"h3");
         let port = self.port.unwrap_or(port);
         (names_it && port != 0).then_some(port)
+    }
+}
+
+/// Gives an error of the system's resolver the kind `NotFound` where the answer was that there is no such
+/// host, or none with an address. The standard library keeps of getaddrinfo(3) the text alone, in the
+/// words of the C library, which no locale changes unless a program sets one.
+fn with_kind(error: io::Error) -> io::Error {
+    /// EAI_NONAME and EAI_NODATA of glibc, of musl, and of macOS and the BSDs.
+    const NOT_FOUND: [&str; 6] = [
+        "Name or service not known",
+        "No address associated with hostname",
+        "Name does not resolve",
+        "Name has no usable address",
+        "nodename nor servname provided, or not known",
+        "no address associated with name",
+    ];
+    let text = error.to_string();
+    match NOT_FOUND.iter().any(|said| text.contains(said)) {
+        true => io::Error::new(io::ErrorKind::NotFound, error),
+        false => error,
     }
 }
 
@@ -99,8 +122,8 @@ impl Route {
     /// The addresses of `host`: an override, the host itself where it is one, or what the
     /// resolver says; only those that the local address can reach.
     pub(super) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
-        let unknown = |text: String| {
-            Error::new(ErrorKind::Resolve, Fault::Network, Retry::Safe).with_text(text)
+        let unknown = |retry: Retry, text: String| {
+            Error::new(ErrorKind::Resolve, Fault::Network, retry).with_text(text)
         };
         let mut addresses = if let Some(given) = self.overrides.get(host) {
             let with_port = |address: &SocketAddr| match address.port() {
@@ -112,11 +135,19 @@ impl Route {
             vec![SocketAddr::new(ip, port)]
         } else {
             self.resolver.resolve(host, port).await.map_err(|error| {
-                unknown(format!("the host {host} cannot be resolved")).with_source(error)
+                // A host that is not there is not there the next time; a resolver that does not
+                // answer may be.
+                let retry = match error.kind() {
+                    io::ErrorKind::NotFound => Retry::Never,
+                    _ => Retry::Safe,
+                };
+                let text = format!("the host {host} cannot be resolved");
+                unknown(retry, text).with_source(error)
             })?
         };
         if addresses.is_empty() {
-            return Err(unknown(format!("the host {host} has no address")));
+            let text = format!("the host {host} has no address");
+            return Err(unknown(Retry::Never, text));
         }
         if let Some(local) = self.local_address {
             addresses.retain(|address| address.is_ipv4() == local.is_ipv4());
@@ -139,3 +170,7 @@ pub(super) fn wrong_family(local: IpAddr, host: &str) -> Error {
          both must be of one family"
     ))
 }
+
+#[cfg(test)]
+#[path = "resolve_test.rs"]
+mod resolve_test;

@@ -7,7 +7,7 @@ use super::race::{self, SocketOptions};
 use super::resolve::{Resolver, SystemResolver, wrong_family};
 use super::socket::{ProxyTls, Socket};
 use crate::error::{Error, ErrorKind, Origin as Fault, ProxyRefusal, Retry};
-use crate::tls::ClientTls;
+use crate::tls::{ClientTls, retry_after};
 use bytes::Bytes;
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
@@ -226,7 +226,7 @@ impl Route {
         let stream = tokio_rustls::TlsConnector::from(config).connect(name, socket);
         let stream = stream.await.map_err(|error| {
             let text = format!("the TLS handshake with {target} failed");
-            Error::new(ErrorKind::Tls, Fault::Peer, Retry::Safe)
+            Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
                 .with_text(text)
                 .with_source(error)
                 .with_proxy_refusal(ProxyRefusal::Handshake)

@@ -5,6 +5,7 @@ use super::machine::Machine;
 use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
 use super::transport::Transport;
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -147,8 +148,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         while matches!(self.poll_read(cx, now), Poll::Ready(true)) {}
     }
     /// The error of the transport, if it had one.
-    pub(crate) fn failure(&self) -> Option<&Arc<io::Error>> {
-        self.failure.as_ref()
+    pub(crate) fn failure(&self) -> Option<Arc<dyn Error + Send + Sync>> {
+        match &self.carrier {
+            Carrier::Bytes(_) => self.failure.clone().map(|error| error as _),
+            Carrier::Quic(lane) => lane.lost().map(|error| Arc::new(error.clone()) as _),
+        }
     }
     /// Seals what fills whole records ahead of the write: what was written last is still near.
     pub(crate) fn seal(&mut self, now: Instant) {

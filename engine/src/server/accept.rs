@@ -4,11 +4,14 @@
 
 use super::access::AccessLog;
 use super::connection::Connection;
-use super::metrics::{Counters, add};
+use super::handshake_failure::HandshakeFailure;
+use super::handshake_log::{self, HandshakeLog};
+use super::metrics::Counters;
 use super::respond::Extra;
 use super::secure::Secured;
 use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
+use super::targets::Targets;
 use super::worker::OpenEntry;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::link::Link;
@@ -43,9 +46,9 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Shown {
     /// Requests carry it.
     pub(super) info: bool,
-    /// A request for another host than the one asked for by SNI is misdirected.
-    pub(super) sni_is_binding: bool,
+    pub(super) targets: Targets,
     pub(super) log: Option<AccessLog>,
+    pub(super) handshake_log: Option<HandshakeLog>,
     /// Where HTTP/3 is served.
     pub(super) quic_addr: Option<SocketAddr>,
     /// TLS tells somebody where its handshakes come from.
@@ -57,11 +60,11 @@ pub(super) struct Shown {
 impl Shown {
     /// Nobody wants to know: it need not be asked for.
     pub(super) fn is_nothing(&self) -> bool {
-        !self.info && !self.sni_is_binding && self.log.is_none()
+        !self.info && !self.targets.needs_sni() && self.log.is_none()
     }
     /// Nobody wants to know where connections come from.
     pub(super) fn is_placeless(&self) -> bool {
-        self.is_nothing() && !self.tls_tells_places
+        self.is_nothing() && !self.tls_tells_places && self.handshake_log.is_none()
     }
 }
 
@@ -90,6 +93,16 @@ pub(super) struct Cleartext {
 }
 
 impl<S: Serve> Ground<S> {
+    /// Counts a handshake that failed, and calls the log.
+    pub(super) fn handshake_failed(
+        &self,
+        addresses: Option<Addresses>,
+        quic: bool,
+        failure: &HandshakeFailure,
+    ) {
+        let log = self.shown.handshake_log.as_ref();
+        handshake_log::note(&self.counters, log, addresses, quic, failure);
+    }
     /// The exchanges of a new connection; `secure`: it is under TLS.
     pub(super) fn exchanges(&self, signals: &Arc<Signals>, secure: bool) -> S::Exchanges {
         self.service.exchanges(signals, secure, &self.extra)
@@ -166,8 +179,10 @@ where
                         break;
                     }
                     Poll::Ready(Ok(Opening::Nothing)) => break,
-                    Poll::Ready(Err(_)) => {
-                        add(&self.counters.handshakes_failed, 1);
+                    Poll::Ready(Err(error)) => {
+                        // In cleartext: nothing came that tells the version. There is no log of those.
+                        let failure = HandshakeFailure::of(&error);
+                        handshake_log::note(&self.counters, None, None, false, &failure);
                         break;
                     }
                 },
@@ -236,8 +251,9 @@ where
     let secured = match within(timeouts.handshake, secured).await {
         Ok(secured) => secured,
         Err(refused) => {
-            ground.service.handshake_failed(addresses, &refused.error);
-            add(&ground.counters.handshakes_failed, 1);
+            let failure = HandshakeFailure::of(&refused.error);
+            ground.handshake_failed(addresses, false, &failure);
+            ground.service.handshake_failed(addresses, &failure);
             Box::pin(refused.part()).await;
             return Ok(Opening::Nothing);
         }
@@ -304,8 +320,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         let stall = ground.config.timeouts.write_stall;
         let link = Link::new(self.transport, machine).with_write_stall(stall);
         let mut exchanges = ground.exchanges(&signals, secure);
-        exchanges.show(self.info, version, &ground.shown, &ground.counters);
-        let serving = Serving::new(exchanges, signals, ground.counters, open);
+        let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
+        exchanges.show(self.info, version, &ground.shown);
+        let mut serving = Serving::new(exchanges, signals, ground.counters, open);
+        serving.set_targets(targets);
         Box::new(Connection::new(link, serving))
     }
 }

@@ -8,12 +8,10 @@ use super::accept::Shown;
 use super::attendant::{Attendant, Ended, Line, Order, Pause, Place};
 use super::attended_entry::Entry;
 use super::attended_tunnel::Tunnel;
-use super::metrics::Counters;
 use super::respond::{Asked, Extra};
 use super::said::Heard;
 use super::scratch::Scratch;
 use super::serve::{Exchanging, Left};
-use super::view::Binding;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
@@ -32,8 +30,6 @@ pub(super) struct Exchanges<A: Attendant> {
     line: Line,
     signals: Arc<Signals>,
     extra: Arc<Extra>,
-    /// The host that alone is served here.
-    binding: Option<Binding>,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
     /// Empty between two turns; its memory is used again.
@@ -57,15 +53,7 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
     fn pause(&self) -> Option<Pause> {
         self.attendant.pause()
     }
-    fn show(
-        &mut self,
-        info: Option<ConnectionInfo>,
-        version: Version,
-        shown: &Shown,
-        counters: &Arc<Counters>,
-    ) {
-        let binding = info.as_ref().map(|info| Binding::of(info, shown, counters));
-        self.binding = binding.flatten();
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown) {
         self.line.0.version.set(version);
         let info = info.as_ref().filter(|_| shown.info);
         let connection = self.attendant.connected(self.line.clone(), version, info);
@@ -80,12 +68,6 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         head: RequestHead,
         end: bool,
     ) {
-        if let Some(binding) = &self.binding
-            && binding.refuses(&head)
-        {
-            let status = StatusCode::MISDIRECTED_REQUEST;
-            return self.turn_away(scratch, machine, now, stream, head, status);
-        }
         let Some(connection) = &self.connection else {
             debug_assert!(false, "a request comes between the connection's two ends");
             let status = StatusCode::INTERNAL_SERVER_ERROR;
@@ -231,7 +213,6 @@ impl<A: Attendant> Exchanges<A> {
             line,
             signals: Arc::clone(signals),
             extra: Arc::clone(extra),
-            binding: None,
             early: false,
             orders: Vec::new(),
             streams: Vec::new(),

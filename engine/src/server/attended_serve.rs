@@ -11,7 +11,6 @@ use super::respond::{Asked, Extra};
 use super::serve::{Left, Serve};
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::signals::Signals;
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -39,9 +38,8 @@ impl<A: Attendant> Serve for Attended<A> {
     fn pause(&self) -> Option<Pause> {
         self.attendant.pause()
     }
-    fn handshake_failed(&self, addresses: Option<Addresses>, error: &io::Error) {
-        let failure = HandshakeFailure::of(error);
-        self.attendant.handshake_failed(addresses, &failure);
+    fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
+        self.attendant.handshake_failed(addresses, failure);
     }
     fn meet_stranger(&self, left: Left, info: Option<ConnectionInfo>, signals: &Arc<Signals>) {
         let line = Line::new(signals, &self.heads);

@@ -7,7 +7,6 @@
 use super::accept::Shown;
 use super::access::Record;
 use super::early::EarlyData;
-use super::metrics::Counters;
 use super::request::{Prepared, trailer_map};
 use super::respond::{Asked, Extra};
 use super::scratch::Scratch;
@@ -114,12 +113,6 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
         head: RequestHead,
         end: bool,
     ) {
-        if let Some(view) = &self.view
-            && view.is_misdirected(&head)
-        {
-            let status = StatusCode::MISDIRECTED_REQUEST;
-            return self.turn_away(scratch, machine, now, stream, head, status);
-        }
         let asked = Asked {
             stream,
             head: head.method() == b"HEAD",
@@ -175,14 +168,8 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
     fn set_early(&mut self, early: bool) {
         self.early = early;
     }
-    fn show(
-        &mut self,
-        info: Option<ConnectionInfo>,
-        version: Version,
-        shown: &Shown,
-        counters: &Arc<Counters>,
-    ) {
-        self.view = info.map(|info| Box::new(View::new(info, version, shown, counters)));
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown) {
+        self.view = info.map(|info| Box::new(View::new(info, version, shown)));
     }
     fn extra(&self) -> &Extra {
         &self.extra

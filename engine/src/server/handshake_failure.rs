@@ -1,6 +1,7 @@
 //! Why a TLS handshake failed, as far as others can make use of it.
 
-use crate::tls::TlsRefusal;
+use crate::tls::{TlsRefusal, alert_of};
+use quinn_proto::ConnectionError;
 use rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
 use std::fmt;
 use std::io;
@@ -32,7 +33,55 @@ pub enum HandshakeFailure {
     Other(String),
 }
 
+/// What [`Metrics::handshakes_failed_by`](super::Metrics::handshakes_failed_by) calls each.
+pub(super) const NAMES: [&str; 10] = [
+    "timeout",
+    "gone",
+    "not_tls",
+    "version",
+    "cipher",
+    "protocol",
+    "certificate",
+    "refused",
+    "alert",
+    "other",
+];
+
 impl HandshakeFailure {
+    /// Which of [`NAMES`] it has.
+    pub(super) fn index(&self) -> usize {
+        match self {
+            Self::Timeout => 0,
+            Self::Gone => 1,
+            Self::NotTls => 2,
+            Self::Version => 3,
+            Self::Cipher => 4,
+            Self::Protocol => 5,
+            Self::Certificate(_) => 6,
+            Self::Refused(_) => 7,
+            Self::Alert(_) => 8,
+            Self::Other(_) => 9,
+        }
+    }
+    /// Of a QUIC connection whose handshake was never done; `lost`: why it ended, unless we closed it.
+    pub(super) fn of_quic(lost: Option<&ConnectionError>) -> Self {
+        let Some(lost) = lost else {
+            return Self::Other("we closed the connection".to_owned());
+        };
+        match (lost, alert_of(lost)) {
+            (ConnectionError::TransportError(error), Some(alert)) => match alert {
+                // RFC 8446 section 6.2: the alerts that a server ends the handshake with.
+                42..=46 | 48 | 51 | 116 => Self::Certificate(error.reason.clone()),
+                70 => Self::Version,
+                120 => Self::Protocol,
+                _ => Self::Other(error.to_string()),
+            },
+            (ConnectionError::ConnectionClosed(_), Some(alert)) => Self::Alert(alert),
+            (ConnectionError::TransportError(error), None) => Self::Other(error.to_string()),
+            (ConnectionError::VersionMismatch, _) => Self::Version,
+            _ => Self::Gone,
+        }
+    }
     pub(super) fn of(error: &io::Error) -> Self {
         let source = error.get_ref();
         if let Some(refusal) = source.and_then(|source| source.downcast_ref::<TlsRefusal>()) {

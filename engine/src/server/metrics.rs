@@ -1,5 +1,6 @@
 //! What a server counts. Each worker counts for itself; reading sums them up.
 
+use super::handshake_failure;
 use crate::driver::quic::rules;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,12 @@ pub struct Metrics {
     pub connections_open: u64,
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
-    /// Requests answered with 421, because the connection was opened for another host.
+    /// Those by why they failed: `timeout`, `gone`, `not_tls`, `version`, `cipher`, `protocol`,
+    /// `certificate` (none was shown, or none that is believed), `refused`, `alert` (the client's) and
+    /// `other`, as [`HandshakeFailure`](super::HandshakeFailure) has them. Without those that are zero.
+    pub handshakes_failed_by: Vec<(&'static str, u64)>,
+    /// Requests answered with 421, because the connection was opened for another host or is not of
+    /// their scheme.
     pub misdirected: u64,
     /// Requests on HTTP/1.1.
     pub requests_h1: u64,
@@ -62,6 +68,8 @@ pub(super) struct Counters {
     pub(super) connections_accepted: AtomicU64,
     pub(super) connections_closed: AtomicU64,
     pub(super) handshakes_failed: AtomicU64,
+    /// Indexed as [`handshake_failure::NAMES`].
+    handshakes_failed_by: [AtomicU64; handshake_failure::NAMES.len()],
     pub(super) misdirected: AtomicU64,
     pub(super) requests_h1: AtomicU64,
     pub(super) requests_h2: AtomicU64,
@@ -89,6 +97,7 @@ impl Default for Counters {
             connections_accepted: AtomicU64::default(),
             connections_closed: AtomicU64::default(),
             handshakes_failed: AtomicU64::default(),
+            handshakes_failed_by: Default::default(),
             misdirected: AtomicU64::default(),
             requests_h1: AtomicU64::default(),
             requests_h2: AtomicU64::default(),
@@ -114,6 +123,10 @@ impl Default for Counters {
 }
 
 impl Counters {
+    /// A handshake failed for this of [`handshake_failure::NAMES`].
+    pub(super) fn handshake_failed_by(&self, kind: usize) {
+        add(&self.handshakes_failed_by[kind], 1);
+    }
     /// QUIC ended a connection, or did not let it begin, for this of [`rules::NAMES`].
     pub(super) fn quic_closed(&self, rule: usize) {
         add(&self.quic_violations[rule], 1);
@@ -154,11 +167,16 @@ pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let rules = Violation::ALL.iter().map(|rule| rule.name());
     let of_rule = |at: usize| workers.iter().map(|it| read(&it.violations[at])).sum();
+    let of_handshake = |at: usize| {
+        let of_worker = workers.iter().map(|it| read(&it.handshakes_failed_by[at]));
+        of_worker.sum()
+    };
     let of_quic = |at: usize| workers.iter().map(|it| read(&it.quic_violations[at])).sum();
     Metrics {
         connections_accepted: accepted,
         connections_open: accepted.saturating_sub(total(|worker| &worker.connections_closed)),
         handshakes_failed: total(|worker| &worker.handshakes_failed),
+        handshakes_failed_by: broken(handshake_failure::NAMES.into_iter(), of_handshake),
         misdirected: total(|worker| &worker.misdirected),
         requests_h1: total(|worker| &worker.requests_h1),
         requests_h2: total(|worker| &worker.requests_h2),

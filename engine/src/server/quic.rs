@@ -3,6 +3,7 @@
 //! never one send per datagram or per stream.
 
 use super::accept::Ground;
+use super::handshake_failure::HandshakeFailure;
 use super::metrics::add;
 use super::quic_connection::QuicConnection;
 use super::serve::Serve;
@@ -280,7 +281,8 @@ impl<S: Serve> QuicListener<S> {
                 self.mark_dirty(key);
             }
             Err(error) => {
-                add(&counters.handshakes_failed, 1);
+                let failure = HandshakeFailure::of_quic(Some(&error.cause));
+                self.ground.handshake_failed(None, true, &failure);
                 if let Some(transmit) = error.response {
                     self.answer(&transmit, &answer);
                 }
@@ -373,7 +375,8 @@ impl<S: Serve> QuicListener<S> {
         self.timers.set(key, None);
         if !connection.was_connected() {
             self.half_open -= 1;
-            add(&self.ground.counters.handshakes_failed, 1);
+            let (addresses, failure) = connection.handshake_failure();
+            self.ground.handshake_failed(addresses, true, &failure);
         }
         let stats = connection.session.quic.stats();
         add(

@@ -1,17 +1,19 @@
 //! One QUIC connection of a server: its streams, its HTTP/3 machine and its handlers.
 
 use super::accept::{Ground, Shown};
+use super::handshake_failure::HandshakeFailure;
 use super::metrics::{Counters, add};
 use super::serve::{Exchanging, Serve};
 use super::serving::Serving;
 use super::worker::{OpenConnections, OpenEntry};
-use crate::connection_info::{ConnectionInfo, certificates_of};
+use crate::connection_info::{Addresses, ConnectionInfo, certificates_of};
 use crate::driver::link::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
 use quinn_proto::{Connection, ConnectionHandle, Transmit};
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -42,6 +44,10 @@ pub(super) struct QuicConnection<S: Serve> {
     /// When the handshake must be done; `None`: it is, or may take any time.
     handshake_until: Option<Instant>,
     counted_connected: bool,
+    /// Why we ended the handshake ourselves.
+    given_up: Option<HandshakeFailure>,
+    /// What the socket is bound to.
+    bound: Option<SocketAddr>,
     /// We have announced that we take datagrams.
     takes_datagrams: bool,
     /// Who wants to know what the handshake brings; `None`: they know.
@@ -88,6 +94,8 @@ impl<S: Serve> QuicConnection<S> {
             counters,
             handshake_until: handshake.map(|limit| now + limit),
             counted_connected: false,
+            given_up: None,
+            bound: ground.shown.quic_addr,
             takes_datagrams: ground.config.datagrams,
             shown: Some(ground.shown.clone()),
             stirred_at: None,
@@ -115,8 +123,9 @@ impl<S: Serve> QuicConnection<S> {
                     ConnectionInfo::of_quic(&self.session.quic, local, None, judge)
                 });
                 let version = self.machine.version();
-                let exchanges = &mut self.serving.exchanges;
-                exchanges.show(info, version, &shown, &self.counters);
+                let targets = shown.targets.rule_of(true, info.as_ref());
+                self.serving.set_targets(targets);
+                self.serving.exchanges.show(info, version, &shown);
             }
             self.serving.set_early(is_early);
             let answered = self
@@ -156,8 +165,9 @@ impl<S: Serve> QuicConnection<S> {
         let judge = self.shown.as_ref().and_then(|shown| shown.judge.as_ref());
         if is_known
             && let Some(judge) = judge
-            && judge.admit(&certificates_of(quic)).is_err()
+            && let Err(why) = judge.admit(&certificates_of(quic))
         {
+            self.given_up = Some(HandshakeFailure::Certificate(why.to_string()));
             self.shown = None;
             self.session
                 .close(now, H3Code::NO_ERROR, "the client is not admitted");
@@ -183,6 +193,7 @@ impl<S: Serve> QuicConnection<S> {
             .is_some()
             && self.session.quic.is_handshaking()
         {
+            self.given_up = Some(HandshakeFailure::Timeout);
             self.session
                 .close(now, H3Code::NO_ERROR, "the handshake took too long");
             self.machine.handle_close(now, TransportEnd::Failed);
@@ -218,6 +229,20 @@ impl<S: Serve> QuicConnection<S> {
             self.handshake_until = None;
         }
         fresh
+    }
+    /// Why the handshake was never done, and between which addresses.
+    pub(super) fn handshake_failure(&self) -> (Option<Addresses>, HandshakeFailure) {
+        let failure = match &self.given_up {
+            Some(failure) => failure.clone(),
+            None => HandshakeFailure::of_quic(self.session.lost()),
+        };
+        let quic = &self.session.quic;
+        let addresses = self.bound.map(|bound| {
+            let local_ip = quic.local_ip().unwrap_or(bound.ip());
+            let local = SocketAddr::new(local_ip, bound.port());
+            (quic.remote_address(), local)
+        });
+        (addresses, failure)
     }
     /// Whether the handshake was ever done.
     pub(super) fn was_connected(&self) -> bool {

@@ -74,9 +74,11 @@ impl Requests {
         last: &mut Option<Prepared>,
     ) -> Option<&'r mut Request<Body>> {
         *request.version_mut() = version_of(version);
+        // Its host depends on its target: it is made of more than its fields.
+        let is_whole = head.overruling_authority().is_none();
         let known = last
             .as_mut()
-            .filter(|last| head.fields_number() == Some(last.fields_number));
+            .filter(|last| is_whole && head.fields_number() == Some(last.fields_number));
         if let Some(known) = known {
             *request.headers_mut() = known.headers.clone();
             match &known.line {
@@ -96,7 +98,7 @@ impl Requests {
             if head.fields().len() > 0 {
                 self.put_headers(head, request.headers_mut()).ok()?;
             }
-            if head.fields_number().is_some() {
+            if is_whole && head.fields_number().is_some() {
                 *last = Prepared::of(head, request);
             }
         }
@@ -152,18 +154,28 @@ impl Requests {
         head: &RequestHead,
         headers: &mut HeaderMap,
     ) -> Result<(), Unsupported> {
-        let length = head.fields().map(|field| field.value.len()).sum::<usize>();
+        // RFC 9112 section 3.2.2: a host field that differs from the target is ignored. It is replaced,
+        // so that nobody routes by the one and authorizes by the other.
+        let overruling = head.overruling_authority();
+        let fields = head.fields().map(|field| match overruling {
+            Some(authority) if field.token == Some(Token::HOST) => Field {
+                value: authority,
+                ..field
+            },
+            _ => field,
+        });
+        let length = fields.clone().map(|field| field.value.len()).sum::<usize>();
         if self.arena.capacity() < length {
             // Takes the old arena back when nobody holds a part of it.
             self.arena.reserve(length.max(ARENA_BYTES));
         }
-        for field in head.fields() {
+        for field in fields.clone() {
             self.arena.extend_from_slice(field.value);
         }
         let mut block = self.arena.split().freeze();
-        headers.reserve(head.fields().len());
+        headers.reserve(fields.len());
         let mut crumbs = 0;
-        for field in head.fields() {
+        for field in fields {
             let bytes = block.split_to(field.value.len());
             if field.token == Some(Token::COOKIE) {
                 crumbs += 1;
@@ -214,8 +226,8 @@ impl Requests {
         }
         if path.is_some() && parts.authority.is_some() {
             parts.scheme = Some(match head.scheme() {
-                Some(b"http") => Scheme::HTTP,
-                Some(b"https") => Scheme::HTTPS,
+                Some(http) if http.eq_ignore_ascii_case(b"http") => Scheme::HTTP,
+                Some(https) if https.eq_ignore_ascii_case(b"https") => Scheme::HTTPS,
                 Some(other) => Scheme::try_from(other).map_err(|_| Unsupported)?,
                 None if secure => Scheme::HTTPS,
                 None => Scheme::HTTP,

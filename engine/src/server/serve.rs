@@ -3,7 +3,7 @@
 
 use super::accept::Shown;
 use super::attendant::Pause;
-use super::metrics::Counters;
+use super::handshake_failure::HandshakeFailure;
 use super::respond::Extra;
 use super::said::Heard;
 use super::scratch::Scratch;
@@ -15,7 +15,6 @@ use crate::driver::signals::Signals;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use http::StatusCode;
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
@@ -37,8 +36,8 @@ pub(super) trait Serve: Clone + 'static {
         None
     }
     /// A TLS handshake failed. Only attendants are told.
-    fn handshake_failed(&self, addresses: Option<Addresses>, error: &io::Error) {
-        let _ = (addresses, error);
+    fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
+        let _ = (addresses, failure);
     }
     /// A client under TLS said nothing of what it speaks, and HTTP/1.1 is not served: attendants may
     /// take its bytes, others close the connection.
@@ -70,13 +69,7 @@ pub(super) trait Exchanging: 'static {
     fn set_early(&mut self, early: bool);
     /// The connection is there, once, before its first request: it is `info` if anybody wants to
     /// know that ([`Shown::is_nothing`]), and speaks `version`.
-    fn show(
-        &mut self,
-        info: Option<ConnectionInfo>,
-        version: Version,
-        shown: &Shown,
-        counters: &Arc<Counters>,
-    );
+    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown);
     /// A request came.
     fn start(
         &mut self,

@@ -18,7 +18,7 @@ use std::time::Instant;
 use trunkline_core::error::H2Code;
 use trunkline_core::h3;
 use trunkline_core::http::idempotence::may_be_early;
-use trunkline_core::http::{Event, StreamId};
+use trunkline_core::http::{Event, HostRule, SchemeRule, StreamId, TargetRule};
 
 /// The exchanges of one connection and those who may leave it notes.
 pub(super) struct Serving<S: Serve> {
@@ -37,6 +37,8 @@ pub(super) struct Serving<S: Serve> {
     paused: Option<Box<(Pause, Instant)>>,
     /// The largest datagram, as the exchanges were told.
     datagram_size: Option<usize>,
+    /// Which requests are answered here; known before the first.
+    targets: TargetRule,
 }
 
 impl<S: Serve> Serving<S> {
@@ -58,7 +60,12 @@ impl<S: Serve> Serving<S> {
             early: false,
             paused: None,
             datagram_size: None,
+            targets: TargetRule::new(SchemeRule::Https, HostRule::Any),
         }
+    }
+    /// The connection is known: which requests it carries.
+    pub(super) fn set_targets(&mut self, targets: TargetRule) {
+        self.targets = targets;
     }
     /// Whether nothing may be read now, because whoever answers does not keep up; the owner is
     /// woken when it does again. What the peer did not do meanwhile is not held against it.
@@ -168,6 +175,11 @@ impl<S: Serve> Serving<S> {
                         // RFC 8470 section 5.2: it comes again after the handshake.
                         add(&self.counters.too_early, 1);
                         let status = StatusCode::TOO_EARLY;
+                        exchanges.turn_away(scratch, machine, now, stream, head, status);
+                    } else if !self.targets.admits(&head) {
+                        // RFC 9110 section 15.5.20: it may be sent again on another connection.
+                        add(&self.counters.misdirected, 1);
+                        let status = StatusCode::MISDIRECTED_REQUEST;
                         exchanges.turn_away(scratch, machine, now, stream, head, status);
                     } else {
                         if self.early {

@@ -2,12 +2,10 @@
 
 use super::accept::Shown;
 use super::access::{AccessLog, Record};
-use super::metrics::{Counters, add};
 use super::request::{Requests, version_of};
 use crate::body::Body;
-use crate::connection_info::{ConnectionInfo, TlsInfo};
+use crate::connection_info::ConnectionInfo;
 use http::{Request, StatusCode};
-use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::{Closed, Violation};
 use trunkline_core::http::{RequestHead, Reset, ResetBy, Version};
@@ -17,63 +15,21 @@ pub(super) struct View {
     info: ConnectionInfo,
     /// Requests carry it.
     attach: bool,
-    binding: Option<Binding>,
     log: Option<AccessLog>,
     version: Version,
     /// An exchange ended because the peer broke a rule, and told of it.
     told_broken: bool,
 }
 
-/// The one host that a connection is for.
-pub(super) struct Binding {
-    host: Box<str>,
-    counters: Arc<Counters>,
-}
-
-impl Binding {
-    /// The host that SNI named, where that binds.
-    pub(super) fn of(
-        info: &ConnectionInfo,
-        shown: &Shown,
-        counters: &Arc<Counters>,
-    ) -> Option<Self> {
-        let named = info.tls().and_then(TlsInfo::server_name);
-        named.filter(|_| shown.sni_is_binding).map(|host| Self {
-            host: host.into(),
-            counters: Arc::clone(counters),
-        })
-    }
-    /// Whether the request is for another host, to be answered with 421 (RFC 9110 section 15.5.20);
-    /// counts it then.
-    pub(super) fn refuses(&self, head: &RequestHead) -> bool {
-        let refuses = !head.is_for(&self.host);
-        if refuses {
-            add(&self.counters.misdirected, 1);
-        }
-        refuses
-    }
-}
-
 impl View {
-    pub(super) fn new(
-        info: ConnectionInfo,
-        version: Version,
-        shown: &Shown,
-        counters: &Arc<Counters>,
-    ) -> Self {
+    pub(super) fn new(info: ConnectionInfo, version: Version, shown: &Shown) -> Self {
         Self {
-            binding: Binding::of(&info, shown, counters),
             info,
             attach: shown.info,
             log: shown.log.clone(),
             version,
             told_broken: false,
         }
-    }
-    /// Whether the request is for another host than the connection.
-    pub(super) fn is_misdirected(&self, head: &RequestHead) -> bool {
-        let binding = self.binding.as_ref();
-        binding.is_some_and(|binding| binding.refuses(head))
     }
     /// Tells the request what it came on, and begins its line in the access log.
     pub(super) fn introduce(

@@ -2,7 +2,9 @@ use super::super::accept::{Cleartext, Shown};
 use super::super::attendant::{Attendant, Ended, Line, Place};
 use super::super::attended_serve::Attended;
 use super::super::respond::Extra;
+use super::super::targets::Targets;
 use super::*;
+use crate::config::ServerConfig;
 use crate::connection_info::ConnectionInfo;
 use bytes::Bytes;
 use std::fs::File;
@@ -55,8 +57,9 @@ fn post() -> Post<Attended<Idle>> {
             extra,
             shown: Shown {
                 info: false,
-                sni_is_binding: false,
+                targets: Targets::new(&ServerConfig::default(), None),
                 log: None,
+                handshake_log: None,
                 quic_addr: None,
                 tls_tells_places: false,
                 judge: None,

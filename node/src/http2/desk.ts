@@ -31,6 +31,7 @@ export interface DeskOptions {
   /** How long who did not say what it speaks may take to leave, in ms. */
   unknownProtocolTimeout: number
   sharesPort: boolean | undefined
+  schemeFromGateway: boolean | undefined
   limits: Limits
   timeouts: Record<string, number>
   session: SessionOptions
@@ -173,6 +174,7 @@ export class Desk {
       http3: offer.http3 ?? false,
       frameEvents: true,
       spelledNames: true,
+      schemeFromGateway: options.schemeFromGateway === true,
       extendedConnect: settings.enableConnectProtocol === true,
       limits: this.limits(),
       windows: this.windows(),

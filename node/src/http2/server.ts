@@ -40,6 +40,9 @@ export interface Options extends ServerOptions {
   /** Whether HTTP/1.1 and HTTP/2 are served in cleartext; under TLS `allowHTTP1` says it. Default: both. */
   http1?: boolean
   http2?: boolean
+  /** Every peer is a gateway that ends TLS: a request is `http` or `https` as it says, whatever its connection is;
+   * otherwise one that says another scheme than its connection's is answered with 421. Default: false. */
+  schemeFromGateway?: boolean
   /** Other processes may listen on the same port, each with a share of the connections. */
   sharesPort?: boolean
 }
@@ -103,6 +106,7 @@ function deskOptions (options: Options & Untyped & Http1Options & Partial<Pick<S
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
     sharesPort: options.sharesPort,
+    schemeFromGateway: options.schemeFromGateway,
     limits: { ...limitsOf(options), ...(own.maxHeaderSize === undefined ? {} : { fieldSectionBytesMax: own.maxHeaderSize }), ...options.limits },
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,

@@ -29,7 +29,8 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
   asks?: { names: boolean; protocols: boolean }
   /** `onSecret` hears of the secrets of every session: for debugging. */
   tellsSecrets?: boolean
-  /** A request for another host than the one that was asked for by SNI is answered with 421. */
+  /** A request for another host than the one that was asked for by SNI is answered with 421. Default: where clients
+   * are asked for certificates. */
   sniIsBinding?: boolean
 }
 
@@ -73,6 +74,9 @@ export interface ListenOptions extends Place {
   frameEvents?: boolean
   /** Names of fields of HTTP/1.1 requests come as they are spelled too. Default: false. */
   spelledNames?: boolean
+  /** Every peer is a gateway that ends TLS for this server, and says whether a request is `http` or `https`; otherwise
+   * one whose scheme is not that of its connection is answered with 421 (RFC 9110 section 7.4). Default: false. */
+  schemeFromGateway?: boolean
   connectionsMax?: number
   /** The engine's own, by its names in camel case; times in ms, 0: never. */
   limits?: Limits

@@ -130,6 +130,10 @@ impl Lane {
     pub(crate) fn stream_window(&self) -> u32 {
         self.stream_window
     }
+    /// Why the connection ended, unless we closed it.
+    pub(crate) fn lost(&self) -> Option<&ConnectionError> {
+        self.session.lost()
+    }
     /// Whether requests go out as early data now.
     pub(crate) fn is_early(&self) -> bool {
         self.session.is_early()

@@ -1,0 +1,226 @@
+//! `trunkline get` against scripted servers: what it sends, what it writes, and how it ends.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output, Stdio};
+use std::thread::{self, JoinHandle};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn get(arguments: &[&str]) -> Output {
+    let mut command = Command::new(BINARY);
+    command.arg("get").args(["--noproxy", "*"]).args(arguments);
+    let output = command.stdin(Stdio::null()).output();
+    output.expect("the binary starts")
+}
+
+/// A server that gives one answer per connection, in this order; it ends with the heads that it read.
+struct Scripted {
+    port: u16,
+    thread: JoinHandle<Vec<String>>,
+}
+
+impl Scripted {
+    fn new(answers: Vec<Vec<u8>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let thread = thread::spawn(move || {
+            let answer = |answer: &Vec<u8>| {
+                let (socket, _) = listener.accept().expect("a client");
+                let head = head(&socket);
+                // Who has seen enough leaves.
+                let _ = (&socket).write_all(answer);
+                head
+            };
+            answers.iter().map(answer).collect()
+        });
+        Self { port, thread }
+    }
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+    fn heads(self) -> Vec<String> {
+        self.thread.join().expect("it ends")
+    }
+}
+
+fn head(socket: &TcpStream) -> String {
+    let mut reader = BufReader::new(socket);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        let read = reader.read_line(&mut head).expect("a line");
+        assert!(read > 0, "the client left: {head}");
+    }
+    head
+}
+
+fn answer(fields: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("HTTP/1.1 {fields}\r\nconnection: close\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+fn zipped(text: &[u8]) -> Vec<u8> {
+    let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    writer.write_all(text).expect("to memory");
+    writer.finish().expect("to memory")
+}
+
+/// CVE-2024-30260, CVE-2018-1000007.
+#[test]
+fn credentials_stay_at_their_origin_when_a_redirect_leads_to_another() {
+    let secrets = [
+        "-H",
+        "authorization: a-secret",
+        "-H",
+        "proxy-authorization: a-secret",
+        "-H",
+        "cookie: a-secret",
+        "-H",
+        "x-api-key: a-secret",
+        "-H",
+        "x-plain: no-secret",
+    ];
+    for stays in [true, false] {
+        let other = Scripted::new(vec![answer("200 OK\r\ncontent-length: 2", b"ok")]);
+        let lead = |to: &str| {
+            answer(
+                &format!("302 Found\r\nlocation: {to}\r\ncontent-length: 0"),
+                b"",
+            )
+        };
+        let (from, expected) = match stays {
+            true => {
+                let second = answer("200 OK\r\ncontent-length: 2", b"ok");
+                (Scripted::new(vec![lead("/elsewhere"), second]), 2)
+            }
+            false => (Scripted::new(vec![lead(&other.url())]), 1),
+        };
+        let url = from.url();
+        let output = get(&[&["-L", &url], &secrets[..]].concat());
+        assert_eq!(text(&output.stdout), "ok", "{}", text(&output.stderr));
+        let heads = from.heads();
+        assert_eq!(heads.len(), expected);
+        assert!(
+            heads
+                .iter()
+                .all(|head| head.matches("a-secret").count() == 4)
+        );
+        if !stays {
+            let head = other.heads().remove(0);
+            assert!(!head.contains("a-secret"), "{head}");
+            assert!(head.contains("x-plain: no-secret"), "{head}");
+        }
+    }
+}
+
+/// RFC 9110 section 8.4: the coding is of the representation, which such an answer does not carry.
+#[test]
+fn a_compressed_answer_without_a_body_is_whole() {
+    for (arguments, fields) in [
+        (
+            &["-X", "HEAD"][..],
+            "200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 70",
+        ),
+        (&[], "204 No Content\r\ncontent-encoding: gzip"),
+        (&[], "304 Not Modified\r\ncontent-encoding: gzip"),
+        (&[], "200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 0"),
+    ] {
+        let server = Scripted::new(vec![answer(fields, b"")]);
+        let url = server.url();
+        let output = get(&[arguments, &[&url]].concat());
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{fields} {}",
+            text(&output.stderr)
+        );
+        assert!(output.stdout.is_empty());
+        server.heads();
+    }
+}
+
+#[test]
+fn a_range_is_asked_for_without_compression_and_a_compressed_part_is_refused_with_what_helps() {
+    let part = "206 Partial Content\r\ncontent-range: bytes 0-3/9\r\ncontent-length: 4";
+    let server = Scripted::new(vec![answer(part, b"part")]);
+    let output = get(&["-H", "range: bytes=0-3", &server.url()]);
+    assert_eq!(text(&output.stdout), "part", "{}", text(&output.stderr));
+    let head = server.heads().remove(0);
+    assert!(!head.contains("accept-encoding"), "{head}");
+    let compressed = format!("{part}\r\ncontent-encoding: gzip");
+    let server = Scripted::new(vec![answer(&compressed, b"part")]);
+    let output = get(&["-H", "range: bytes=0-3", &server.url()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("--raw"),
+        "{}",
+        text(&output.stderr)
+    );
+    server.heads();
+}
+
+#[test]
+fn a_compressed_body_that_is_cut_off_fails() {
+    let whole = zipped(b"many requests, few connections");
+    let cut = &whole[..whole.len() - 9];
+    let length = cut.len();
+    let fields = format!("200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {length}");
+    let server = Scripted::new(vec![answer(&fields, cut)]);
+    let output = get(&[&server.url()]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    server.heads();
+}
+
+/// As `cat FILE | head`: nothing is said, and the shell sees 128 and the number of SIGPIPE.
+#[test]
+fn a_reader_that_has_enough_ends_it_without_a_word() {
+    let body = vec![b'x'; 4 * 1024 * 1024];
+    let fields = format!("200 OK\r\ncontent-length: {}", body.len());
+    let server = Scripted::new(vec![answer(&fields, &body)]);
+    let mut command = Command::new(BINARY);
+    command.args(["get", "--noproxy", "*", &server.url()]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let mut stdout = child.stdout.take().expect("it is piped");
+    stdout.read_exact(&mut [0; 10]).expect("it writes");
+    drop(stdout);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(141));
+    assert_eq!(text(&output.stderr), "");
+    server.heads();
+}
+
+#[test]
+fn what_is_said_beside_the_work_is_no_reason_to_end_it() {
+    let server = Scripted::new(vec![answer("200 OK\r\ncontent-length: 2", b"ok")]);
+    let mut command = Command::new(BINARY);
+    command.args(["get", "--noproxy", "*", "-v", &server.url()]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    drop(child.stderr.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout), "ok");
+    server.heads();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_and_is_no_fault_of_the_command_line() {
+    let server = Scripted::new(vec![answer("200 OK\r\ncontent-length: 2", b"ok")]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let full = full.expect("Linux has it");
+    let mut command = Command::new(BINARY);
+    command.args(["get", "--noproxy", "*", &server.url()]);
+    let output = command.stdout(full).stderr(Stdio::piped()).spawn();
+    let output = output.expect("the binary starts").wait_with_output();
+    let output = output.expect("it ends");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(23), "{said}");
+    assert!(said.contains("standard output cannot be written"), "{said}");
+    server.heads();
+}

@@ -1,0 +1,65 @@
+//! Which requests the connections of a server carry; all others are answered with 421.
+
+use crate::config::ServerConfig;
+use crate::connection_info::{ConnectionInfo, TlsInfo};
+use crate::tls::Tls;
+use trunkline_core::http::{HostRule, SchemeRule, TargetRule};
+
+/// What a server's settings say of the targets of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Targets {
+    scheme_from_gateway: bool,
+    sni: Sni,
+}
+
+/// What SNI says of the requests behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sni {
+    /// Nothing.
+    Ignored,
+    /// They are for the named host, if one was named.
+    Binds,
+    /// The same; and without a name they are for an address.
+    BindsStrictly,
+}
+
+impl Targets {
+    /// Where names are given settings of their own, what a client had to show for one says nothing of
+    /// another (CVE-2025-23419, CVE-2025-23048); a client that names none may be asked for less still.
+    pub(super) fn new(config: &ServerConfig, tls: Option<&Tls>) -> Self {
+        let chooses = tls.is_some_and(|tls| tls.chooser().is_some());
+        let judges = tls.is_some_and(|tls| tls.judge().is_some());
+        let binds = config.sni_is_binding.unwrap_or(chooses || judges);
+        Self {
+            scheme_from_gateway: config.scheme_from_gateway,
+            sni: match (binds, chooses) {
+                (false, _) => Sni::Ignored,
+                (true, false) => Sni::Binds,
+                (true, true) => Sni::BindsStrictly,
+            },
+        }
+    }
+    /// Whether SNI has to be known.
+    pub(super) fn needs_sni(self) -> bool {
+        self.sni != Sni::Ignored
+    }
+    /// The rule of a connection; `secure`: it is under TLS, `info`: what that agreed on, if it has to
+    /// be known.
+    pub(super) fn rule_of(self, secure: bool, info: Option<&ConnectionInfo>) -> TargetRule {
+        let scheme = match (self.scheme_from_gateway, secure) {
+            (true, _) => SchemeRule::FromGateway,
+            (false, true) => SchemeRule::Https,
+            (false, false) => SchemeRule::Http,
+        };
+        let named = info
+            .and_then(ConnectionInfo::tls)
+            .and_then(TlsInfo::server_name);
+        let host = match (self.sni, named) {
+            _ if !secure => HostRule::Any,
+            (Sni::Ignored, _) | (Sni::Binds, None) => HostRule::Any,
+            (Sni::Binds | Sni::BindsStrictly, Some(name)) => HostRule::Named(name.into()),
+            (Sni::BindsStrictly, None) => HostRule::Addresses,
+        };
+        TargetRule::new(scheme, host)
+    }
+}

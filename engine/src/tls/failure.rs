@@ -1,0 +1,105 @@
+//! Whether a handshake that failed would fail again.
+
+use crate::error::Retry;
+use quinn_proto::ConnectionError;
+use rustls::Error;
+use std::error::Error as StdError;
+use std::io;
+
+/// After a handshake over TCP. Nothing was sent in it that could be processed.
+pub(crate) fn retry_after(error: &io::Error) -> Retry {
+    let tls = error
+        .get_ref()
+        .and_then(|error| error.downcast_ref::<Error>());
+    tls.map_or(Retry::Safe, retry_after_tls)
+}
+
+fn retry_after_tls(error: &Error) -> Retry {
+    match error {
+        // What was shown or offered is what will be shown and offered.
+        Error::InvalidCertificate(_)
+        | Error::InvalidCertRevocationList(_)
+        | Error::NoCertificatesPresented
+        | Error::UnsupportedNameType
+        | Error::PeerIncompatible(_)
+        | Error::PeerMisbehaved(_)
+        | Error::InvalidMessage(_)
+        | Error::InappropriateMessage { .. }
+        | Error::InappropriateHandshakeMessage { .. }
+        | Error::NoApplicationProtocol => Retry::Never,
+        Error::AlertReceived(alert) => retry_after_alert(u8::from(*alert)),
+        _ => Retry::Safe,
+    }
+}
+
+/// After a handshake over QUIC, which carries alerts in its codes (RFC 9001 section 4.8).
+pub(crate) fn retry_after_quic(error: &ConnectionError) -> Retry {
+    match alert_of(error) {
+        Some(alert) => retry_after_alert(alert),
+        None => Retry::Safe,
+    }
+}
+
+/// The alert that a QUIC connection ended with, on either side.
+pub(crate) fn alert_of(error: &ConnectionError) -> Option<u8> {
+    const CRYPTO_FIRST: u64 = 0x100;
+    const CRYPTO_LAST: u64 = 0x1ff;
+    let code = match error {
+        ConnectionError::TransportError(error) => u64::from(error.code),
+        ConnectionError::ConnectionClosed(frame) => u64::from(frame.error_code),
+        _ => return None,
+    };
+    matches!(code, CRYPTO_FIRST..=CRYPTO_LAST).then_some(code as u8)
+}
+
+/// The alerts by which a peer refuses us, which it would do again (RFC 8446 section 6.2).
+const REFUSALS: [(u8, &str); 18] = [
+    (40, "handshake_failure"),
+    (42, "bad_certificate"),
+    (43, "unsupported_certificate"),
+    (44, "certificate_revoked"),
+    (45, "certificate_expired"),
+    (46, "certificate_unknown"),
+    (47, "illegal_parameter"),
+    (48, "unknown_ca"),
+    (49, "access_denied"),
+    // A signature that does not verify, as of a certificate of another issuer with the same name.
+    (51, "decrypt_error"),
+    (70, "protocol_version"),
+    (71, "insufficient_security"),
+    (86, "inappropriate_fallback"),
+    (109, "missing_extension"),
+    (110, "unsupported_extension"),
+    (112, "unrecognized_name"),
+    (116, "certificate_required"),
+    (120, "no_application_protocol"),
+];
+
+/// Others, as close_notify, decode_error, internal_error and user_canceled, are of one attempt alone.
+fn retry_after_alert(alert: u8) -> Retry {
+    match REFUSALS.iter().any(|(number, _)| *number == alert) {
+        true => Retry::Never,
+        false => Retry::Safe,
+    }
+}
+
+/// The number and the name of the alert by which the peer refused us, if the transport failed with that.
+/// With TLS 1.3 a client learns only behind its own handshake whether the server took its certificate.
+pub(crate) fn refusal_in(failure: &(dyn StdError + 'static)) -> Option<(u8, &'static str)> {
+    let alert = if let Some(error) = failure.downcast_ref::<io::Error>() {
+        match error.get_ref()?.downcast_ref::<Error>()? {
+            Error::AlertReceived(alert) => u8::from(*alert),
+            _ => return None,
+        }
+    } else {
+        match failure.downcast_ref::<ConnectionError>()? {
+            error @ ConnectionError::ConnectionClosed(_) => alert_of(error)?,
+            _ => return None,
+        }
+    };
+    REFUSALS.into_iter().find(|(number, _)| *number == alert)
+}
+
+#[cfg(test)]
+#[path = "failure_test.rs"]
+mod failure_test;

@@ -1,0 +1,59 @@
+use super::*;
+use quinn_proto::{ConnectionClose, TransportErrorCode};
+use rustls::{AlertDescription, CertificateError};
+
+fn over_tcp(error: Error) -> Retry {
+    retry_after(&io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Who repeats what is `Safe` until it succeeds must not do so for ever.
+#[test]
+fn what_the_peer_shows_or_refuses_is_not_to_be_tried_again_and_what_broke_is() {
+    let never = [
+        Error::InvalidCertificate(CertificateError::UnknownIssuer),
+        Error::InvalidCertificate(CertificateError::Expired),
+        Error::InvalidCertificate(CertificateError::NotValidForName),
+        Error::AlertReceived(AlertDescription::CertificateRequired),
+        Error::AlertReceived(AlertDescription::UnknownCA),
+        Error::AlertReceived(AlertDescription::HandshakeFailure),
+        Error::AlertReceived(AlertDescription::UnrecognisedName),
+        Error::NoApplicationProtocol,
+    ];
+    for error in never {
+        assert_eq!(over_tcp(error.clone()), Retry::Never, "{error}");
+    }
+    for error in [
+        Error::AlertReceived(AlertDescription::InternalError),
+        Error::HandshakeNotComplete,
+    ] {
+        assert_eq!(over_tcp(error.clone()), Retry::Safe, "{error}");
+    }
+    for kind in [
+        io::ErrorKind::ConnectionReset,
+        io::ErrorKind::UnexpectedEof,
+        io::ErrorKind::TimedOut,
+    ] {
+        assert_eq!(retry_after(&kind.into()), Retry::Safe, "{kind}");
+    }
+}
+
+#[test]
+fn the_same_holds_for_alerts_over_quic() {
+    let closed = |code: TransportErrorCode| {
+        ConnectionError::ConnectionClosed(ConnectionClose {
+            error_code: code,
+            frame_type: None,
+            reason: Vec::new().into(),
+        })
+    };
+    let by_alert = |alert: AlertDescription| closed(TransportErrorCode::crypto(alert.into()));
+    let required = by_alert(AlertDescription::CertificateRequired);
+    assert_eq!(alert_of(&required), Some(116));
+    assert_eq!(retry_after_quic(&required), Retry::Never);
+    let internal = by_alert(AlertDescription::InternalError);
+    assert_eq!(retry_after_quic(&internal), Retry::Safe);
+    let refused = closed(TransportErrorCode::CONNECTION_REFUSED);
+    assert_eq!(alert_of(&refused), None);
+    assert_eq!(retry_after_quic(&refused), Retry::Safe);
+    assert_eq!(retry_after_quic(&ConnectionError::TimedOut), Retry::Safe);
+}

@@ -1,0 +1,151 @@
+//! TLS failures are visible on both sides: the client's error names the alert, and the server counts
+//! and logs what it refused, over TCP and QUIC.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/peer.rs"]
+mod support;
+
+use http::Response;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use support::service;
+use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::server::HandshakeFailure;
+use trunkline::{Body, ClientCertificates, Error, ErrorKind, Retry, Running, Server, Tls};
+
+const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
+
+struct Logged {
+    from_loopback: bool,
+    quic: bool,
+    failure: HandshakeFailure,
+}
+
+struct Serving {
+    running: Running,
+    root: rustls::pki_types::CertificateDer<'static>,
+    log: Arc<Mutex<Vec<Logged>>>,
+}
+
+impl Serving {
+    /// Admits clients with a certificate that nobody here has.
+    fn start() -> Self {
+        let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+        let issuer = rcgen::generate_simple_self_signed(vec!["issuer.test".to_owned()]).unwrap();
+        let clients = ClientCertificates::issued_by(issuer.cert.pem().as_bytes()).unwrap();
+        let tls = tls.client_certificates(clients).unwrap();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let logged = Arc::clone(&log);
+        let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+        let server = server.handshake_log(move |failed| {
+            let from_loopback = failed
+                .peer_addr()
+                .is_some_and(|peer| peer.ip().is_loopback());
+            logged.lock().unwrap().push(Logged {
+                from_loopback,
+                quic: failed.is_quic(),
+                failure: failed.failure().clone(),
+            });
+        });
+        let running = server.serve(service(async |_| Response::new(Body::empty())));
+        Self {
+            running: running.unwrap(),
+            root,
+            log,
+        }
+    }
+    fn fails(&self, protocols: Protocols, shows: bool) -> Error {
+        let mut tls = ClientTls::new().root(self.root.clone()).only_given_roots();
+        if shows {
+            let own = rcgen::generate_simple_self_signed(vec!["stranger.test".to_owned()]).unwrap();
+            let key = own.signing_key.serialize_der().try_into().unwrap();
+            tls = tls.identity(vec![own.cert.der().clone()], key);
+        }
+        let local = self.running.local_addr();
+        let client = Client::builder()
+            .protocols(protocols)
+            .resolve("localhost", [local])
+            .tls(tls)
+            .build()
+            .unwrap();
+        let url = format!("https://localhost:{}/", local.port());
+        support::runtime().block_on(async { client.get(url).send().await.unwrap_err() })
+    }
+    /// Waits until so many handshakes have failed; each is logged once.
+    fn logged(&self, count: usize) -> std::sync::MutexGuard<'_, Vec<Logged>> {
+        while self.log.lock().unwrap().len() < count {
+            std::thread::yield_now();
+        }
+        let log = self.log.lock().unwrap();
+        assert_eq!(log.len(), count);
+        log
+    }
+}
+
+#[test]
+fn a_client_without_a_certificate_is_told_that_one_is_wanted_over_tcp_and_quic() {
+    let serving = Serving::start();
+    for (index, protocols) in VERSIONS.into_iter().enumerate() {
+        let error = serving.fails(protocols, false);
+        let said = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Tls, "{protocols:?} {said}");
+        assert!(
+            said.contains("certificate_required (116)"),
+            "{protocols:?} {said}"
+        );
+        assert_eq!(error.retry(), Retry::Never, "{protocols:?}");
+        let source = std::error::Error::source(&error);
+        assert!(source.is_some(), "{protocols:?}");
+        let log = serving.logged(index + 1);
+        let last = log.last().unwrap();
+        assert!(last.from_loopback, "{protocols:?}");
+        assert_eq!(last.quic, protocols == Protocols::H3Only);
+        assert!(
+            matches!(last.failure, HandshakeFailure::Certificate(_)),
+            "{protocols:?} {:?}",
+            last.failure
+        );
+    }
+    let metrics = serving.running.metrics();
+    assert_eq!(metrics.handshakes_failed, 3);
+    assert_eq!(metrics.handshakes_failed_by, [("certificate", 3)]);
+}
+
+#[test]
+fn a_client_whose_certificate_is_not_believed_is_told_so_over_tcp_and_quic() {
+    let serving = Serving::start();
+    for protocols in VERSIONS {
+        let error = serving.fails(protocols, true);
+        let said = format!("{error} {:?}", std::error::Error::source(&error));
+        assert_eq!(error.kind(), ErrorKind::Tls, "{protocols:?} {said}");
+        assert!(said.contains("the TLS alert "), "{protocols:?} {said}");
+        assert_eq!(error.retry(), Retry::Never, "{protocols:?} {said}");
+    }
+    drop(serving.logged(VERSIONS.len()));
+    let by = serving.running.metrics().handshakes_failed_by;
+    assert_eq!(by, [("certificate", 3)]);
+}
+
+#[test]
+fn what_is_no_tls_and_who_leaves_are_counted_by_their_kinds() {
+    let serving = Serving::start();
+    let connect = || {
+        let socket = TcpStream::connect(serving.running.local_addr()).unwrap();
+        let patience = Duration::from_secs(20);
+        socket.set_read_timeout(Some(patience)).unwrap();
+        socket
+    };
+    let mut plain = connect();
+    plain
+        .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        .unwrap();
+    let mut alert = Vec::new();
+    plain.read_to_end(&mut alert).unwrap();
+    assert_eq!(serving.logged(1)[0].failure, HandshakeFailure::NotTls);
+    drop(connect());
+    assert_eq!(serving.logged(2)[1].failure, HandshakeFailure::Gone);
+    let by = serving.running.metrics().handshakes_failed_by;
+    assert_eq!(by, [("gone", 1), ("not_tls", 1)]);
+}
