@@ -37,6 +37,11 @@ pub const RESETS: Rate = Rate {
     burst: 200,
     per_second: 33,
 };
+/// Above so many times [`RESETS`] a connection ends, however many of its streams are not reset
+/// (CVE-2023-44487, CVE-2025-8671): a flood that lets every second stream complete starts fresh work
+/// with each of the others. 2,000 at once and 330 per second are out of reach for a browser, and ten
+/// times what Node.js admits for good.
+pub const RESETS_CEILING_FACTOR: u32 = 10;
 /// Stream errors that a peer provokes with frames that need no request of their own: a zero or
 /// overflowing WINDOW_UPDATE, a PRIORITY of the wrong length or on itself, HEADERS or DATA after
 /// END_STREAM (CVE-2025-8671).
