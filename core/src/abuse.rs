@@ -10,7 +10,8 @@ use crate::error::Violation;
 use crate::limits::{
     DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES_CONSECUTIVE_MAX,
     EMPTY_FRAMES_TOTAL_MAX, Limits, PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS,
-    WINDOW_UPDATES_FREE, WINDOW_UPDATES_PER_DATA_FRAME_MAX, WINDOW_UPDATES_PER_STREAM_MAX,
+    RESETS_CEILING_FACTOR, WINDOW_UPDATES_FREE, WINDOW_UPDATES_PER_DATA_FRAME_MAX,
+    WINDOW_UPDATES_PER_STREAM_MAX,
 };
 use std::time::Instant;
 
@@ -68,6 +69,8 @@ struct Rates {
 struct Budgets {
     glitches: Budget,
     resets: Budget,
+    /// Of all resets, whatever their share.
+    resets_ceiling: Budget,
     provoked: Budget,
     pings: Budget,
 }
@@ -169,13 +172,16 @@ impl Abuse {
         self.charge_reset(now)
     }
 
-    /// Both must be true: faster than the budget refills, and more than half of the streams. A
-    /// browser that leaves a page resets many at once; a flood resets them all.
+    /// A flood is faster than the budget refills, and more than half of the streams: a browser that
+    /// leaves a page resets many at once. Or it is faster than [`RESETS_CEILING_FACTOR`] budgets
+    /// refill, whatever its share: good streams are cheap to put between.
     fn charge_reset(&mut self, now: Instant) -> Verdict {
         self.reset_lately = self.reset_lately.saturating_add(1);
-        let in_budget = self.budgets(now).resets.charge(1, now);
+        let budgets = self.budgets(now);
+        let in_budget = budgets.resets.charge(1, now);
+        let below_ceiling = budgets.resets_ceiling.charge(1, now);
         let mostly_reset = u64::from(self.reset_lately) * 2 > u64::from(self.opened_lately);
-        if in_budget || !mostly_reset {
+        if below_ceiling && (in_budget || !mostly_reset) {
             return Verdict::Fine;
         }
         Verdict::Close(Violation::ResetsTooMany)
@@ -289,6 +295,7 @@ impl Abuse {
             Box::new(Budgets {
                 glitches: Budget::new(rates.glitches, now),
                 resets: Budget::new(rates.resets, now),
+                resets_ceiling: Budget::new(rates.resets.times(RESETS_CEILING_FACTOR), now),
                 provoked: Budget::new(PROVOKED_RESETS, now),
                 pings: Budget::new(rates.pings, now),
             })

@@ -103,13 +103,44 @@ fn a_flood_at_the_refill_rate_goes_on_and_one_above_does_not() {
 
 #[test]
 fn a_peer_that_resets_less_than_half_of_its_streams_is_no_flood() {
-    let now = start();
+    let mut now = start();
     let mut abuse = abuse();
-    for _ in 0..10_000 {
-        for _ in 0..3 {
-            abuse.stream_opened();
+    for _ in 0..100 {
+        for _ in 0..330 {
+            for _ in 0..3 {
+                abuse.stream_opened();
+            }
+            assert_eq!(abuse.reset_received(now), Verdict::Fine);
         }
-        assert_eq!(abuse.reset_received(now), Verdict::Fine);
+        now += Duration::from_secs(1);
+    }
+}
+
+#[test]
+fn good_streams_between_resets_buy_ten_times_the_budget_and_no_more() {
+    type Reset = fn(&mut Abuse, Instant) -> Verdict;
+    let kinds: [(&str, Reset); 4] = [
+        ("CVE-2023-44487", |abuse, now| abuse.reset_received(now)),
+        ("refused", |abuse, now| abuse.stream_refused(now)),
+        ("CVE-2025-8671, a malformed head", |abuse, now| {
+            abuse.reset_provoked(Violation::FieldNameInvalid, now)
+        }),
+        ("CVE-2025-8671, a wrong content-length", |abuse, now| {
+            abuse.reset_provoked(Violation::ContentLengthMismatch, now)
+        }),
+    ];
+    for (what, reset) in kinds {
+        for good in [1, 2, 10] {
+            let now = start();
+            let mut abuse = abuse();
+            let (fine, verdict) = fine_times(100_000, || {
+                for _ in 0..=good {
+                    abuse.stream_opened();
+                }
+                reset(&mut abuse, now)
+            });
+            assert_eq!((fine, verdict), (2_000, RESETS), "{what}, {good}");
+        }
     }
 }
 

@@ -11,6 +11,17 @@ pub struct Rate {
     pub per_second: u32,
 }
 
+impl Rate {
+    /// So many times as much, at once and per second.
+    #[must_use]
+    pub fn times(self, factor: u32) -> Self {
+        Self {
+            burst: self.burst.saturating_mul(factor),
+            per_second: self.per_second.saturating_mul(factor),
+        }
+    }
+}
+
 /// Points left. Invariant: never above the burst of its rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {

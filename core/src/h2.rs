@@ -10,6 +10,7 @@ mod conn_head;
 mod conn_ping;
 mod conn_priority;
 mod conn_recv;
+mod conn_room;
 mod conn_send;
 mod conn_settings;
 mod conn_timers;

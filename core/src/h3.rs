@@ -10,6 +10,7 @@ mod conn_flow;
 mod conn_goaway;
 mod conn_head;
 mod conn_recv;
+mod conn_room;
 mod conn_send;
 mod conn_slow;
 mod conn_timers;

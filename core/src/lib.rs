@@ -10,7 +10,7 @@
 //!
 //! Imports go down only: `pool` over `h1 | h2 | h3` (which never import each other) over
 //! `hpack | qpack` over `compress` over `http` over the leaves `abuse, budget, credit, error,
-//! limits, pace, time, wire`.
+//! limits, pace, send_account, time, wire`.
 #![forbid(unsafe_code)]
 
 pub mod abuse;
@@ -27,5 +27,6 @@ pub mod limits;
 pub mod pace;
 pub mod pool;
 pub mod qpack;
+pub mod send_account;
 pub mod time;
 pub mod wire;

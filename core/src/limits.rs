@@ -37,6 +37,11 @@ pub const RESETS: Rate = Rate {
     burst: 200,
     per_second: 33,
 };
+/// Above so many times [`RESETS`] a connection ends, however many of its streams are not reset
+/// (CVE-2023-44487, CVE-2025-8671): a flood that lets every second stream complete starts fresh work
+/// with each of the others. 2,000 at once and 330 per second are out of reach for a browser, and ten
+/// times what Node.js admits for good.
+pub const RESETS_CEILING_FACTOR: u32 = 10;
 /// Stream errors that a peer provokes with frames that need no request of their own: a zero or
 /// overflowing WINDOW_UPDATE, a PRIORITY of the wrong length or on itself, HEADERS or DATA after
 /// END_STREAM (CVE-2025-8671).
@@ -77,6 +82,24 @@ pub const INTERIM_RESPONSES_MAX: u32 = 16;
 pub const OUTBOX_BYTES_MAX: usize = 256 * 1024;
 /// A stream's response bytes buffered in core before `send_room` says 0.
 pub const SEND_BUFFER_BYTES_MAX: usize = 256 * 1024;
+/// Bytes that all connections of one server hold for peers that do not take them, beyond
+/// [`SEND_FREE_BYTES`] of each: the default of [`Windows::send_budget`] (CVE-2019-9511,
+/// CVE-2019-9517). What one peer holds of it is bounded by what the others hold
+/// ([`SendAccount`](crate::send_account::SendAccount)).
+pub const SEND_BUDGET_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes that wait on a connection and cost the budget nothing: the kernel's buffer lies below
+/// them, so a peer that reads has its full speed with these alone.
+pub const SEND_FREE_BYTES: u64 = 64 * 1024;
+/// Streams of a connection whose budget is used up that may be given a piece of a body all the same,
+/// one piece each, when nothing waits on them: streams that the peer reads go on, by turns, beside
+/// those that it does not.
+pub const SEND_TURNS_MAX: u32 = 4;
+/// HTTP/2: body bytes that wait on one stream beyond what its window lets out. A window of 0 makes
+/// us hold no more of an answer than this and one piece of its body.
+pub const SEND_SHUT_BYTES: usize = 16 * 1024;
+/// Bytes beyond a connection's room before its next request waits. Only answers that are given
+/// whole go beyond the room: there, the memory is the handler's already.
+pub const SEND_AHEAD_BYTES_MAX: u64 = 1024 * 1024;
 /// Requests on one connection before it drains (nginx `keepalive_requests`).
 pub const REQUESTS_PER_CONNECTION_MAX: u64 = 10_000;
 /// The head of an HTTP/1.1 message, start line included.
@@ -116,11 +139,11 @@ pub const QUIC_STREAM_WINDOW_BYTES_MIN: u32 = 384 * 1024;
 /// and a quarter more for what comes while an update is under way.
 pub const QUIC_STREAM_BYTES_PER_SECOND: u32 = 160_000_000;
 /// Bytes that we hold for a peer that has not acknowledged them, sent or not, on a path that has
-/// shown nothing yet: 40 MB/s at 100 ms.
-pub const QUIC_SEND_WINDOW_BYTES: u64 = 4 * 1024 * 1024;
+/// shown nothing yet: twice what slow start has under way when it reaches 5 MB/s at 100 ms.
+pub const QUIC_SEND_WINDOW_BYTES: u64 = 1024 * 1024;
 /// The same on a path whose congestion window has grown: twice that window, up to this, the rest
-/// borrowed from [`Windows::memory_budget`]. Only a peer that takes and acknowledges as much gets
-/// there.
+/// borrowed from [`Windows::send_budget`], on a client from [`Windows::memory_budget`]. Only a peer
+/// that takes and acknowledges as much gets there.
 pub const QUIC_SEND_WINDOW_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Connections whose first packet has come and that are not yet accepted or refused.
 pub const QUIC_INCOMING_MAX: usize = 1024;
@@ -321,9 +344,15 @@ pub struct Windows {
     /// The connection's window, raised in the preface.
     pub connection: u32,
     /// Bytes that all stream windows of one client or server may borrow beyond their initial
-    /// size: unread bytes stay within this and `stream_initial` per stream. What QUIC connections
-    /// hold for peers beyond [`QUIC_SEND_WINDOW_BYTES`] comes out of it too.
+    /// size: unread bytes stay within this and `stream_initial` per stream. What the QUIC
+    /// connections of a client hold for servers beyond [`QUIC_SEND_WINDOW_BYTES`] comes out of it
+    /// too.
     pub memory_budget: u64,
+    /// Bytes that all connections of one server hold for peers that do not take them, on every
+    /// version: what waits on a connection beyond [`SEND_FREE_BYTES`], and over QUIC what waits for
+    /// an acknowledgement beyond [`QUIC_SEND_WINDOW_BYTES`]. While it is used up a connection's
+    /// bodies are asked for more only as its bytes leave. Default [`SEND_BUDGET_BYTES`].
+    pub send_budget: u64,
     /// False: windows stay at `stream_initial` (fixed-window mode).
     pub auto: bool,
     /// Fixed-window mode: a stream's window is filled up when so many bytes of it are left.
@@ -392,6 +421,7 @@ impl Default for Windows {
             stream_max: 16 * 1024 * 1024,
             connection: 16 * 1024 * 1024,
             memory_budget: 64 * 1024 * 1024,
+            send_budget: SEND_BUDGET_BYTES,
             auto: true,
             threshold: None,
         }

@@ -46,6 +46,30 @@ fn rapid_reset_is_over_after_the_burst() {
 }
 
 #[test]
+fn rapid_reset_between_good_streams_is_over_after_ten_bursts() {
+    let mut rig = Rig::server(Cut::Whole);
+    let mut resets = 0;
+    while !rig.conn.is_closed() && resets < 10_000 {
+        let (good, bad) = (id(2 * resets), id(2 * resets + 1));
+        rig.says(&headers(good, GET, true));
+        rig.events();
+        rig.respond(good, &[], true);
+        rig.conn.handler_done(StreamId(u64::from(good)));
+        rig.frames();
+        rig.says(&[headers(bad, GET, true), rst(bad, H2Code::CANCEL)].concat());
+        rig.conn.handler_done(StreamId(u64::from(bad)));
+        resets += 1;
+    }
+    assert_eq!(resets, 2_001, "CVE-2023-44487");
+    let closed = rig.events().pop();
+    let due = Closed::ByUs(Violation::ResetsTooMany);
+    assert!(
+        matches!(closed, Some(Event::Closed(closed)) if closed == due),
+        "{closed:?}"
+    );
+}
+
+#[test]
 fn handlers_of_reset_streams_still_count() {
     let mut config = Config::default();
     config.limits.running_handlers_max = 5;

@@ -9,7 +9,7 @@ use trunkline_core::error::{H2Code, Violation};
 use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, Side, StreamId};
-use trunkline_core::limits::Config;
+use trunkline_core::limits::{Config, SEND_SHUT_BYTES};
 
 /// DATA frames as (stream, bytes, end).
 fn data_frames(rig: &mut Rig) -> Vec<(u32, usize, bool)> {
@@ -207,12 +207,18 @@ fn send_room_closes_and_opens_with_an_event() {
     rig.says(&headers(1, GET, true));
     rig.events();
     rig.respond(1, &[], false);
-    assert_eq!(rig.conn.send_room(StreamId(1)), 256 * 1024);
+    let room = 65_535 + SEND_SHUT_BYTES;
+    assert_eq!(
+        rig.conn.send_room(StreamId(1)),
+        room,
+        "what the window lets out, and a little"
+    );
     rig.send(1, vec![0; 256 * 1024], false);
     assert_eq!(rig.conn.send_room(StreamId(1)), 0);
     rig.frames();
-    rig.no_event("65,535 bytes are out, that is not half");
+    rig.no_event("the window is shut, and more than it may hold waits");
     rig.says(&window_update(0, 1 << 20));
+    rig.no_event("it is the stream's window that is shut");
     rig.says(&window_update(1, 1 << 20));
     rig.frames();
     assert!(matches!(rig.event(), Some(Event::SendReady { stream }) if stream == StreamId(1)));

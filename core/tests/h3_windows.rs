@@ -9,7 +9,9 @@ use std::time::Duration;
 use trunkline_core::credit::{Lender, WINDOW_MAX};
 use trunkline_core::error::Misuse;
 use trunkline_core::http::StreamId;
-use trunkline_core::limits::{Config, QUIC_RECEIVE_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES, Windows};
+use trunkline_core::limits::{
+    Config, QUIC_RECEIVE_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX, Windows,
+};
 
 const KIB: usize = 1024;
 const MIB: u32 = 1024 * 1024;
@@ -238,15 +240,15 @@ fn a_body_that_is_expected_widens_the_window() {
 
 #[test]
 fn what_waits_for_an_acknowledgement_follows_the_path_and_an_idle_connection_gives_it_back() {
-    let lender = Lender::new(64 << 20);
+    let (lender, reading) = (Lender::new(64 << 20), Lender::new(64 << 20));
     let mut rig = Rig::server_with(Config::default(), Cut::Whole);
     let fresh = std::mem::replace(&mut rig.conn, Rig::server(Cut::Whole).conn);
-    rig.conn = fresh.borrowing_from(&lender);
+    rig.conn = fresh.borrowing_from(&reading).sending_from(&lender);
     rig.conn.handle_congestion_window(5 << 20);
-    rig.conn.handle_congestion_window((5 << 20) + 1);
+    rig.conn.handle_congestion_window((5 << 20) - 1);
     rig.run();
     assert_eq!(rig.send_windows, [10 << 20]);
-    assert_eq!(lender.lent(), 6 << 20);
+    assert_eq!((lender.lent(), reading.lent()), (9 << 20, 0));
     rig.conn.release();
     rig.run();
     assert_eq!(rig.send_windows, [10 << 20, QUIC_SEND_WINDOW_BYTES]);
@@ -254,7 +256,7 @@ fn what_waits_for_an_acknowledgement_follows_the_path_and_an_idle_connection_giv
 }
 
 #[test]
-fn fixed_windows_leave_what_waits_for_an_acknowledgement_as_it_is() {
+fn what_waits_for_an_acknowledgement_follows_the_path_with_fixed_receive_windows_too() {
     let config = Config {
         windows: Windows::fixed(MIB, 4 * MIB),
         ..Config::default()
@@ -262,7 +264,9 @@ fn fixed_windows_leave_what_waits_for_an_acknowledgement_as_it_is() {
     let mut rig = Rig::server_with(config, Cut::Whole);
     rig.conn.handle_congestion_window(1 << 30);
     rig.run();
-    assert!(rig.send_windows.is_empty(), "{:?}", rig.send_windows);
+    let alone = Windows::default().send_budget / 4;
+    assert!(alone > QUIC_SEND_WINDOW_BYTES_MAX - QUIC_SEND_WINDOW_BYTES);
+    assert_eq!(rig.send_windows, [QUIC_SEND_WINDOW_BYTES_MAX]);
 }
 
 /// A client with a body on its way.

@@ -77,7 +77,17 @@ pub struct ServerConfig {
     /// connect themselves: they would choose what a handler takes for the scheme. Default: false.
     pub scheme_from_gateway: bool,
     /// Connections that each worker holds open; further ones wait in the kernel's backlog.
-    /// Default 16 384. Worst-case memory: `outbox_bytes_max` and the receive windows each.
+    /// Default 16 384.
+    ///
+    /// Memory that all of them can make a server hold, beside what handlers hold themselves:
+    /// - of answers: [`Windows::send_budget`] for all workers together, and for each connection
+    ///   64 KiB ([`SEND_FREE_BYTES`](crate::core::limits::SEND_FREE_BYTES)) and one piece of a body,
+    ///   over QUIC 1 MiB more
+    ///   ([`QUIC_SEND_WINDOW_BYTES`](crate::core::limits::QUIC_SEND_WINDOW_BYTES)). An answer that a
+    ///   handler gives whole is taken whole; the next request of a connection waits while more than
+    ///   1 MiB of such answers does.
+    /// - of requests: [`Windows::memory_budget`] together, and for each connection
+    ///   [`Windows::stream_initial`] per stream that uploads.
     pub connections_max: usize,
     /// Length of the kernel's queue of connections not yet accepted. Default 1 024.
     pub backlog: u32,

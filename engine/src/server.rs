@@ -213,6 +213,7 @@ impl Server<()> {
                 alt_svc,
             }),
             lender: Arc::new(Lender::new(config.windows.memory_budget)),
+            send_lender: Arc::new(Lender::new(config.windows.send_budget)),
             config,
             http1_config,
         })

@@ -48,6 +48,10 @@ impl Lender {
     pub fn lent(&self) -> u64 {
         self.budget.total - self.budget.left.load(Ordering::Relaxed)
     }
+    /// What is lent through this access.
+    pub fn held(&self) -> u64 {
+        self.lent
+    }
     /// What can be lent now.
     pub fn left(&self) -> u64 {
         self.budget.left.load(Ordering::Relaxed)

@@ -33,11 +33,13 @@ use super::encode::LastAnswer;
 use super::exchange::Exchange;
 use super::parse::HeadScan;
 use super::reuse::CloseReason;
+use crate::credit::Lender;
 use crate::error::{Closed, TransportEnd};
 use crate::http::head::last_head::LastHead;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
-use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
+use crate::limits::{Config, SEND_FREE_BYTES, UNREAD_BODY_BYTES_MAX};
+use crate::send_account::SendAccount;
 use crate::time::TimerTable;
 use crate::wire::Outbox;
 use bytes::BytesMut;
@@ -87,6 +89,8 @@ pub struct Conn {
     pub(super) sent: u64,
     /// The length of the outbox when we last looked.
     pub(super) outbox_len: usize,
+    /// Server: what waits for the client, out of the budget of all connections.
+    pub(super) send_account: SendAccount,
     /// Something happened since that conclusions are still to be drawn from.
     pub(super) unsettled: bool,
     /// Client: the capacity its owner knows of.
@@ -222,6 +226,7 @@ impl Conn {
             rate_from: 0,
             sent: 0,
             outbox_len: 0,
+            send_account: SendAccount::own(config.windows.send_budget),
             unsettled: true,
             capacity_told: 0,
             proxy: None,
@@ -240,6 +245,15 @@ impl Conn {
         conn.set_timers(now);
         conn.capacity_told = conn.capacity();
         conn
+    }
+
+    /// Server: takes what waits for the client out of a budget that other connections share, in
+    /// place of one of `send_budget` bytes for this connection alone. Call it before the first byte
+    /// comes.
+    #[must_use]
+    pub fn sending_from(mut self, lender: &Lender) -> Self {
+        self.send_account = SendAccount::shared(lender);
+        self
     }
 
     /// Client: the connection leads to a proxy that forwards requests, so that every target is
@@ -348,10 +362,16 @@ impl Conn {
         } else {
             self.exchanges[index].held.len()
         };
-        self.config
-            .limits
-            .send_buffer_bytes_max
-            .saturating_sub(waiting)
+        self.room_max(index).saturating_sub(waiting)
+    }
+    /// What may wait of an exchange. The first one goes on, whatever those behind it hold.
+    pub(super) fn room_max(&self, index: usize) -> usize {
+        let max = self.config.limits.send_buffer_bytes_max;
+        match (self.send_account.is_exhausted(), index) {
+            (false, _) => max,
+            (true, 0) => max.min(SEND_FREE_BYTES as usize),
+            (true, _) => 0,
+        }
     }
     /// Why the connection takes no exchange after those that are open, if it does not.
     pub fn close_reason(&self) -> Option<CloseReason> {
@@ -394,6 +414,16 @@ impl Conn {
         let first = self.exchanges.front()?.id.0;
         let index = usize::try_from(stream.0.checked_sub(first)?).ok()?;
         (index < self.exchanges.len()).then_some(index)
+    }
+    /// Bytes that wait for the peer.
+    pub(super) fn waiting(&self) -> usize {
+        let held = self.exchanges.iter().map(|open| open.held.len());
+        self.outbox.len() + held.sum::<usize>()
+    }
+    /// Server: so much waits for the client that its next request waits too. Pipelined requests for
+    /// answers that are given whole would else make us hold as many as fit what was read at once.
+    pub(super) fn is_backed_up(&self) -> bool {
+        self.side == Side::Server && self.waiting() >= self.config.limits.outbox_bytes_max
     }
     /// Learns what the driver has written since the last call.
     pub(super) fn enter(&mut self) {

@@ -18,7 +18,7 @@ impl Conn {
         mut scan: HeadScan,
         bytes: &[u8],
     ) -> Result<Step, Violation> {
-        if self.exchanges.len() >= PIPELINED_REQUESTS_MAX {
+        if self.exchanges.len() >= PIPELINED_REQUESTS_MAX || self.is_backed_up() {
             return Ok(Step::HoldBack);
         }
         if scan.is_fresh()

@@ -54,7 +54,8 @@ impl Conn {
         loop {
             while self.settle_front() {}
             let may_parse = matches!(self.receiving, Receiving::Head(_))
-                && self.exchanges.len() < PIPELINED_REQUESTS_MAX;
+                && self.exchanges.len() < PIPELINED_REQUESTS_MAX
+                && !self.is_backed_up();
             if self.is_inert() {
                 break;
             } else if self.held_back && may_parse {
@@ -67,6 +68,10 @@ impl Conn {
             && let Some(reason) = self.close_reason()
         {
             self.finish(reason.closed());
+        }
+        if self.side == Side::Server {
+            // Who found no room is in `room_lost`.
+            let _ = self.send_account.follow(self.waiting());
         }
         self.tell_send_ready();
         self.set_timers(now);
@@ -135,26 +140,26 @@ impl Conn {
     /// `SendReady` comes when half of the buffer is free, so that it does not come for every
     /// packet.
     fn tell_send_ready(&mut self) {
-        let index = match self.side {
+        let first = match self.side {
             Side::Server => 0,
             // The last one is the only one that can be sending.
             Side::Client => self.exchanges.len().saturating_sub(1),
         };
-        let Some(open) = self.exchanges.get(index) else {
-            return;
-        };
-        if !matches!(open.sending, Sending::Body(_) | Sending::Head) {
-            return;
-        }
-        let (stream, silent) = (open.id, open.silent);
-        let room = self.send_room(stream);
-        let open = &mut self.exchanges[index];
-        if room == 0 {
-            open.room_lost = true;
-        } else if open.room_lost && room >= self.config.limits.send_buffer_bytes_max / 2 {
-            open.room_lost = false;
-            if !silent {
-                self.events.push_back(Event::SendReady { stream });
+        for index in first..self.exchanges.len() {
+            let open = &self.exchanges[index];
+            if !matches!(open.sending, Sending::Body(_) | Sending::Head) {
+                continue;
+            }
+            let (stream, silent) = (open.id, open.silent);
+            let (room, room_max) = (self.send_room(stream), self.room_max(index));
+            let open = &mut self.exchanges[index];
+            if room == 0 {
+                open.room_lost = true;
+            } else if open.room_lost && room >= room_max / 2 {
+                open.room_lost = false;
+                if !silent {
+                    self.events.push_back(Event::SendReady { stream });
+                }
             }
         }
     }

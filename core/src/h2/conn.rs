@@ -29,6 +29,7 @@ use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::pace::Pace;
+use crate::send_account::SendAccount;
 use crate::time::TimerTable;
 use crate::wire::Outbox;
 use std::collections::{BTreeMap, VecDeque};
@@ -141,6 +142,10 @@ pub struct Conn {
     /// What the peer grants us on the connection.
     pub(super) quota: Quota,
     pub(super) lender: Lender,
+    /// Server: what waits for the client, out of the budget of all connections.
+    pub(super) send_account: SendAccount,
+    /// Body bytes in the queues of all streams.
+    pub(super) queued: usize,
     /// The stream windows that the path has shown to need.
     pub(super) path: Path,
     pub(super) abuse: Abuse,
@@ -194,6 +199,8 @@ impl Conn {
             credit: None,
             quota: Quota::new(WINDOW_INITIAL),
             lender: Lender::new(windows.memory_budget),
+            send_account: SendAccount::own(windows.send_budget),
+            queued: 0,
             path: Path::new(now),
             abuse: Abuse::new(&config.limits),
             last_peer_id: 0,
@@ -224,6 +231,15 @@ impl Conn {
     #[must_use]
     pub fn borrowing_from(mut self, lender: &Lender) -> Self {
         self.lender = lender.share();
+        self
+    }
+
+    /// Server: takes what waits for the client out of a budget that other connections share, in
+    /// place of one of `send_budget` bytes for this connection alone. Call it before the first byte
+    /// comes.
+    #[must_use]
+    pub fn sending_from(mut self, lender: &Lender) -> Self {
+        self.send_account = SendAccount::shared(lender);
         self
     }
 
@@ -273,8 +289,16 @@ impl Conn {
         }
         &mut self.outbox
     }
-    /// The next fact.
+    /// The next fact. A request waits, and what came behind it, while the answers before it are far
+    /// beyond the room that the connection has
+    /// ([`SEND_AHEAD_BYTES_MAX`](crate::limits::SEND_AHEAD_BYTES_MAX)).
     pub fn poll_event(&mut self) -> Option<Event> {
+        if self.send_account.is_overrun()
+            && self.life != Life::Closed
+            && matches!(self.events.front(), Some(Event::RequestReceived { .. }))
+        {
+            return None;
+        }
         self.events.pop_front()
     }
     /// When `handle_timeout` is due.
@@ -327,14 +351,14 @@ impl Conn {
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
     /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
-        let max = self.config.limits.send_buffer_bytes_max;
         match self
             .live_key(stream)
             .ok()
             .and_then(|key| self.streams.by_key(key))
         {
             Some((_, stream)) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
-                max.saturating_sub(stream.queued())
+                let max = self.queue_max(stream.quota);
+                self.send_account.room(stream.queued(), max)
             }
             _ => 0,
         }

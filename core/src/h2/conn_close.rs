@@ -175,9 +175,17 @@ impl Conn {
                 self.free(unread);
             }
             if let Some(mut queue) = stream.queue {
+                let waited = queue.len();
+                self.queued -= waited;
+                if waited > 0 {
+                    self.send_account.end_turn(queue.has_turn);
+                }
                 queue.clear();
                 let spare = self.spare_bodies.get_or_insert_default();
                 spare.queues.push(queue);
+                if waited > 0 {
+                    self.account_for_waiting();
+                }
             }
         }
         if self.streams.is_empty() && self.life != Life::Closed {

@@ -366,7 +366,15 @@ impl Conn {
             return self.break_stream(now, update.stream, Violation::WindowOverflow);
         }
         self.schedule_stream(update.stream);
+        self.note_stream_room(update.stream);
         Ok(())
+    }
+
+    /// The window of a stream grew: more may wait on it.
+    pub(super) fn note_stream_room(&mut self, id: u32) {
+        if let Some(key) = self.streams.key(id) {
+            self.note_room(key);
+        }
     }
 
     // Read access.

@@ -13,7 +13,7 @@ use crate::error::{Misuse, Violation};
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
-use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::http::{Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
 use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
@@ -216,11 +216,20 @@ impl Conn {
         if queue.is_empty() {
             queue.waiting_since = Some(now);
             queue.sent_since = 0;
+            queue.has_turn = self.send_account.begin_turn(u64::from(id));
         }
+        self.queued += data.len();
         queue.push(data);
         queue.end |= end;
-        queue.is_full = queue.len() >= self.config.limits.send_buffer_bytes_max;
+        let (len, quota) = (queue.len(), stream.quota);
+        let is_full = len >= self.queue_max(quota);
+        if let Some((_, stream)) = self.streams.by_key_mut(key)
+            && let Some(queue) = &mut stream.queue
+        {
+            queue.is_full = is_full;
+        }
         self.schedule_stream(id);
+        self.account_for_waiting();
         self.watch_streams(now, self.config.timeouts.stream_stall);
         Ok(())
     }
@@ -261,6 +270,7 @@ impl Conn {
             };
             self.send_turn(now, key);
         }
+        self.account_for_waiting();
     }
 
     /// One DATA frame of the stream at `key`, and its trailers if they are next.
@@ -281,26 +291,24 @@ impl Conn {
         stream.quota.spend(len as u32);
         self.quota.spend(len as u32);
         write_data(&mut self.outbox, id, queue, len, end);
+        self.queued -= len;
         queue.sent_since += len as u64;
         let drained = queue.is_empty();
         if drained {
             queue.waiting_since = None;
+            let had_turn = std::mem::take(&mut queue.has_turn);
+            self.send_account.end_turn(had_turn);
         }
         if drained || stream.quota.available() == 0 {
             self.schedule.remove(key);
         } else {
             self.schedule.took_turn(key);
         }
-        let half = self.config.limits.send_buffer_bytes_max / 2;
-        let is_ready = queue.is_full && queue.len() <= half && stream.sends == Sends::Body;
-        if is_ready {
-            queue.is_full = false;
-        }
+        let is_full = queue.is_full;
         let trailers = if drained { queue.trailers.take() } else { None };
         self.note_data_sent(len);
-        if is_ready {
-            let stream = StreamId(u64::from(id));
-            self.push_event(Event::SendReady { stream });
+        if is_full {
+            self.note_room(key);
         }
         if end {
             self.side_ended(now, key, Input::SendData { end });

@@ -198,6 +198,7 @@ impl Conn {
                 self.schedule.remove(key);
             } else {
                 self.schedule_stream(id);
+                self.note_stream_room(id);
             }
         }
         Ok(())

@@ -70,6 +70,8 @@ pub(super) struct SendQueue {
     pub(super) trailers: Option<Box<Fields>>,
     /// `send_room` says 0 until half of the queue is gone.
     pub(super) is_full: bool,
+    /// It has one of the turns of a connection without room.
+    pub(super) has_turn: bool,
     /// Since when bytes wait, and how many left since: what tells a stalled peer from a slow one,
     /// and from one that drips credit (CVE-2026-49975).
     pub(super) waiting_since: Option<Instant>,

@@ -31,6 +31,7 @@ use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
 use crate::qpack::{Decoder, Encoder};
+use crate::send_account::SendAccount;
 use crate::time::TimerTable;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
@@ -150,6 +151,12 @@ pub struct Conn {
     /// What may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
     pub(super) lender: Lender,
+    /// Server: what waits here for the client, out of the budget of all connections.
+    pub(super) send_account: SendAccount,
+    /// What may wait in the transport beyond its first window: on a server out of the same budget.
+    pub(super) send_lender: Lender,
+    /// Bytes in the queues of all streams.
+    pub(super) queued: usize,
     /// The connection windows that the path has shown to need.
     pub(super) path: Path,
     pub(super) slow: SlowReaders,
@@ -217,6 +224,12 @@ impl Conn {
             stream_window: config.windows.quic_stream(),
             send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
+            send_account: SendAccount::own(config.windows.send_budget),
+            send_lender: Lender::new(match side {
+                Side::Server => config.windows.send_budget,
+                Side::Client => config.windows.memory_budget,
+            }),
+            queued: 0,
             path: Path::new(now),
             slow: SlowReaders::default(),
             abuse: Abuse::new(limits),
@@ -236,10 +249,18 @@ impl Conn {
 
     // Facts and time out; the orders to the transport are in `conn_write`.
 
-    /// The next fact.
+    /// The next fact. A request waits, and what came behind it, while the answers before it are far
+    /// beyond the room that the connection has
+    /// ([`SEND_AHEAD_BYTES_MAX`](crate::limits::SEND_AHEAD_BYTES_MAX)).
     pub fn poll_event(&mut self) -> Option<Event> {
         if self.events.is_empty() {
             self.body.close(&mut self.events);
+        }
+        if self.send_account.is_overrun()
+            && !self.closed
+            && matches!(self.events.front(), Some(Event::RequestReceived { .. }))
+        {
+            return None;
         }
         self.events.pop_front()
     }
@@ -281,10 +302,10 @@ impl Conn {
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
     /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
-        let max = self.config.limits.send_buffer_bytes_max;
+        let max = self.queue_max();
         match self.streams.get(stream) {
             Some(stream) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
-                max.saturating_sub(stream.queued())
+                self.send_account.room(stream.queued(), max)
             }
             _ => 0,
         }

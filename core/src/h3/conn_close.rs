@@ -149,6 +149,10 @@ impl Conn {
             stream.is_sent = true;
             let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
             if let Some(queue) = &mut stream.queue {
+                self.queued -= queue.len();
+                if queue.waiting_since.is_some() {
+                    self.send_account.end_turn(queue.has_turn);
+                }
                 queue.clear();
             }
             if let Some(key) = self.streams.key(id) {
@@ -229,8 +233,16 @@ impl Conn {
         let unread = stream.unread + stream.reader.left();
         self.abuse.data_consumed(unread);
         if let Some(mut queue) = stream.queue {
+            let waited = queue.len();
+            self.queued -= waited;
+            if queue.waiting_since.is_some() {
+                self.send_account.end_turn(queue.has_turn);
+            }
             queue.clear();
             self.spare_queues.push(queue);
+            if waited > 0 {
+                self.account_for_waiting();
+            }
         }
         if self.side == Side::Server {
             self.stream_credit.closed();

@@ -10,7 +10,8 @@ use super::conn::{Conn, Timer};
 use super::request_stream::State;
 use crate::credit::{Lender, Readback, only_grows};
 use crate::error::Misuse;
-use crate::http::StreamId;
+use crate::http::{Side, StreamId};
+use crate::send_account::SendAccount;
 use std::time::Instant;
 
 impl Conn {
@@ -18,6 +19,17 @@ impl Conn {
     #[must_use]
     pub fn borrowing_from(mut self, lender: &Lender) -> Self {
         self.lender = lender.share();
+        if self.side == Side::Client {
+            self.send_lender = lender.share();
+        }
+        self
+    }
+
+    /// Server: takes what waits for the client out of a budget that other connections share.
+    #[must_use]
+    pub fn sending_from(mut self, lender: &Lender) -> Self {
+        self.send_account = SendAccount::shared(lender);
+        self.send_lender = lender.share();
         self
     }
 
@@ -182,12 +194,14 @@ impl Conn {
     /// The transport's congestion window in bytes, whenever it is at hand: as much again may wait
     /// behind what is under way.
     pub fn handle_congestion_window(&mut self, bytes: u64) {
-        if self.config.windows.auto && !self.closed {
+        if !self.closed {
             self.follow_path(bytes);
         }
     }
     pub(super) fn follow_path(&mut self, congestion_window: u64) {
-        let window = self.send_window.follow(congestion_window, &mut self.lender);
+        let window = self
+            .send_window
+            .follow(congestion_window, &mut self.send_lender);
         if let Some(bytes) = window.filter(|_| !self.closed) {
             self.actions.push_back(Action::HoldBytes { bytes });
         }

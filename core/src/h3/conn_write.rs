@@ -10,8 +10,8 @@ use super::conn::Conn;
 use super::frame::{kind, put_header};
 use super::stream::{SendQueue, Sends};
 use super::stream_kind::Origin;
+use crate::http::StreamId;
 use crate::http::priority::Priority;
-use crate::http::{Event, StreamId};
 use bytes::{Bytes, BytesMut};
 use std::time::Instant;
 
@@ -54,6 +54,7 @@ impl Conn {
                 self.send_turn();
             }
             if self.actions.is_empty() {
+                self.account_for_waiting();
                 return None;
             }
         }
@@ -75,7 +76,7 @@ impl Conn {
         if Origin::of(stream.0) != Origin::ClientBidi {
             return self.uni_blocked(stream, &pieces);
         }
-        let max = self.config.limits.send_buffer_bytes_max;
+        let max = self.queue_max();
         let (Some(key), Some(open)) = (self.streams.key(stream), self.streams.get_mut(stream))
         else {
             return;
@@ -83,12 +84,17 @@ impl Conn {
         let queue = open
             .queue
             .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+        let before = queue.len();
+        if before == 0 && !queue.has_turn {
+            queue.has_turn = self.send_account.begin_turn(stream.0);
+        }
         for piece in pieces.into_iter().rev() {
             // It was counted when it was asked for: only what is taken moves the clock of a peer
             // that drips credit.
             queue.sent_since = queue.sent_since.saturating_sub(piece.len() as u64);
             queue.put_back(piece);
         }
+        self.queued += queue.len() - before;
         wait(queue, now);
         // Who found no room because of these bytes hears when there is some again.
         queue.is_full |= queue.len() >= max;
@@ -98,6 +104,7 @@ impl Conn {
         }
         self.schedule.remove(key);
         self.watch_streams(now, self.config.timeouts.stream_stall);
+        self.account_for_waiting();
     }
 
     /// Writes of this stream that were asked for and not given yet stand behind the one that came
@@ -234,18 +241,23 @@ impl Conn {
 
     /// What waits is told by the queue of its stream.
     fn enqueue(&mut self, now: Instant, id: StreamId, bytes: Bytes, framed: bool) {
-        let max = self.config.limits.send_buffer_bytes_max;
+        let max = self.queue_max();
         let Some(open) = self.streams.get_mut(id) else {
             return;
         };
         let queue = open
             .queue
             .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
+        self.queued += bytes.len();
+        if queue.is_empty() && !queue.has_turn {
+            queue.has_turn = self.send_account.begin_turn(id.0);
+        }
         queue.push(bytes, framed);
         wait(queue, now);
         queue.is_full |= queue.len() >= max;
         self.schedule_stream(id);
         self.watch_streams(now, self.config.timeouts.stream_stall);
+        self.account_for_waiting();
     }
 
     /// Whether a frame of this stream may go out behind those that were asked for.
@@ -314,8 +326,8 @@ impl Conn {
         let mut frames = 0;
         let mut body_bytes = 0;
         if let Some(queue) = &mut open.queue {
-            let before = self.slab.len();
-            debug_assert_eq!(before, 0, "closed before a turn");
+            let before = queue.len();
+            debug_assert_eq!(self.slab.len(), 0, "closed before a turn");
             while large.is_empty() && self.slab.len() < TURN_BYTES {
                 let Some(body) = next_pieces(queue, &mut self.slab, &mut large) else {
                     break;
@@ -323,6 +335,7 @@ impl Conn {
                 frames += u64::from(body > 0);
                 body_bytes += body as u64;
             }
+            self.queued -= before - queue.len();
             queue.sent_since += (self.slab.len() + large.len()) as u64;
         }
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
@@ -336,27 +349,6 @@ impl Conn {
             self.schedule.remove(key);
         } else {
             self.schedule.took_turn(key);
-        }
-    }
-
-    /// The transport took a write: nothing may wait any more, and there may be room for the user
-    /// again.
-    pub(super) fn note_send_room(&mut self, id: StreamId) {
-        let half = self.config.limits.send_buffer_bytes_max / 2;
-        let Some(open) = self.streams.get_mut(id) else {
-            return;
-        };
-        let Some(queue) = &mut open.queue else {
-            return;
-        };
-        if queue.is_empty() {
-            queue.waiting_since = None;
-        }
-        if queue.is_full && queue.len() <= half {
-            queue.is_full = false;
-            if open.sends == Sends::Body {
-                self.push_event(Event::SendReady { stream: id });
-            }
         }
     }
 

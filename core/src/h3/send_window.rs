@@ -26,7 +26,7 @@ impl SendWindow {
     /// Follows the path's congestion window; the new size, if it is another. It borrows no more than
     /// a quarter of what is left, so that the last to come finds something too.
     pub(super) fn follow(&mut self, congestion_window: u64, lender: &mut Lender) -> Option<u64> {
-        let steps = congestion_window.saturating_mul(2) / STEP_BYTES;
+        let steps = congestion_window.saturating_mul(2).div_ceil(STEP_BYTES);
         let wanted = (steps.saturating_mul(STEP_BYTES))
             .clamp(QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX);
         let before = self.bytes;

@@ -79,6 +79,8 @@ pub(super) struct Ground<S> {
     pub(super) counters: Arc<Counters>,
     /// What the windows of all connections of the server borrow from.
     pub(super) lender: Arc<Lender>,
+    /// What they hold for peers that do not take it comes out of this.
+    pub(super) send_lender: Arc<Lender>,
     /// What every answer carries beside the handler's fields.
     pub(super) extra: Arc<Extra>,
     pub(super) shown: Shown,
@@ -332,10 +334,12 @@ fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
     if http2 {
         let config = Arc::clone(&ground.config);
         let conn = h2::Conn::new(Side::Server, config, now);
-        Machine::H2(Box::new(conn.borrowing_from(&ground.lender)))
+        let conn = conn.borrowing_from(&ground.lender);
+        Machine::H2(Box::new(conn.sending_from(&ground.send_lender)))
     } else {
         let config = Arc::clone(&ground.http1_config);
-        Machine::H1(Box::new(h1::Conn::new(Side::Server, config, now)))
+        let conn = h1::Conn::new(Side::Server, config, now);
+        Machine::H1(Box::new(conn.sending_from(&ground.send_lender)))
     }
 }
 

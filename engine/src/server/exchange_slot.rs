@@ -159,7 +159,13 @@ impl<S: HttpService> Slot<S> {
             responses.head(machine, now, asked, extra, &head, coming, None);
             return Step::Over;
         }
-        let Ok(begun) = catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))) else {
+        // A body is asked for nothing while what waits on the connection is all that it may hold.
+        let has_room = machine.send_room(asked.stream) > 0;
+        let begun = match has_room {
+            true => catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))),
+            false => Ok(Begun::Part(Poll::Pending)),
+        };
+        let Ok(begun) = begun else {
             return Step::Failed;
         };
         let first = match begun {

@@ -39,6 +39,7 @@ pub struct Listening<A = SocketAddr> {
     pub(super) cleartext: Cleartext,
     pub(super) extra: Arc<Extra>,
     pub(super) lender: Arc<Lender>,
+    pub(super) send_lender: Arc<Lender>,
 }
 
 impl<A> Listening<A> {
@@ -140,6 +141,7 @@ impl<A> Listening<A> {
             http1_config: Arc::clone(&self.http1_config),
             counters: Arc::new(Counters::default()),
             lender: Arc::clone(&self.lender),
+            send_lender: Arc::clone(&self.send_lender),
             shown: self.shown.clone(),
             cleartext: self.cleartext,
             extra: Arc::clone(&self.extra),

@@ -79,7 +79,8 @@ impl<S: Serve> QuicConnection<S> {
             exchanges,
         );
         let conn = h3::Conn::new(Side::Server, Arc::clone(&ground.config), now)
-            .borrowing_from(&ground.lender);
+            .borrowing_from(&ground.lender)
+            .sending_from(&ground.send_lender);
         let handshake = ground.config.timeouts.handshake;
         Self {
             session: Session::new(quic, 0),

@@ -54,6 +54,7 @@ fn post() -> Post<Attended<Idle>> {
             config: Arc::new(Config::default()),
             counters: Arc::default(),
             lender: Arc::new(Lender::new(1 << 20)),
+            send_lender: Arc::new(Lender::new(1 << 20)),
             extra,
             shown: Shown {
                 info: false,

@@ -1,0 +1,73 @@
+//! Room for bodies on their way out: what waits for the peer is bounded per stream by its window
+//! and per connection by the [`SendAccount`](crate::send_account::SendAccount).
+//!
+//! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
+
+use super::conn::Conn;
+use super::stream::Sends;
+use crate::credit::Quota;
+use crate::http::{Event, Side, StreamId};
+use crate::limits::SEND_SHUT_BYTES;
+
+impl Conn {
+    /// Follows what waits for the client; where there is room again, bodies go on.
+    pub(super) fn account_for_waiting(&mut self) {
+        if self.side == Side::Server && self.send_account.follow(self.queued + self.outbox.len()) {
+            self.tell_room_again();
+        }
+    }
+
+    /// The connection has room for bodies again, which may have been asked for none. The streams
+    /// behind the one that had a turn last are first.
+    #[cold]
+    fn tell_room_again(&mut self) {
+        let last = self.send_account.last_turn();
+        let mut ids: Vec<u32> = self.streams.ids().collect();
+        ids.sort_by_key(|&id| (u64::from(id) <= last, id));
+        for id in ids {
+            let stream = StreamId(u64::from(id));
+            let sends = self.streams.get(id).map(|stream| stream.sends);
+            if sends == Some(Sends::Body) && self.send_room(stream) > 0 {
+                self.push_event(Event::SendReady { stream });
+            }
+        }
+    }
+
+    /// So much may wait on a stream before its body is asked for no more. A client's window bounds
+    /// it on a server: what the peer does not let out is memory that it holds for nothing.
+    pub(super) fn queue_max(&self, quota: Quota) -> usize {
+        let max = self.config.limits.send_buffer_bytes_max;
+        match self.side {
+            Side::Server => {
+                let max = max.min(quota.available() as usize + SEND_SHUT_BYTES);
+                self.send_account.queue_max(max)
+            }
+            Side::Client => max,
+        }
+    }
+
+    /// A stream whose queue was full has room: its queue is half empty, or its window grew.
+    pub(super) fn note_room(&mut self, key: u32) {
+        let Some((id, stream)) = self.streams.by_key(key) else {
+            return;
+        };
+        let quota = stream.quota;
+        let is_ready = stream.sends == Sends::Body
+            && stream
+                .queue
+                .as_ref()
+                .is_some_and(|queue| queue.is_full && queue.len() <= self.queue_max(quota) / 2);
+        if !is_ready {
+            return;
+        }
+        if let Some((_, stream)) = self.streams.by_key_mut(key)
+            && let Some(queue) = &mut stream.queue
+        {
+            queue.is_full = false;
+        }
+        if !self.send_account.is_exhausted() {
+            let stream = StreamId(u64::from(id));
+            self.push_event(Event::SendReady { stream });
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Room for bodies on their way out: what waits for the peer is bounded per stream and per
+//! connection by the [`SendAccount`](crate::send_account::SendAccount), and behind that by what the
+//! transport holds.
+//!
+//! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
+
+use super::conn::Conn;
+use super::stream::Sends;
+use crate::http::{Event, Side, StreamId};
+
+impl Conn {
+    /// So much may wait on a stream before its body is asked for no more.
+    pub(super) fn queue_max(&self) -> usize {
+        let max = self.config.limits.send_buffer_bytes_max;
+        match self.side {
+            Side::Server => self.send_account.queue_max(max),
+            Side::Client => max,
+        }
+    }
+
+    /// Follows what waits for the client; where there is room again, bodies go on.
+    pub(super) fn account_for_waiting(&mut self) {
+        if self.side == Side::Server && self.send_account.follow(self.queued + self.asked_bytes) {
+            self.tell_room_again();
+        }
+    }
+
+    /// The connection has room for bodies again, which may have been asked for none. The streams
+    /// behind the one that had a turn last are first.
+    #[cold]
+    fn tell_room_again(&mut self) {
+        let last = self.send_account.last_turn();
+        let mut ids = self.streams.ids();
+        ids.sort_by_key(|id| (id.0 <= last, id.0));
+        for stream in ids {
+            let sends = self.streams.get(stream).map(|open| open.sends);
+            if sends == Some(Sends::Body) && self.send_room(stream) > 0 {
+                self.push_event(Event::SendReady { stream });
+            }
+        }
+    }
+
+    /// The transport took a write: nothing may wait any more, and there may be room for the user
+    /// again.
+    pub(super) fn note_send_room(&mut self, id: StreamId) {
+        let half = self.queue_max() / 2;
+        let Some(open) = self.streams.get_mut(id) else {
+            return;
+        };
+        let Some(queue) = &mut open.queue else {
+            return;
+        };
+        if queue.is_empty() && queue.waiting_since.take().is_some() {
+            let had_turn = std::mem::take(&mut queue.has_turn);
+            self.send_account.end_turn(had_turn);
+        }
+        if queue.is_full && queue.len() <= half {
+            queue.is_full = false;
+            if open.sends == Sends::Body && !self.send_account.is_exhausted() {
+                self.push_event(Event::SendReady { stream: id });
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Bytes that wait for a peer which does not take them, and the budget that bounds them.
+
+use crate::credit::Lender;
+use crate::limits::{SEND_AHEAD_BYTES_MAX, SEND_FREE_BYTES, SEND_SHUT_BYTES, SEND_TURNS_MAX};
+
+/// What one lease is made of. A connection whose peer keeps up never gets this far, so that the
+/// atomics of the budget are off the path of a small answer.
+const STEP_BYTES: u64 = 64 * 1024;
+
+/// How much of a server's send budget (`Windows::send_budget`) one connection uses.
+///
+/// [`SEND_FREE_BYTES`] are free. Bytes beyond them are borrowed, ahead of the need, as long as the
+/// connection holds no more than a quarter of what is left after it: a threshold that moves with
+/// the load (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
+/// switches"). One connection then gets at most a fifth of the budget, and it takes two dozen that
+/// take nothing of what waits for them to use it up. What is free is always there.
+///
+/// Progress never depends on another connection: one that has no room has bytes of its own that
+/// wait, and their leaving, or the end of their stream, gives the room back. Nor does a stream that
+/// the peer reads depend on those that it does not: where there is no room, [`SEND_TURNS_MAX`]
+/// streams on which nothing waits have a turn, one piece of a body each.
+#[derive(Debug)]
+pub struct SendAccount {
+    budget: Budget,
+    exhausted: bool,
+    overrun: bool,
+    /// A turn ended, or a queue ran empty, while there was no room.
+    freed: bool,
+    turns: u32,
+    /// What one stream may hold, bytes.
+    share: u32,
+    /// The stream that had a turn last.
+    last: u64,
+}
+
+#[derive(Debug)]
+enum Budget {
+    /// So many bytes for this connection alone, nothing of which was borrowed yet.
+    Own(u64),
+    Shared(Lender),
+}
+
+impl SendAccount {
+    /// An account at a budget of `bytes` for this connection alone.
+    pub fn own(bytes: u64) -> Self {
+        Self::at(Budget::Own(bytes))
+    }
+    /// An account at the budget of `lender`, which other connections share.
+    pub fn shared(lender: &Lender) -> Self {
+        Self::at(Budget::Shared(lender.share()))
+    }
+    fn at(budget: Budget) -> Self {
+        Self {
+            budget,
+            exhausted: false,
+            overrun: false,
+            freed: false,
+            turns: 0,
+            share: u32::MAX,
+            last: 0,
+        }
+    }
+    /// `waiting` bytes wait on the connection now: borrows or gives back. True: streams that found
+    /// no room before may find some now.
+    #[must_use]
+    pub fn follow(&mut self, waiting: usize) -> bool {
+        let freed = std::mem::take(&mut self.freed);
+        self.move_to(waiting as u64) || freed
+    }
+    fn move_to(&mut self, waiting: u64) -> bool {
+        if waiting <= SEND_FREE_BYTES / 2 && self.leased() == 0 {
+            self.overrun = false;
+            self.share = u32::MAX;
+            return std::mem::take(&mut self.exhausted);
+        }
+        let spare = (SEND_FREE_BYTES + self.lease(waiting)).saturating_sub(waiting);
+        self.share = u32::try_from(spare / 4).unwrap_or(u32::MAX);
+        let allowed = SEND_FREE_BYTES + self.leased();
+        self.overrun = waiting >= allowed + SEND_AHEAD_BYTES_MAX;
+        if waiting >= allowed {
+            self.exhausted = true;
+        } else if self.exhausted && waiting + SEND_FREE_BYTES / 2 <= allowed {
+            self.exhausted = false;
+            return true;
+        }
+        false
+    }
+    fn leased(&self) -> u64 {
+        match &self.budget {
+            Budget::Own(_) => 0,
+            Budget::Shared(lender) => lender.held(),
+        }
+    }
+    /// Borrows half of the free bytes ahead of what waits; what the connection may borrow at most.
+    fn lease(&mut self, waiting: u64) -> u64 {
+        if let Budget::Own(bytes) = self.budget {
+            self.budget = Budget::Shared(Lender::new(bytes));
+        }
+        let Budget::Shared(lender) = &mut self.budget else {
+            return 0;
+        };
+        let leased = lender.held();
+        let beyond = (waiting + SEND_FREE_BYTES / 2).saturating_sub(SEND_FREE_BYTES);
+        let wanted = beyond.div_ceil(STEP_BYTES) * STEP_BYTES;
+        let fair = (lender.left() + leased) / 5 / STEP_BYTES * STEP_BYTES;
+        if wanted > leased {
+            let more = wanted.min(fair).saturating_sub(leased);
+            // Whoever takes what is left meanwhile leaves less: the account goes by what it got.
+            let _ = lender.lease(u32::try_from(more).unwrap_or(u32::MAX));
+        } else if wanted == 0 || wanted + 2 * STEP_BYTES < leased {
+            // A step in between stays: a stream that fills and drains would move it each time.
+            lender.give_back(u32::try_from(leased - wanted).unwrap_or(u32::MAX));
+        }
+        fair.max(lender.held())
+    }
+    /// No room is left: bodies are not asked for more.
+    pub fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+    /// What may wait on one stream, at most `max`: a quarter of what the connection may still hold,
+    /// so that many that the peer does not read leave some to one that it does.
+    pub fn queue_max(&self, max: usize) -> usize {
+        max.min((self.share as usize).max(SEND_SHUT_BYTES))
+    }
+    /// What a stream may be given on which `queued` bytes wait, where a queue holds `max` and is not
+    /// full. It is never 0 while the connection has room: whether a queue is full is judged when
+    /// something comes into it, and its owner waits only then.
+    pub fn room(&self, queued: usize, max: usize) -> usize {
+        match (self.exhausted, queued) {
+            (false, _) => max.saturating_sub(queued).max(1),
+            (true, 0) if self.turns < SEND_TURNS_MAX => max.min(SEND_FREE_BYTES as usize),
+            (true, _) => 0,
+        }
+    }
+    /// Bytes of `stream` wait from now on. True: it takes a turn, which ends with
+    /// [`end_turn`](Self::end_turn).
+    pub fn begin_turn(&mut self, stream: u64) -> bool {
+        let begins = self.exhausted && self.turns < SEND_TURNS_MAX;
+        if begins {
+            self.turns += 1;
+            self.last = stream;
+        }
+        begins
+    }
+    /// Nothing waits any more on a stream; `turn`: it had a turn.
+    pub fn end_turn(&mut self, turn: bool) {
+        self.turns -= u32::from(turn);
+        self.freed |= self.exhausted;
+    }
+    /// The stream that had a turn last: those behind it are next.
+    pub fn last_turn(&self) -> u64 {
+        self.last
+    }
+    /// Answers that were given whole went so far beyond the room that the next request has to wait.
+    pub fn is_overrun(&self) -> bool {
+        self.overrun
+    }
+}
+
+#[cfg(test)]
+#[path = "send_account_test.rs"]
+mod send_account_test;

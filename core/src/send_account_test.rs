@@ -1,0 +1,98 @@
+use super::*;
+
+const MIB: u64 = 1024 * 1024;
+
+fn account(budget: &Lender) -> SendAccount {
+    SendAccount::shared(budget)
+}
+
+#[test]
+fn what_is_free_borrows_nothing() {
+    let budget = Lender::new(64 * MIB);
+    let mut account = account(&budget);
+    assert!(!account.follow(SEND_FREE_BYTES as usize / 2));
+    assert!(!account.is_exhausted());
+    assert_eq!(budget.lent(), 0);
+}
+
+#[test]
+fn what_is_borrowed_goes_back_as_bytes_leave() {
+    let budget = Lender::new(64 * MIB);
+    let mut account = account(&budget);
+    assert!(!account.follow(MIB as usize));
+    assert!(!account.is_exhausted(), "it borrowed ahead");
+    assert!((MIB - SEND_FREE_BYTES..=MIB + STEP_BYTES).contains(&budget.lent()));
+    assert!(!account.follow(100_000));
+    assert!(budget.lent() <= 4 * STEP_BYTES, "{}", budget.lent());
+    assert!(!account.follow(0));
+    assert_eq!(budget.lent(), 0);
+}
+
+#[test]
+fn a_connection_without_a_budget_has_what_is_free_and_room_again_when_half_of_it_left() {
+    let budget = Lender::new(0);
+    let mut account = account(&budget);
+    let free = SEND_FREE_BYTES as usize;
+    assert!(!account.follow(free - 1));
+    assert!(!account.is_exhausted());
+    assert!(!account.follow(free));
+    assert!(account.is_exhausted());
+    assert!(!account.follow(free / 2 + 1), "not for every byte");
+    assert!(account.is_exhausted());
+    assert!(account.follow(free / 2));
+    assert!(!account.is_exhausted());
+    assert!(!account.follow(0), "said once");
+}
+
+#[test]
+fn one_connection_gets_a_fifth_of_the_budget_and_each_one_what_is_free() {
+    let budget = Lender::new(64 * MIB);
+    let mut accounts: Vec<_> = (0..100).map(|_| account(&budget)).collect();
+    let mut shares = Vec::new();
+    for account in &mut accounts {
+        let before = budget.lent();
+        let _ = account.follow(100 * MIB as usize);
+        assert!(account.is_exhausted());
+        shares.push(budget.lent() - before);
+    }
+    assert!(
+        shares[0] <= 64 * MIB / 5 && shares[0] > 12 * MIB,
+        "{shares:?}"
+    );
+    assert!(
+        shares[10] > MIB,
+        "the eleventh finds something too: {shares:?}"
+    );
+    assert!(budget.lent() <= 64 * MIB);
+    let mut late = account(&budget);
+    let _ = late.follow(SEND_FREE_BYTES as usize - 1);
+    assert!(!late.is_exhausted(), "a small answer fits what is free");
+    // Those that take what waits for them give the others room.
+    for account in &mut accounts[1..] {
+        let _ = account.follow(0);
+    }
+    assert_eq!(budget.lent(), shares[0]);
+}
+
+#[test]
+fn answers_that_were_given_whole_hold_the_next_request_back() {
+    let budget = Lender::new(0);
+    let mut account = account(&budget);
+    let over = (SEND_FREE_BYTES + SEND_AHEAD_BYTES_MAX) as usize;
+    let _ = account.follow(over - 1);
+    assert!(!account.is_overrun());
+    let _ = account.follow(over);
+    assert!(account.is_overrun());
+    let _ = account.follow(over - 1);
+    assert!(!account.is_overrun());
+}
+
+#[test]
+fn a_connection_that_ends_keeps_nothing() {
+    let budget = Lender::new(64 * MIB);
+    let mut account = account(&budget);
+    let _ = account.follow(MIB as usize);
+    assert!(budget.lent() > 0);
+    drop(account);
+    assert_eq!(budget.lent(), 0);
+}
