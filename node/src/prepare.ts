@@ -74,19 +74,26 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   const onStream = isStreamed && !target.declinesWebSocket
   if (isStreamed && !onStream) target = state.target(origin, servername, true)
   const length = lengthOf(head, given, method, checked.strictContentLength)
-  let { fields } = head
-  if (length !== null) fields += `\0content-length\0${length}`
+  let { fields, count } = head
+  const add = (name: string, value: string): void => {
+    fields += `\0${name}\0${value}`
+    count++
+  }
+  if (length !== null) add('content-length', String(length))
   if (leavesHttp) {
     if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
-    if (options.upgrade) fields += upgradeFields(options.upgrade as string)
+    if (options.upgrade) {
+      add('connection', 'upgrade')
+      add('upgrade', options.upgrade as string)
+    }
   }
   const upload = given !== null && 'pieces' in given ? given : null
-  if (upload !== null && upload.type !== null && !head.hasContentType) fields += `\0content-type\0${upload.type}`
-  if (options.expectContinue === true && given !== null) fields += '\0expect\x00100-continue'
+  if (upload !== null && upload.type !== null && !head.hasContentType) add('content-type', upload.type)
+  if (options.expectContinue === true && given !== null) add('expect', '100-continue')
   const ends = options.reset ?? (head.reset || checked.pipelining === 0)
   return {
     target,
-    head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields),
+    head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields, count),
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : 'streaming',
     upload,
     length,
