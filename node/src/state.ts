@@ -8,6 +8,7 @@ import type { Lane } from './lane'
 import { Open } from './open'
 import { originOf, type Checked } from './options'
 import { theBorder, type Border, type Failure } from './ring'
+import { warnOfEnvironment } from './tls'
 import { dispatcherOf, type Mocks } from './undici'
 
 /** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
@@ -97,7 +98,8 @@ export class State {
     const known = this.targets.get(key)
     if (known !== undefined) return known
     if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
-    const { host } = originOf(origin)
+    const { host, protocol } = originOf(origin)
+    if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
     const asked = { client: this.client, url: origin, serverName, protocols }
