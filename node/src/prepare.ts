@@ -69,7 +69,7 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   }
   const servername = options.servername ?? checked.servername ?? nameOf(head.host, origin)
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
-  const isStreamed = isWebSocket(options, head) && takesStreams(handler) && checked.settings['protocols'] !== 'h1'
+  const isStreamed = isWebSocket(options, head) && takesStreams(handler) && hasStreams(checked, origin)
   let target = state.target(origin, servername, leavesHttp && !isStreamed)
   const onStream = isStreamed && !target.declinesWebSocket
   if (isStreamed && !onStream) target = state.target(origin, servername, true)
@@ -117,6 +117,13 @@ function takesStreams (handler: Handler | null): boolean {
 function repeats (idempotent: boolean | undefined): number {
   if (idempotent == null) return 0
   return idempotent ? IDEMPOTENT : NOT_IDEMPOTENT
+}
+
+/** Whether a connection with the origin may have streams: over TLS both sides agree on a version, in cleartext
+ * HTTP/2 is spoken where it is known. */
+function hasStreams (checked: Checked, origin: string): boolean {
+  const { protocols } = checked.settings
+  return protocols !== 'h1' && (protocols === 'h2' || origin.startsWith('https:'))
 }
 
 function hasH1 (checked: Checked): boolean {

@@ -1,7 +1,7 @@
 // What a dispatcher is behind its methods: the engine's client, the origins that it has named, and
 // what is under way.
 
-import { Connections, type Owner } from './connections'
+import { Connections, type Connection, type Owner } from './connections'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
 import type { Lane } from './lane'
@@ -66,7 +66,9 @@ export class State {
     return (this.bound ??= this.countCeiling())
   }
 
-  connection (number: number): object { return this.connections.get(number) }
+  onLeft (exchange: Exchange): void { this.onOver(exchange) }
+
+  connection (number: number): Connection { return this.connections.get(number) }
 
   private countCeiling (): number {
     const { connections, pipelining, maxConcurrentStreams, settings } = this.checked
