@@ -1,9 +1,11 @@
 // Request bodies of every kind: bytes that are there go whole, everything else piece by piece, as
 // fast as the connection takes them.
 
+import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
 import { InvalidArgumentError, RequestContentLengthMismatchError } from './errors'
+import { isFieldValue } from './head'
 import type { Border } from './ring'
 
 /** Bytes that may be on their way to the connection before the source has to wait. */
@@ -53,7 +55,7 @@ export function bodyOf (body: unknown): RequestBody {
   if (typeof body !== 'object') throw unusable()
   if (isStream(body)) return { pieces: body, length: null, type: null }
   if (isFormData(body)) return formSource(body)
-  if (isBlob(body)) return { pieces: body.stream() as unknown as AsyncIterable<Uint8Array>, length: body.size, type: body.type || null }
+  if (isBlob(body)) return { pieces: body.stream() as unknown as AsyncIterable<Uint8Array>, length: body.size, type: typeOf(body) || null }
   if (Symbol.asyncIterator in body || Symbol.iterator in body) {
     return { pieces: body as AsyncIterable<unknown>, length: null, type: null }
   }
@@ -80,9 +82,24 @@ function unusable (): Error {
   return new InvalidArgumentError('body must be a string, a Buffer, a Readable stream, an iterable, or an async iterable')
 }
 
-/** RFC 7578: each entry a part; names and file names are escaped as browsers do. */
+/** The content type of a Blob. A built-in class checks it; an object of another package may have any text there,
+ * and a line end in it would end the field that it is written to. */
+function typeOf (blob: Blob): string {
+  const { type } = blob
+  if (type == null || type === '') return ''
+  if (typeof type === 'string' && isFieldValue(type)) return type
+  throw new InvalidArgumentError(`the type of a Blob is ${JSON.stringify(type)}; it must be a text without control characters and without characters above U+00FF`)
+}
+
+/** Bytes of randomness in a boundary: 128 bits, which is more than can be searched. */
+const BOUNDARY_RANDOM_BYTES = 16
+
+/** RFC 7578: each entry a part; names and file names are escaped as browsers do. The boundary comes from a
+ * cryptographic generator: of Math.random the next output follows from earlier ones, so that a server that
+ * has received one form could write the boundary of a later form into a value that it controls
+ * (CVE-2025-22150, CVE-2025-7783). */
 function formSource (form: FormData): Source {
-  const boundary = `----trunkline-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`
+  const boundary = `----trunkline-${randomBytes(BOUNDARY_RANDOM_BYTES).toString('hex')}`
   const escape = (text: string): string => text.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
   const parts: (Buffer | Blob)[] = []
   let length = 0
@@ -97,7 +114,7 @@ function formSource (form: FormData): Source {
       continue
     }
     const file = value.name ? `; filename="${escape(value.name)}"` : ''
-    add(Buffer.from(`${start}${file}\r\ncontent-type: ${value.type || 'application/octet-stream'}\r\n\r\n`))
+    add(Buffer.from(`${start}${file}\r\ncontent-type: ${typeOf(value) || 'application/octet-stream'}\r\n\r\n`))
     add(value)
     add(Buffer.from('\r\n'))
   }

@@ -2,7 +2,7 @@
 // may add fields to it before it is sent. Without subscribers a request costs a look at eight flags.
 
 import { channel } from 'node:diagnostics_channel'
-import { Head, rawFields, type HeaderValue } from './head'
+import { Head, rawFields, textOf, type HeaderValue } from './head'
 
 const created = channel('undici:request:create')
 const headSent = channel('undici:client:sendHeaders')
@@ -88,7 +88,7 @@ export class Trace {
     this.request = new Shown(origin, asked, unsent)
     created.publish({ request: this.request })
     const { method, path, host, headers } = this.request
-    unsent.head = [method, path, host, ...headers].join('\0')
+    unsent.head = textOf(method, path, host, headers.map(part => `\0${part}`).join(''), headers.length / 2)
   }
 
   /** It starts on a connection; again when it is sent again. */

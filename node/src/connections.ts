@@ -71,7 +71,7 @@ export class Place {
 }
 
 /** What stands for a connection that nothing is known of. */
-const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null }, undefined, false))
+export const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null }, undefined, false))
 
 /** Looks a name up as Node.js's `dns.lookup` does. */
 export type Lookup = (

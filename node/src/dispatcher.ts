@@ -124,6 +124,7 @@ export abstract class Dispatcher extends EventEmitter {
     checkHandler(handler, Boolean(options.upgrade) || options.method === 'CONNECT')
     const exchange = new Exchange(state.border, state, handler, options.method === 'CONNECT')
     exchange.leavesHttp = made.body === 'tunnel'
+    if (exchange.leavesHttp) made.flags |= WATCHED
     exchange.bodyBytesMax = state.checked.maxResponseSize
     if (isWatched()) exchange.trace = traced(origin, options, made)
     state.exchanges.add(exchange)
@@ -293,9 +294,10 @@ function traced (origin: string, options: DispatchOptions, made: Made): Trace {
   return new Trace(origin, options, made)
 }
 
-async function promised (start: (done: Callback) => void): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    start(error => { if (error) reject(error); else resolve() })
+/** Resolves to null, as undici's do. */
+function promised (start: (done: Callback) => void): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    start((error, data) => { if (error) reject(error); else resolve(data as never) })
   })
 }
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Upload } from './body'
 import type { Trace } from './channels'
+import { UNKNOWN, type Connection } from './connections'
 import { StreamTunnel, Tunnel } from './tunnel'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
@@ -66,8 +67,10 @@ const BY_HAND = { requireManualDestroy: true }
 /** Who counts exchanges and hears of their ends. */
 export interface Owner {
   onOver: (exchange: Exchange) => void
+  /** Its socket is the user's alone from now on. */
+  onLeft: (exchange: Exchange) => void
   /** A connection as channels show it. */
-  connection: (number: number) => object
+  connection: (number: number) => Connection
 }
 
 export class Exchange implements Ears, Held {
@@ -87,6 +90,8 @@ export class Exchange implements Ears, Held {
   onDeclined: (() => void) | null = null
   /** What the peer would have to prove that it has read, on HTTP/1.1. */
   webSocketKey: string | null = null
+  /** What it is on; known of what leaves HTTP and of what is watched. */
+  connection: Connection = UNKNOWN
   private hasSent = false
   private tunnel: Tunnel | null = null
   private readonly isNew: boolean
@@ -160,7 +165,10 @@ export class Exchange implements Ears, Held {
     return !this.isOver
   }
 
-  onStarted (connection: number): void { this.trace?.onStarted(this.owner.connection(connection)) }
+  onStarted (connection: number): void {
+    this.connection = this.owner.connection(connection)
+    this.trace?.onStarted(this.connection)
+  }
 
   onInterim (status: number, fields: string, reason: string): void {
     if (this.isOver) return
@@ -209,6 +217,8 @@ export class Exchange implements Ears, Held {
     // For whoever watches it ends here, as undici has it.
     this.trace?.onEnd('')
     this.trace = null
+    // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
+    if (this.onDeclined === null) this.owner.onLeft(this)
     if (this.isNew) {
       (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
     } else {

@@ -2,7 +2,7 @@
 // them is refused at once, and nothing is sent.
 
 import { InvalidArgumentError, NotSupportedError } from './errors'
-import { BAD_VALUE, remembering, TOKEN } from './names'
+import { BAD_VALUE, isCrossable, remembering, TOKEN } from './names'
 
 export type HeaderValue = string | number | boolean | bigint | null | undefined | readonly (string | number | null)[]
 export type Headers = Record<string, HeaderValue> | readonly (string | readonly string[])[] | Iterable<readonly [string, HeaderValue]>
@@ -48,6 +48,8 @@ const PRINTABLE = new Set(['string', 'number', 'boolean', 'bigint'])
 export class Head {
   /** `\0name\0value` of each field. */
   fields = ''
+  /** How many fields that is. */
+  count = 0
   host: string | null = null
   contentLength: number | null = null
   hasContentType = false
@@ -108,6 +110,7 @@ export class Head {
     }
     if (name.rule !== Rule.None && !this.heed(key, name, value)) return
     this.fields += '\0' + name.lower + '\0' + value
+    this.count++
   }
 
   /** A field with a rule of its own; true: it is passed on. */
@@ -174,11 +177,15 @@ function isSame (given: Record<string, HeaderValue>, names: readonly string[], v
  * made anew from its parts is written to the ring at twice the cost. */
 let lastText = { method: '', path: '', authority: '', fields: '', text: '' }
 
-/** A head as it crosses the border. */
-export function textOf (method: string, path: string, authority: string, fields: string): string {
+/** A head as it crosses the border; `count` is of its fields. Every head is made here, of parts that were
+ * checked where they came from; what was not can begin no field of its own all the same. */
+export function textOf (method: string, path: string, authority: string, fields: string, count: number): string {
   const last = lastText
   if (path === last.path && fields === last.fields && method === last.method && authority === last.authority) return last.text
   const text = `${method}\0${path}\0${authority}${fields}`
+  if (!isCrossable(text, 3 + 2 * count)) {
+    throw new InvalidArgumentError('a part of the request head has a zero or a character above U+00FF: the method, the path, the authority and each field must have neither')
+  }
   if (text.length <= KEPT_LENGTH_MAX) lastText = { method, path, authority, fields, text }
   return text
 }

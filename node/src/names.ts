@@ -5,6 +5,18 @@ export const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** What no value may have, as far as it crosses the border: one byte a character (RFC 9110 section 5.5). */
 export const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
+/** What crosses the border with one byte for a character: a character above U+00FF would become its low byte. */
+const TWO_BYTES = /[^\0-\xff]/
+
+/** A text of parts with a zero between two, which the engine divides at the zeros: one more would be a
+ * boundary of a part, and begin another field. */
+export function isCrossable (text: string, parts: number): boolean {
+  if (TWO_BYTES.test(text)) return false
+  let found = 1
+  for (let at = text.indexOf('\0'); at >= 0; at = text.indexOf('\0', at + 1)) found++
+  return found === parts
+}
+
 /** Names are few; whoever makes them up does not fill the memory. */
 const NAMES_MAX = 1024
 

@@ -4,7 +4,7 @@
 import { lookup as lookUp } from 'node:dns'
 import type { Lookup } from './connections'
 import { InvalidArgumentError } from './errors'
-import { tls, type TlsOptions } from './tls'
+import { isInsecureByEnvironment, tls, type TlsOptions } from './tls'
 
 export interface ConnectOptions extends TlsOptions {
   /** The name that certificates must have, in place of the origin's host. */
@@ -119,6 +119,8 @@ export interface Checked {
   isProxied: boolean
   /** `http` requests go to a proxy in absolute form. */
   forwards: boolean
+  /** Certificates of origins are not verified, and only the environment says so: the first use is warned of. */
+  isInsecureByEnvironment: boolean
 }
 
 /** The way that is not directly to the origin: settings of the engine's, and TLS with origins. */
@@ -319,7 +321,8 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     webSocket: options.webSocket ?? {},
     eventSource: options.eventSource ?? {},
     isProxied: way !== undefined,
-    forwards: forwards(way, settings.protocols)
+    forwards: forwards(way, settings.protocols),
+    isInsecureByEnvironment: isInsecureByEnvironment(connect)
   }
 }
 

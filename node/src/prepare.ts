@@ -69,24 +69,31 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   }
   const servername = options.servername ?? checked.servername ?? nameOf(head.host, origin)
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
-  const isStreamed = isWebSocket(options, head) && takesStreams(handler) && checked.settings['protocols'] !== 'h1'
+  const isStreamed = isWebSocket(options, head) && takesStreams(handler) && hasStreams(checked, origin)
   let target = state.target(origin, servername, leavesHttp && !isStreamed)
   const onStream = isStreamed && !target.declinesWebSocket
   if (isStreamed && !onStream) target = state.target(origin, servername, true)
   const length = lengthOf(head, given, method, checked.strictContentLength)
-  let { fields } = head
-  if (length !== null) fields += `\0content-length\0${length}`
+  let { fields, count } = head
+  const add = (name: string, value: string): void => {
+    fields += `\0${name}\0${value}`
+    count++
+  }
+  if (length !== null) add('content-length', String(length))
   if (leavesHttp) {
     if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
-    if (options.upgrade) fields += upgradeFields(options.upgrade as string)
+    if (options.upgrade) {
+      add('connection', 'upgrade')
+      add('upgrade', options.upgrade as string)
+    }
   }
   const upload = given !== null && 'pieces' in given ? given : null
-  if (upload !== null && upload.type !== null && !head.hasContentType) fields += `\0content-type\0${upload.type}`
-  if (options.expectContinue === true && given !== null) fields += '\0expect\x00100-continue'
+  if (upload !== null && upload.type !== null && !head.hasContentType) add('content-type', upload.type)
+  if (options.expectContinue === true && given !== null) add('expect', '100-continue')
   const ends = options.reset ?? (head.reset || checked.pipelining === 0)
   return {
     target,
-    head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields),
+    head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields, count),
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : 'streaming',
     upload,
     length,
@@ -110,6 +117,13 @@ function takesStreams (handler: Handler | null): boolean {
 function repeats (idempotent: boolean | undefined): number {
   if (idempotent == null) return 0
   return idempotent ? IDEMPOTENT : NOT_IDEMPOTENT
+}
+
+/** Whether a connection with the origin may have streams: over TLS both sides agree on a version, in cleartext
+ * HTTP/2 is spoken where it is known. */
+function hasStreams (checked: Checked, origin: string): boolean {
+  const { protocols } = checked.settings
+  return protocols !== 'h1' && (protocols === 'h2' || origin.startsWith('https:'))
 }
 
 function hasH1 (checked: Checked): boolean {

@@ -4,7 +4,7 @@
 import { Agent } from './client'
 import { InvalidArgumentError } from './errors'
 import type { ConnectOptions, Options, Way } from './options'
-import { tls } from './tls'
+import { isInsecureByEnvironment, tls, warnOfEnvironment } from './tls'
 
 type ProxyHeaders = Record<string, string | readonly string[] | undefined>
 
@@ -109,6 +109,7 @@ function wayOf (options: Through, proxies: Record<string, string | undefined>): 
   }
   if (auth && token) throw new InvalidArgumentError('opts.auth cannot be used in combination with opts.token')
   const fields = fieldsOf(headers)
+  if (proxyTls !== undefined && isInsecureByEnvironment(proxyTls)) warnOfEnvironment()
   const own = fields.find(([name]) => name.toLowerCase() === 'proxy-authorization')?.[1]
   return {
     connect: requestTls ?? {},

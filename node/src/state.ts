@@ -1,13 +1,14 @@
 // What a dispatcher is behind its methods: the engine's client, the origins that it has named, and
 // what is under way.
 
-import { Connections, type Owner } from './connections'
+import { Connections, type Connection, type Owner } from './connections'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
 import type { Lane } from './lane'
 import { Open } from './open'
 import { originOf, type Checked } from './options'
 import { theBorder, type Border, type Failure } from './ring'
+import { warnOfEnvironment } from './tls'
 import { dispatcherOf, type Mocks } from './undici'
 
 /** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
@@ -65,7 +66,9 @@ export class State {
     return (this.bound ??= this.countCeiling())
   }
 
-  connection (number: number): object { return this.connections.get(number) }
+  onLeft (exchange: Exchange): void { this.onOver(exchange) }
+
+  connection (number: number): Connection { return this.connections.get(number) }
 
   private countCeiling (): number {
     const { connections, pipelining, maxConcurrentStreams, settings } = this.checked
@@ -97,7 +100,8 @@ export class State {
     const known = this.targets.get(key)
     if (known !== undefined) return known
     if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
-    const { host } = originOf(origin)
+    const { host, protocol } = originOf(origin)
+    if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
     const asked = { client: this.client, url: origin, serverName, protocols }

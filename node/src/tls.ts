@@ -1,6 +1,6 @@
 // Whom a client believes and who it is, as the options of node:tls say it.
 
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from './errors'
 
@@ -72,21 +72,48 @@ function opened (key: string, passphrase: string): string {
 export function tls (connect: TlsOptions): Record<string, unknown> {
   checkPolicy(connect)
   const ca = pem('ca', connect.ca)
-  const insecure = connect.rejectUnauthorized === false ||
-    (connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+  const insecure = connect.rejectUnauthorized === false || isInsecureByEnvironment(connect)
   const cert = pem('cert', connect.cert).join('\n') || undefined
   const { passphrase } = connect
   const [key] = pem('key', connect.key).map(key => passphrase == null ? key : opened(key, passphrase))
   return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure }
 }
 
+/** Whether certificates are not verified because the environment says so, as for Node.js itself. */
+export function isInsecureByEnvironment (connect: TlsOptions): boolean {
+  return connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
+}
+
+let hasWarned = false
+
+/** Says once per thread what Node.js says with its first connection that it does not verify. */
+export function warnOfEnvironment (): void {
+  if (hasWarned) return
+  hasWarned = true
+  process.emitWarning("Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to '0' makes TLS connections and HTTPS requests insecure by disabling certificate verification.")
+}
+
+/** What was read of the file that NODE_EXTRA_CA_CERTS named last: once, as Node.js reads it, and one text for all
+ * dispatchers. */
+let extra: { file: string; roots: string[] } = { file: '', roots: [] }
+
 /** Roots that the environment adds, as for Node.js itself. */
 function extraCa (): string[] {
-  const file = process.env['NODE_EXTRA_CA_CERTS']
-  if (file === undefined || file === '') return []
+  const file = process.env['NODE_EXTRA_CA_CERTS'] ?? ''
+  if (file !== extra.file) extra = { file, roots: file === '' ? [] : rootsIn(file) }
+  return extra.roots
+}
+
+/** The certificates of a file, in PEM. One that cannot be used adds none, and a warning says why. */
+function rootsIn (file: string): string[] {
   try {
-    return [readFileSync(file, 'latin1')]
-  } catch {
+    const text = readFileSync(file, 'latin1')
+    const found = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+    if (found.length === 0) throw new Error('no certificate in PEM')
+    for (const one of found) void new X509Certificate(one)
+    return [found.join('\n')]
+  } catch (error) {
+    process.emitWarning(`Ignoring extra certs from \`${file}\`, load failed: ${(error as Error).message}`)
     return []
   }
 }

@@ -3,15 +3,22 @@
 
 import { Duplex } from 'node:stream'
 import { SocketError } from './errors'
+import type { Connection } from './connections'
 import type { Border } from './ring'
 
 /** Bytes on their way to the connection before a writer has to wait. */
 const AHEAD_BYTES_MAX = 256 * 1024
 
+/** How long bytes that were written before `destroy` may wait for a connection that takes none, ms. A socket of
+ * Node.js hands them to the kernel when they are written; here they cross to the engine first. */
+const LINGER_MS_MAX = 1_000
+
 /** Which exchange it is. */
 interface Under {
   number: number
   abort: (reason: Error) => void
+  /** What it is on. */
+  readonly connection: Connection
 }
 
 export class Tunnel extends Duplex {
@@ -21,20 +28,27 @@ export class Tunnel extends Duplex {
   private held: Buffer[] = []
   private isWanted = false
   private hasEnded = false
+  /** Ends the exchange when what was written has left; only behind `destroy`. */
+  private leave: (() => void) | null = null
+
+  protected readonly connection: Connection
 
   constructor (private readonly border: Border, private readonly under: Under) {
     super({ allowHalfOpen: false, autoDestroy: true })
+    this.connection = under.connection
   }
 
   // What the exchange says.
 
   arrive (chunk: Buffer): void {
+    if (this.destroyed) return
     this.held.push(chunk)
     if (this.isWanted) this.pour()
   }
 
   finish (): void {
     this.hasEnded = true
+    this.leave = null
     if (this.held.length === 0) this.push(null)
     // Nothing is heard of room any more: the engine sends what it has.
     if (this.under.number === 0) this.rouse()
@@ -46,6 +60,7 @@ export class Tunnel extends Duplex {
 
   onRoom (bytes: number): void {
     this.ahead -= bytes
+    if (this.ahead <= 0) this.leave?.()
     if (this.ahead <= AHEAD_BYTES_MAX) this.rouse()
   }
 
@@ -89,9 +104,23 @@ export class Tunnel extends Duplex {
 
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
     const reason = error ?? new SocketError('closed')
-    if (this.under.number !== 0) this.under.abort(reason)
+    this.held = []
+    if (this.under.number !== 0) {
+      if (this.ahead > 0) this.linger(reason)
+      else this.under.abort(reason)
+    }
     this.rouse(reason)
     done(error)
+  }
+
+  /** What was written leaves first: the connection says what it takes, and sends that before it hears of an end. */
+  private linger (reason: Error): void {
+    const timer = setTimeout(() => { this.leave?.() }, LINGER_MS_MAX).unref()
+    this.leave = () => {
+      this.leave = null
+      clearTimeout(timer)
+      if (this.under.number !== 0) this.under.abort(reason)
+    }
   }
 
   // What is asked of sockets.
@@ -101,10 +130,17 @@ export class Tunnel extends Duplex {
   setNoDelay (): this { return this }
   setKeepAlive (): this { return this }
   setTimeout (): this { return this }
-  address (): object { return {} }
+  address (): object { return this.connection.address() }
+  get remoteAddress (): string | undefined { return this.connection.remoteAddress }
+  get remotePort (): number | undefined { return this.connection.remotePort }
+  get remoteFamily (): string | undefined { return this.connection.remoteFamily }
+  get localAddress (): string | undefined { return this.connection.localAddress }
+  get localPort (): number | undefined { return this.connection.localPort }
+  get localFamily (): string | undefined { return this.connection.localFamily }
+  get encrypted (): boolean { return this.connection.encrypted }
 }
 
 /** A stream of an HTTP/2 or HTTP/3 connection: what undici takes it for is said by `session`. */
 export class StreamTunnel extends Tunnel {
-  readonly session = { socket: { address: (): object => ({}) } }
+  readonly session = { socket: this.connection }
 }

@@ -322,7 +322,7 @@ async fn close_notify_ends_the_peers_reading() {
 async fn an_end_of_file_without_close_notify_is_ragged_and_cleartext_has_none() {
     let (near, far) = tokio::io::duplex(1 << 20);
     drop(far);
-    let end = |transport: Transport<tokio::io::DuplexStream>| async move {
+    let end = |transport: Transport<DuplexStream>| async move {
         let mut transport = transport;
         let mut buffer = vec![0; 4096];
         poll_fn(|cx| transport.poll_read(cx, &mut buffer, &mut |_| {})).await

@@ -1,0 +1,43 @@
+// Runs every program, or those whose name has the text given, with one module; prints a line of JSON
+// for each: its file, its name, and what it said.
+//   node run.mjs undici|trunkline [text]
+import { readdirSync } from 'node:fs'
+import { Stage, shown } from './stage.mjs'
+
+/** How long a program may take; one of undici that never ends is taken as it is then. */
+const PROGRAM_MS_MAX = Number(process.env.PROGRAM_MS_MAX ?? 8_000)
+
+const [subject, text = ''] = process.argv.slice(2)
+const module = await import(subject === 'undici' ? 'undici8' : 'trunkline')
+process.removeAllListeners('warning')
+
+let stage
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, error => { stage?.log('process')(event, error instanceof Error ? error : shown(error)) })
+}
+process.on('warning', warning => { stage?.log('process')('warning', warning.name, warning.code ?? '') })
+
+async function play (program) {
+  stage = new Stage()
+  let timer
+  const late = new Promise(resolve => { timer = setTimeout(resolve, PROGRAM_MS_MAX, 'late') })
+  try {
+    if (await Promise.race([program(module, stage), late]) === 'late') stage.log('stage')('the program did not end')
+  } catch (error) {
+    stage.log('stage')('the program threw', error, error?.message)
+  }
+  clearTimeout(timer)
+  const lines = stage.lines()
+  await Promise.race([stage.part().catch(() => {}), new Promise(resolve => { setTimeout(resolve, 2000).unref() })])
+  return lines
+}
+
+const folder = new URL('programs/', import.meta.url)
+for (const file of readdirSync(folder).sort()) {
+  const { default: programs } = await import(new URL(file, folder))
+  for (const [name, program] of Object.entries(programs)) {
+    if (!`${file} ${name}`.includes(text)) continue
+    console.log(JSON.stringify({ file: file.replace('.mjs', ''), name, lines: await play(program) }))
+  }
+}
+process.exit(0)
