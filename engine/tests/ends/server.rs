@@ -97,7 +97,7 @@ impl Stage {
         let mut probe = self.connect(identity);
         let is_h2 = sent.starts_with(b"PRI ");
         match is_h2 {
-            true => probe.write_all(&[PREFACE, &h2_head(END_STREAM)].concat()),
+            true => probe.write_all(&[PREFACE, &h2_head(END_STREAM, identity.is_some())].concat()),
             false => probe.write_all(b"GET /probe HTTP/1.1\r\nhost: a\r\n\r\n"),
         }
         .unwrap();
@@ -173,37 +173,41 @@ fn a_handler_on_http_1_1_sees_what_the_table_says() {
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// `POST /` of the host `a`, in names and values that need no table.
-fn h2_head(flags: u8) -> Vec<u8> {
-    const POST: &[u8] = &[0x83, 0x86, 0x84, 0x41, 0x01, b'a'];
-    frame(frame::HEADERS, END_HEADERS | flags, 1, POST)
+fn h2_head(flags: u8, secure: bool) -> Vec<u8> {
+    // ":scheme: http" and ":scheme: https" (RFC 7541 appendix A).
+    let scheme = if secure { 0x87 } else { 0x86 };
+    let post = [0x83, scheme, 0x84, 0x41, 0x01, b'a'];
+    frame(frame::HEADERS, END_HEADERS | flags, 1, &post)
 }
 
-#[test]
-fn a_handler_on_http_2_sees_what_the_table_says() {
-    let table = Table::under("A server on HTTP/2");
+fn h2_scripts(secure: bool) -> [Script; 3] {
     let data = |flags, text: &str| frame(frame::DATA, flags, 1, text.as_bytes());
     let script = |place, frames: &[Vec<u8>]| Script {
         place,
         sent: [PREFACE, &frames.concat()].concat(),
     };
-    let mut begun = h2_head(0);
+    let mut begun = h2_head(0, secure);
     // END_HEADERS is not among its flags: the head goes on in CONTINUATION.
     begun[4] = 0;
-    let scripts = [
+    let head = || h2_head(0, secure);
+    [
         script("inside the head", &[begun]),
-        script("in the body", &[h2_head(0), data(0, "hel")]),
-        script(
-            "behind the request",
-            &[h2_head(0), data(END_STREAM, "hello")],
-        ),
-    ];
+        script("in the body", &[head(), data(0, "hel")]),
+        script("behind the request", &[head(), data(END_STREAM, "hello")]),
+    ]
+}
+
+#[test]
+fn a_handler_on_http_2_sees_what_the_table_says() {
+    let table = Table::under("A server on HTTP/2");
     let identity = Identity::new(&["h2"]);
     let (plain, secure) = (Stage::start(None), Stage::start(Some(&identity)));
-    for script in &scripts {
+    let secured = h2_scripts(true);
+    for (script, secured) in h2_scripts(false).iter().zip(&secured) {
         for end in End::ALL {
             let is_seen = table.cell(end.name(), script.place) != "none";
             let seen = match end.is_under_tls() {
-                true => secure.exchange(Some(&identity), &script.sent, end, is_seen),
+                true => secure.exchange(Some(&identity), &secured.sent, end, is_seen),
                 false => plain.exchange(None, &script.sent, end, is_seen),
             };
             assert_seen(&table, end.name(), script.place, &seen);
