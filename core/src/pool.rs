@@ -334,14 +334,6 @@ impl<R> Pool<R> {
         Some(request)
     }
 
-    fn take_waiting(&mut self, ticket: Ticket) -> Option<(Key, R)> {
-        let key = self.queue.get(ticket)?.origin;
-        let state = self.origins.get_mut(key)?;
-        let entry = self.queue.leave(&mut state.line, ticket)?;
-        state.parked -= u32::from(entry.is_parked);
-        Some((key, entry.request))
-    }
-
     /// An attempt has become a connection. Its first report says what it carries.
     pub fn handle_connected(
         &mut self,

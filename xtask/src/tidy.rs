@@ -51,7 +51,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(layers::check_crates(tree));
     found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
     found.extend(names::check(tree, &sources));
-    found.extend(dead::check_sources(&sources));
+    found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(docs::check(tree));
     found.extend(requirements::check(tree));

@@ -199,6 +199,15 @@ impl<R> Pool<R> {
         }
     }
 
+    /// Takes a request out of its line, with its origin.
+    pub(super) fn take_waiting(&mut self, ticket: Ticket) -> Option<(Key, R)> {
+        let key = self.queue.get(ticket)?.origin;
+        let state = self.origins.get_mut(key)?;
+        let entry = self.queue.leave(&mut state.line, ticket)?;
+        state.parked -= u32::from(entry.is_parked);
+        Some((key, entry.request))
+    }
+
     pub(super) fn expire(&mut self, now: Instant, ticket: Ticket) {
         let Some(entry) = self.queue.get(ticket) else {
             return;

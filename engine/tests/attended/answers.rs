@@ -1,8 +1,8 @@
 //! Answers that are given by orders, whole and in pieces.
 
-use crate::frames::{Frame, FramePeer, GET, kind};
-use crate::stage::{Attended, GET_A_PATH, Heard, says, whole};
-use crate::support::Peer;
+use super::frames::{Frame, FramePeer, GET, kind};
+use super::stage::{Attended, GET_A_PATH, Heard, says, whole};
+use super::support::Peer;
 use bytes::Bytes;
 use std::time::Instant;
 use trunkline::core::error::H2Code;

@@ -1,8 +1,8 @@
 //! What is heard of connections and said to them, and back-pressure of whoever is told.
 
-use crate::frames::{Frame, FramePeer, GET, kind};
-use crate::stage::{Attended, Heard, Teller, says, whole};
-use crate::support::Peer;
+use super::frames::{Frame, FramePeer, GET, kind};
+use super::stage::{Attended, Heard, Teller, says, whole};
+use super::support::Peer;
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::mpsc;

@@ -1,7 +1,7 @@
 //! The same over HTTP/3.
 
-use crate::stage::{Attended, Heard, says, whole};
-use crate::support::runtime;
+use super::stage::{Attended, Heard, says, whole};
+use super::support::runtime;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use rustls::pki_types::CertificateDer;

@@ -1,8 +1,8 @@
 //! Connections and streams that leave HTTP.
 
-use crate::frames::{Frame, FramePeer, GET, kind};
-use crate::stage::{Attended, GET_A_PATH, Heard, says, whole};
-use crate::support::Peer;
+use super::frames::{Frame, FramePeer, GET, kind};
+use super::stage::{Attended, GET_A_PATH, Heard, says, whole};
+use super::support::Peer;
 use bytes::Bytes;
 use std::sync::mpsc;
 use std::thread;

@@ -3,6 +3,7 @@
 use crate::ours::{Stage, stage};
 use crate::way::{Way, run, ten_mebibytes};
 use bytes::Bytes;
+use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};
@@ -24,7 +25,7 @@ type Outgoing = BoxBody<Bytes, Infallible>;
 /// A connection of hyper's.
 enum Connection {
     H1(http1::SendRequest<Outgoing>),
-    H2(http2::SendRequest<Outgoing>),
+    H2(http2::SendRequest<Outgoing>, Scheme),
 }
 
 impl Connection {
@@ -46,20 +47,31 @@ impl Connection {
         if way.is_h2() {
             let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
             tokio::spawn(connection);
-            Self::H2(sender)
+            let scheme = if way.is_tls() {
+                Scheme::HTTPS
+            } else {
+                Scheme::HTTP
+            };
+            Self::H2(sender, scheme)
         } else {
             let (sender, connection) = http1::handshake(io).await.unwrap();
             tokio::spawn(connection);
             Self::H1(sender)
         }
     }
-    async fn send(&mut self, request: Request<Outgoing>) -> hyper::Result<Response<Incoming>> {
+    async fn send(&mut self, mut request: Request<Outgoing>) -> hyper::Result<Response<Incoming>> {
         match self {
             Self::H1(sender) => {
+                // As a client writes to an origin (RFC 9112 section 3.2.1).
+                let path = request.uri().path_and_query().cloned();
+                *request.uri_mut() = path.unwrap().into();
                 sender.ready().await?;
                 sender.send_request(request).await
             }
-            Self::H2(sender) => {
+            Self::H2(sender, scheme) => {
+                let mut parts = request.uri().clone().into_parts();
+                parts.scheme = Some(scheme.clone());
+                *request.uri_mut() = http::Uri::from_parts(parts).unwrap();
                 sender.ready().await?;
                 sender.send_request(request).await
             }

@@ -9,7 +9,6 @@ use super::referee::Referee;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use trunkline_core::error::TransportEnd;
 use trunkline_core::http::Side;
 use trunkline_core::pool::{
     Action, AttemptId, Cause, ConnectionId, Failure, Multiplexing, NoRetry, Origin, Pool,
@@ -60,53 +59,19 @@ pub(super) enum Happening {
     Submit(u32),
     Abort(u32),
     Total(u32),
-    WarmUp {
-        origin: usize,
-        count: u32,
-    },
+    WarmUp { origin: usize, count: u32 },
     NetworkChange,
-    Attempt {
-        attempt: AttemptId,
-        origin: usize,
-    },
+    Attempt { attempt: AttemptId, origin: usize },
     Pool,
-    Arrive {
-        link: usize,
-        to: Side,
-        bytes: Bytes,
-    },
-    Acknowledge {
-        link: usize,
-        from: Side,
-        bytes: u64,
-    },
-    Eof {
-        link: usize,
-        to: Side,
-        end: TransportEnd,
-    },
-    Wake {
-        link: usize,
-        side: Side,
-    },
-    Answer {
-        link: usize,
-        stream: u64,
-    },
-    Read {
-        link: usize,
-        stream: u64,
-    },
-    Overdue {
-        link: usize,
-        stream: u64,
-    },
-    Strike {
-        link: usize,
-    },
-    Cut {
-        link: usize,
-    },
+    Arrive { link: usize, to: Side, bytes: Bytes },
+    Acknowledge { link: usize, from: Side, bytes: u64 },
+    Eof { link: usize, to: Side },
+    Wake { link: usize, side: Side },
+    Answer { link: usize, stream: u64 },
+    Read { link: usize, stream: u64 },
+    Overdue { link: usize, stream: u64 },
+    Strike { link: usize },
+    Cut { link: usize },
 }
 
 /// How a request ended.
@@ -317,8 +282,9 @@ impl World {
                     self.turn(link, from);
                 }
             }
-            Happening::Eof { link, to, end } => {
+            Happening::Eof { link, to } => {
                 if let Some(own) = self.live(link) {
+                    let end = own.end(other(to)).closes_as;
                     own.end(to).eof = Some(end);
                     self.turn(link, to);
                 }

@@ -129,11 +129,8 @@ impl World {
         }
         if end.closing && !end.closed && end.out.is_flushed() {
             end.closed = true;
-            let (at, end) = (
-                end.out.last_arrival().max(now + delay).max(stalled),
-                end.closes_as,
-            );
-            self.agenda.enter(at, Happening::Eof { link, to, end });
+            let at = end.out.last_arrival().max(now + delay).max(stalled);
+            self.agenda.enter(at, Happening::Eof { link, to });
         }
     }
 

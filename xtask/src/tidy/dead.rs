@@ -7,7 +7,8 @@ use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rust files that are not a crate's root and that no `mod` declares.
-pub(super) fn check_sources(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check_sources(tree: &Tree, sources: &[Source]) -> Vec<Finding> {
+    let is_root = |path: &str| is_root(path) && is_built(tree, path);
     let by_path: BTreeMap<&str, &Source> = sources
         .iter()
         .map(|source| (source.path.as_str(), source))
@@ -26,7 +27,13 @@ pub(super) fn check_sources(sources: &[Source]) -> Vec<Finding> {
             continue;
         }
         for declared in source.declared() {
-            queue.extend(places(&path, &declared.name, declared.path.as_deref()));
+            let is_root = is_root(&path);
+            queue.extend(places(
+                &path,
+                &declared.name,
+                declared.path.as_deref(),
+                is_root,
+            ));
         }
     }
     by_path
@@ -34,6 +41,19 @@ pub(super) fn check_sources(sources: &[Source]) -> Vec<Finding> {
         .filter(|path| !alive.contains(**path))
         .map(|path| Finding::new(path, 0, "no module declares this file"))
         .collect()
+}
+
+/// A crate that gathers its tests in `tests/all.rs` builds only that and what its manifest names.
+fn is_built(tree: &Tree, path: &str) -> bool {
+    let Some((krate, test)) = path.split_once("/tests/") else {
+        return true;
+    };
+    if !tree.has(&format!("{krate}/tests/all.rs")) {
+        return true;
+    }
+    let name = test.trim_end_matches(".rs");
+    let manifest = tree.text(&format!("{krate}/Cargo.toml"));
+    manifest.is_some_and(|text| text.contains(&format!("[[test]]\nname = \"{name}\"\n")))
 }
 
 /// Whether cargo builds the file by itself.
@@ -55,13 +75,14 @@ fn is_root(path: &str) -> bool {
 }
 
 /// Where `mod name;` in the file at `path` may lead.
-fn places(path: &str, name: &str, attribute: Option<&str>) -> Vec<String> {
+fn places(path: &str, name: &str, attribute: Option<&str>, is_root: bool) -> Vec<String> {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     if let Some(relative) = attribute {
         return vec![resolve(folder, relative)];
     }
     let stem = file.trim_end_matches(".rs");
-    let base = if is_root(path) || stem == "mod" {
+    // A file that a path attribute names looks for its modules beside itself, as `main.rs` does.
+    let base = if is_root || matches!(stem, "mod" | "main") {
         folder.to_owned()
     } else {
         format!("{folder}/{stem}")

@@ -3,8 +3,9 @@ use crate::tidy::rust::parse;
 use crate::tidy::tree::Tree;
 
 fn dead(files: &[(&str, &str)]) -> Vec<String> {
-    let (sources, _) = parse(&Tree::of(files));
-    check_sources(&sources)
+    let tree = Tree::of(files);
+    let (sources, _) = parse(&tree);
+    check_sources(&tree, &sources)
         .into_iter()
         .map(|finding| finding.path)
         .collect()
@@ -34,6 +35,25 @@ fn path_attributes_and_roots_are_followed() {
         ("a/examples/demo.rs", ""),
     ];
     assert_eq!(dead(&files), Vec::<String>::new());
+}
+
+#[test]
+fn a_test_that_is_not_gathered_with_the_others_is_found() {
+    let manifest = "autotests = false\n[[test]]\nname = \"all\"\n\n[[test]]\nname = \"apart\"\n";
+    let files = [
+        ("a/Cargo.toml", manifest),
+        (
+            "a/tests/all.rs",
+            "mod one; #[path = \"deep/main.rs\"] mod deep;",
+        ),
+        ("a/tests/one.rs", "#[path = \"support/peer.rs\"] mod peer;"),
+        ("a/tests/support/peer.rs", ""),
+        ("a/tests/deep/main.rs", "mod part;"),
+        ("a/tests/deep/part.rs", ""),
+        ("a/tests/apart.rs", ""),
+        ("a/tests/lost.rs", ""),
+    ];
+    assert_eq!(dead(&files), ["a/tests/lost.rs"]);
 }
 
 #[test]

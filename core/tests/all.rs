@@ -1,0 +1,24 @@
+//! The tests of whole connections and of corpora, in one program. What counts allocations has a
+//! program of its own (`Cargo.toml`).
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+mod h1_corpus;
+mod h2_attacks;
+mod h2_drain;
+mod h2_errors;
+mod h2_exchange;
+mod h2_flow;
+mod h2_heads;
+mod h2_resets;
+mod h2_session;
+mod h2_windows;
+mod h3_attacks;
+mod h3_drain;
+mod h3_early;
+mod h3_errors;
+mod h3_exchange;
+mod h3_timeouts;
+mod h3_windows;
+mod hpack_corpus;
+mod qpack_corpus;
+mod send_budget;

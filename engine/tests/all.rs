@@ -1,0 +1,40 @@
+//! The tests over sockets, in one program: what links it links once, and those that wait let others
+//! run. What counts allocations or sets limits of the process has a program of its own
+//! (`Cargo.toml`).
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+#[path = "attended/main.rs"]
+mod attended;
+mod axum;
+mod capsules;
+mod client_certificates;
+mod client_exchange;
+mod client_expect;
+mod client_faults;
+mod client_hopeless;
+mod client_net;
+mod client_pool;
+mod client_proxy;
+mod client_retry;
+mod client_stress;
+mod client_windows;
+#[path = "ends/main.rs"]
+mod ends;
+mod h1_over_tcp;
+mod h2_over_tcp;
+mod h3_broken_off;
+mod h3_datagrams;
+mod h3_early;
+mod h3_exchange;
+mod h3_paths;
+mod h3_record;
+mod h3_slow_readers;
+mod h3_streams;
+mod h3_traces;
+mod server_interim;
+mod server_shown;
+mod server_targets;
+mod tls_choose;
+mod tls_over_tcp;
+mod tls_visible;
+mod unix_socket;
