@@ -100,8 +100,11 @@ pub const SEND_SHUT_BYTES: usize = 16 * 1024;
 /// Bytes beyond a connection's room before its next request waits. Only answers that are given
 /// whole go beyond the room: there, the memory is the handler's already.
 pub const SEND_AHEAD_BYTES_MAX: u64 = 1024 * 1024;
-/// Requests on one connection before it drains (nginx `keepalive_requests`).
-pub const REQUESTS_PER_CONNECTION_MAX: u64 = 10_000;
+/// Requests on one connection before it drains: as many as HTTP/2 has stream ids. hyper, Go and Envoy
+/// have no bound either; nginx drains after 1,000 (`keepalive_requests`) to free what a connection
+/// has allocated, and here a connection that rests holds nothing but its tables. gRPC clients fail
+/// what they are about to send when their connection drains.
+pub const REQUESTS_PER_CONNECTION_MAX: u64 = 1 << 30;
 /// The head of an HTTP/1.1 message, start line included.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// An HTTP/1.1 request target.
@@ -280,12 +283,20 @@ pub struct Timeouts {
     pub settings: Option<Duration>,
     /// A request head, or a whole HTTP/2 header block, from its first byte.
     pub head: Option<Duration>,
-    /// Between two pieces of a body.
+    /// A server: between two pieces of a request's body, while its handler reads and has not
+    /// answered. A request that breaks it is ended with [`BodyTimeout`], over HTTP/1.1 with 408.
+    /// Default 5 minutes, as Envoy's `stream_idle_timeout` and Node.js's `requestTimeout`. `None`:
+    /// a client may rest for as long as it likes, as with hyper and Go; for gRPC client streams
+    /// that rest longer.
+    ///
+    /// [`BodyTimeout`]: crate::error::Violation::BodyTimeout
     pub body_idle: Option<Duration>,
-    /// The peer reads nothing though bytes wait.
+    /// The peer takes nothing of what waits for it, or less than [`rate_min`](Self::rate_min).
+    /// Default 30 s.
     pub write_stall: Option<Duration>,
-    /// A stream that cannot send for want of the peer's credit; tiny WINDOW_UPDATEs do not
-    /// restart it (CVE-2026-49975).
+    /// HTTP/2 and HTTP/3: a stream whose bytes wait for the peer, of which it takes less than its
+    /// share of [`rate_min`](Self::rate_min) in this time; tiny WINDOW_UPDATEs do not restart it
+    /// (CVE-2026-49975). Default 30 s.
     pub stream_stall: Option<Duration>,
     /// A connection without an exchange.
     pub idle: Option<Duration>,
@@ -293,13 +304,23 @@ pub struct Timeouts {
     /// to be written. It may be gone, which only a write would show. 0: whoever ends its side wants
     /// no answer; `None`: handlers take as long as they like.
     pub half_closed: Option<Duration>,
-    /// A connection's age, then a graceful drain.
+    /// A connection's age, then a graceful drain. Default `None`, as with hyper, Go and Envoy: gRPC
+    /// clients fail what they are about to send when their connection drains. Set it where a load
+    /// balancer is to spread clients again.
     pub age_max: Option<Duration>,
-    /// Least bytes per second a peer reads or writes while an exchange waits for it, after
-    /// [`rate_grace`](Self::rate_grace). Bodies of one connection are counted together. 0 turns
-    /// it off.
+    /// Least bytes per second that a peer moves while an exchange waits for it, over
+    /// [`rate_grace`](Self::rate_grace). Default 1,024; 0 turns it off. What all exchanges of a
+    /// connection move counts together. It holds
+    /// - for the body of a request, while its handler reads and has not answered, if its
+    ///   content-length says that bytes are missing; a body without a length (chunked, gRPC's client
+    ///   streams) only while the server holds three quarters of its `connections_max`. A request
+    ///   that breaks it is ended with [`BodyTooSlow`], over HTTP/1.1 with 408;
+    /// - for answers, while bytes of them wait for the peer, on HTTP/2 and HTTP/3 over
+    ///   [`stream_stall`](Self::stream_stall) and [`write_stall`](Self::write_stall).
+    ///
+    /// [`BodyTooSlow`]: crate::error::Violation::BodyTooSlow
     pub rate_min: u32,
-    /// See [`rate_min`](Self::rate_min).
+    /// See [`rate_min`](Self::rate_min). Default 10 s.
     pub rate_grace: Duration,
 }
 
@@ -322,12 +343,12 @@ impl Default for Timeouts {
             handshake: Some(Duration::from_secs(10)),
             settings: Some(Duration::from_secs(10)),
             head: Some(Duration::from_secs(15)),
-            body_idle: Some(Duration::from_secs(30)),
+            body_idle: Some(Duration::from_secs(300)),
             write_stall: Some(Duration::from_secs(30)),
             stream_stall: Some(Duration::from_secs(30)),
             idle: Some(Duration::from_secs(60)),
             half_closed: Some(Duration::from_secs(30)),
-            age_max: Some(Duration::from_secs(3600)),
+            age_max: None,
             rate_min: 1024,
             rate_grace: Duration::from_secs(10),
         }

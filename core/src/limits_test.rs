@@ -50,12 +50,15 @@ fn every_phase_has_a_deadline_by_default() {
         timeouts.stream_stall,
         timeouts.idle,
         timeouts.half_closed,
-        timeouts.age_max,
     ];
     assert!(
         phases
             .iter()
             .all(|phase| phase.is_some_and(|time| !time.is_zero()))
+    );
+    assert_eq!(
+        timeouts.age_max, None,
+        "a drain costs gRPC clients what they were about to send"
     );
 }
 

@@ -2,12 +2,43 @@
 //! ([`Timeouts::body_idle`]), and not dribble ([`Timeouts::rate_min`]). One rule for every stream of
 //! HTTP/2 and HTTP/3; HTTP/1.1, whose connection is one exchange at a time, asks for the same bytes.
 //!
+//! A dribble is one only of a body whose length is known, from which bytes are missing, or where
+//! connections are scarce ([`Scarcity`]). A body without a length has no bytes that are due: one gRPC
+//! message a second, or one in a minute, is all that there is to send. It costs a connection, and is
+//! slow on purpose only where these are few.
+//!
 //! Only the peer's own time counts: while bytes lie with our user, the clock stands. What comes on
 //! the whole connection counts: many bodies that share a slow line are not slow.
 
 use crate::error::Violation;
 use crate::limits::Timeouts;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// Whether a server holds most of the connections that it may: then slow bodies without a length are
+/// dribbles too. Its owner sets it, all of its connections look at it. The default is never scarce.
+#[derive(Clone, Debug, Default)]
+pub struct Scarcity(Option<Arc<AtomicBool>>);
+
+impl Scarcity {
+    /// One that can be set; its clones are the same.
+    pub fn shared() -> Self {
+        Self(Some(Arc::default()))
+    }
+    /// Connections are scarce from now on, or not any more.
+    pub fn set(&self, is_scarce: bool) {
+        if let Some(shared) = &self.0 {
+            // Relaxed: nothing is ordered by it.
+            shared.store(is_scarce, Ordering::Relaxed);
+        }
+    }
+    /// Whether connections are scarce.
+    pub fn is_set(&self) -> bool {
+        let shared = self.0.as_ref();
+        shared.is_some_and(|shared| shared.load(Ordering::Relaxed))
+    }
+}
 
 /// The books of one body on its way in.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +97,8 @@ impl Pace {
             self.since += by;
         }
     }
-    /// When to look again, for a peer that is the one to act.
+    /// When to look again, for a peer that is the one to act. `is_due`: bytes are missing, or
+    /// connections are scarce, so that they must come at a rate.
     ///
     /// # Errors
     /// Its time is up.
@@ -75,6 +107,7 @@ impl Pace {
         now: Instant,
         timeouts: &Timeouts,
         carried: u64,
+        is_due: bool,
     ) -> Result<Option<Instant>, Violation> {
         let idle = timeouts.body_idle.map(|idle| self.heard_at + idle);
         if idle.is_some_and(|at| at <= now) {
@@ -85,7 +118,7 @@ impl Pace {
         }
         if self.since + timeouts.rate_grace <= now {
             let came = carried.saturating_sub(self.carried_then);
-            if came < timeouts.least_bytes(timeouts.rate_grace) {
+            if is_due && came < timeouts.least_bytes(timeouts.rate_grace) {
                 return Err(Violation::BodyTooSlow);
             }
             self.since = now;

@@ -7,8 +7,10 @@ use rig::*;
 use std::time::Duration;
 use trunkline_core::error::{Closed, H2Code, Violation};
 use trunkline_core::h2::frame::{Setting, flag, kind};
+use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, StreamId};
 use trunkline_core::limits::Config;
+use trunkline_core::pace::Scarcity;
 
 /// Says it up to `max` times; how often until the connection closed, and why it did.
 fn until_closed(rig: &mut Rig, max: u32, mut say: impl FnMut(u32) -> Vec<u8>) -> (u32, Closed) {
@@ -333,29 +335,63 @@ fn a_request_body_that_stops_is_ended_and_one_that_our_reader_holds_up_is_not() 
             rig.says(&body(1, b"unread", false));
         }
         rig.events();
-        rig.waits(Duration::from_secs(31));
+        rig.waits(Duration::from_secs(299));
+        rig.is_quiet("its length is not known: no byte is missing");
+        rig.waits(Duration::from_secs(2));
         if held {
             rig.no_event("the reader is slow, not the peer");
         } else {
-            rig.expects_reset(1, H2Code::CANCEL, "30 s without a byte");
+            rig.expects_reset(1, H2Code::CANCEL, "5 minutes without a byte");
         }
     }
 }
 
+/// What each upload is: its length if that is known, bytes in a piece, seconds between two, whether
+/// connections are scarce, and whether it is ended.
+const UPLOADS: [(Option<u32>, usize, u64, bool, bool); 9] = [
+    (Some(1_000_000), 1, 1, false, true),
+    (Some(1_000_000), 1_200, 1, false, false),
+    (Some(1_000_000), 1, 1, true, true),
+    (Some(1_000_000), 1_200, 1, true, false),
+    // A gRPC client stream: a message a second, and one in 12 s; and one in four minutes.
+    (None, 20, 1, false, false),
+    (None, 20, 12, false, false),
+    (None, 1, 240, false, false),
+    (None, 20, 1, true, true),
+    (None, 1_200, 1, true, false),
+];
+
 #[test]
-fn a_request_body_that_dribbles_is_ended() {
-    for (bytes, is_ended) in [(1, true), (1_200, false)] {
+fn a_request_body_that_dribbles_is_ended_where_bytes_are_due() {
+    for (length, bytes, pause, is_scarce, is_ended) in UPLOADS {
+        let scarcity = Scarcity::shared();
+        scarcity.set(is_scarce);
         let mut rig = Rig::server(Cut::Whole);
-        rig.says(&headers(1, POST, false));
+        let fresh = Rig::server(Cut::Whole).conn;
+        rig.conn = std::mem::replace(&mut rig.conn, fresh).heeding(&scarcity);
+        let length = length.map(|length| length.to_string());
+        let length = length
+            .as_ref()
+            .map(|length| ("content-length", &length[..]));
+        rig.says(&headers(1, &with(POST, length.as_slice()), false));
         rig.request(1);
         for _ in 0..60 {
-            rig.waits(Duration::from_secs(1));
+            rig.waits(Duration::from_secs(pause));
             rig.says(&body(1, &vec![0; bytes], false));
             rig.conn.consume(rig.now, StreamId(1), bytes);
         }
         let ended = rig.conn.active() == 0;
-        assert_eq!(ended, is_ended, "{bytes} bytes a second");
-        assert!(!rig.conn.is_closed(), "the stream alone ends");
+        let what = format!("{bytes} bytes in {pause} s of {length:?}, scarce: {is_scarce}");
+        assert_eq!(ended, is_ended, "{what}");
+        assert!(!rig.conn.is_closed(), "the stream alone ends: {what}");
+        let due = ResetBy::Us(Violation::BodyTooSlow);
+        let is_due =
+            |event: &Event| matches!(event, Event::StreamReset { reset, .. } if reset.by == due);
+        assert_eq!(
+            rig.events().iter().any(is_due),
+            is_ended,
+            "its owner learns why: {what}"
+        );
     }
 }
 

@@ -55,7 +55,8 @@ fn the_time_in_which_nobody_reads_is_not_the_peers() {
     rig.respond(1, &[], false);
     rig.send(1, vec![0; 100_000], false);
     rig.frames();
-    rig.says(&headers(3, POST, false));
+    let upload = with(POST, &[("content-length", "100000")]);
+    rig.says(&headers(3, &upload, false));
     rig.request(3);
     rig.waits(Duration::from_secs(9));
     let pause = Duration::from_secs(3000);
@@ -146,6 +147,7 @@ fn requests_and_age_drain_a_server_and_idleness_closes_it() {
 
     let mut config = Config::default();
     config.timeouts.idle = None;
+    config.timeouts.age_max = Some(Duration::from_secs(3_600));
     let mut rig = Rig::server_with(config, Cut::Whole);
     rig.waits(Duration::from_secs(3_599));
     rig.is_quiet("not old yet");

@@ -226,6 +226,60 @@ fn send_room_closes_and_opens_with_an_event() {
     assert_eq!(rig.conn.send_room(StreamId(1)), 256 * 1024);
 }
 
+#[test]
+fn answers_that_are_read_in_a_dribble_are_ended_however_the_peer_dribbles() {
+    // By the stream's window, the connection's, or not reading what was written.
+    for way in ["stream", "connection", "transport"] {
+        let mut rig = Rig::server(Cut::Whole);
+        if way != "stream" {
+            rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 24)]));
+        }
+        if way == "transport" {
+            rig.says(&window_update(0, 1 << 24));
+        }
+        rig.says(&headers(1, GET, true));
+        rig.events();
+        rig.respond(1, &[], false);
+        rig.send(1, vec![0; 1 << 20], true);
+        if way != "transport" {
+            rig.frames();
+        }
+        for _ in 0..62 {
+            rig.waits(Duration::from_secs(1));
+            match way {
+                "stream" => rig.says(&window_update(1, 400)),
+                "connection" => rig.says(&window_update(0, 400)),
+                _ if rig.conn.poll_write(rig.now).is_empty() => {}
+                _ => rig.conn.poll_write(rig.now).advance(400),
+            }
+            if way != "transport" {
+                rig.frames();
+            }
+        }
+        assert_eq!(rig.conn.active(), 0, "by the {way}");
+    }
+}
+
+#[test]
+fn answers_that_share_a_slow_line_are_not_ended() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 24)]));
+    for id in (1..21).step_by(2) {
+        rig.says(&headers(id, GET, true));
+        rig.events();
+        rig.respond(id, &[("priority", "i")], false);
+        rig.send(id, vec![0; 100_000], true);
+    }
+    rig.frames();
+    // 2 KiB a second for ten streams, by turns.
+    for _ in 0..120 {
+        rig.waits(Duration::from_secs(1));
+        rig.says(&window_update(0, 2_048));
+        rig.frames();
+    }
+    assert_eq!(rig.conn.active(), 10);
+}
+
 fn open_three(rig: &mut Rig, priorities: [&str; 3]) {
     rig.says(&window_update(0, 1 << 24));
     rig.says(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));

@@ -12,6 +12,7 @@ use trunkline_core::h3::frame::kind;
 use trunkline_core::http::Event;
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::limits::Config;
+use trunkline_core::pace::Scarcity;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -89,6 +90,26 @@ fn an_answer_that_is_taken_slowly_but_fast_enough_is_whole() {
 }
 
 #[test]
+fn answers_that_share_a_slow_line_are_not_ended() {
+    let mut rig = Rig::server(Cut::Whole);
+    for stream in (0..40).step_by(4) {
+        rig.says_all(stream, &headers(GET));
+        rig.events();
+        rig.room.insert(stream, 0);
+        rig.answer(stream, vec![7; 20_000]);
+    }
+    // 2 KiB a second, by turns of a tenth of that.
+    for _ in 0..90 {
+        rig.waits(SECOND);
+        for stream in (0..40).step_by(4) {
+            rig.takes(stream, 205);
+        }
+    }
+    assert_eq!(rig.conn.active(), 10);
+    assert!(rig.lanes.values().all(|lane| lane.reset.is_none()));
+}
+
+#[test]
 fn a_head_that_comes_byte_by_byte_has_a_deadline_that_more_bytes_do_not_move() {
     let mut rig = Rig::server(Cut::Whole);
     let head = headers(&with(GET, &[("x", "a value that is longer than a minute")]));
@@ -120,7 +141,7 @@ fn the_time_in_which_nobody_reads_is_not_the_peers() {
     rig.events();
     rig.room.insert(0, 0);
     rig.answer(0, vec![7; 10_000]);
-    rig.says(4, &headers(POST));
+    rig.says(4, &headers(&with(POST, &[("content-length", "100000")])));
     rig.request(4);
     rig.waits(9 * SECOND);
     let pause = 3000 * SECOND;
@@ -147,11 +168,11 @@ fn a_body_that_stops_is_ended_and_one_that_goes_on_is_not() {
     rig.says(0, &request[1..]);
     rig.request(0);
     for _ in 0..5 {
-        rig.waits(29 * SECOND);
+        rig.waits(299 * SECOND);
         rig.says(0, &data(b"some"));
         rig.events();
     }
-    rig.waits(29 * SECOND);
+    rig.waits(299 * SECOND);
     rig.is_quiet(0, "it may still go on");
     rig.waits(SECOND);
     assert_eq!(rig.lanes[&0].reset, Some(H3Code::REQUEST_CANCELLED));
@@ -159,11 +180,24 @@ fn a_body_that_stops_is_ended_and_one_that_goes_on_is_not() {
 }
 
 #[test]
-fn a_body_that_dribbles_is_ended_and_one_that_is_slow_but_fast_enough_is_not() {
-    for (bytes, is_ended) in [(1, true), (1_000, true), (1_200, false)] {
+fn a_body_that_dribbles_is_ended_where_bytes_are_due() {
+    let length: &[(&str, &str)] = &[("content-length", "1000000")];
+    for (more, bytes, is_scarce, is_ended) in [
+        (length, 1, false, true),
+        (length, 1_000, false, true),
+        (length, 1_200, false, false),
+        // A gRPC client stream.
+        (&[], 20, false, false),
+        (&[], 20, true, true),
+        (&[], 1_200, true, false),
+    ] {
+        let scarcity = Scarcity::shared();
+        scarcity.set(is_scarce);
         let mut rig = Rig::server(Cut::Whole);
+        let fresh = Rig::server(Cut::Whole).conn;
+        rig.conn = std::mem::replace(&mut rig.conn, fresh).heeding(&scarcity);
         rig.reads_bodies = true;
-        rig.says(0, &headers(POST));
+        rig.says(0, &headers(&with(POST, more)));
         rig.request(0);
         for _ in 0..60 {
             rig.waits(SECOND);
@@ -174,7 +208,7 @@ fn a_body_that_dribbles_is_ended_and_one_that_is_slow_but_fast_enough_is_not() {
         }
         let reset = rig.lanes.get(&0).and_then(|lane| lane.reset);
         let due = is_ended.then_some(H3Code::REQUEST_CANCELLED);
-        assert_eq!(reset, due, "{bytes} bytes a second");
+        assert_eq!(reset, due, "{bytes} bytes a second, scarce: {is_scarce}");
         assert!(rig.closed.is_none(), "{bytes}: the stream alone ends");
     }
 }

@@ -39,6 +39,7 @@ use crate::http::head::last_head::LastHead;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, SEND_FREE_BYTES, UNREAD_BODY_BYTES_MAX};
+use crate::pace::Scarcity;
 use crate::send_account::SendAccount;
 use crate::time::TimerTable;
 use crate::wire::Outbox;
@@ -91,6 +92,8 @@ pub struct Conn {
     pub(super) outbox_len: usize,
     /// Server: what waits for the client, out of the budget of all connections.
     pub(super) send_account: SendAccount,
+    /// Server: whether connections are scarce.
+    pub(super) scarcity: Scarcity,
     /// Something happened since that conclusions are still to be drawn from.
     pub(super) unsettled: bool,
     /// Client: the capacity its owner knows of.
@@ -226,6 +229,7 @@ impl Conn {
             rate_from: 0,
             sent: 0,
             outbox_len: 0,
+            scarcity: Scarcity::default(),
             send_account: SendAccount::own(config.windows.send_budget),
             unsettled: true,
             capacity_told: 0,
@@ -245,6 +249,13 @@ impl Conn {
         conn.set_timers(now);
         conn.capacity_told = conn.capacity();
         conn
+    }
+
+    /// Server: heeds whether connections are scarce, as its owner knows.
+    #[must_use]
+    pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
+        self.scarcity = scarcity.clone();
+        self
     }
 
     /// Server: takes what waits for the client out of a budget that other connections share, in

@@ -30,7 +30,8 @@ impl Conn {
                     self.outbox = Outbox::new();
                     self.finish(Closed::ByUs(Violation::WriteStalled));
                 }
-                Timer::Rate if self.is_fast_enough() => {}
+                Timer::Rate if self.is_fast_enough() || !self.has_due() => {}
+                Timer::Rate if self.outbox.is_empty() => self.violate(Violation::BodyTooSlow),
                 Timer::Rate => {
                     self.outbox = Outbox::new();
                     self.finish(Closed::ByUs(Violation::RateTooLow));
@@ -187,7 +188,10 @@ impl Conn {
         let awaits_body = self.side == Side::Server
             && in_body
             && self.unread < self.read_ahead as usize
-            && self.receiver().is_some_and(|open| !open.continue_due);
+            // Once a response began, the pace is the application's.
+            && self
+                .receiver()
+                .is_some_and(|open| !open.continue_due && !matches!(open.sending, Sending::Body(_)));
         if self.sent > self.stall_from || self.outbox.is_empty() {
             self.timers.stop(Timer::WriteStall as usize);
         }
@@ -212,6 +216,14 @@ impl Conn {
         self.run(now, Timer::WriteStall, !self.outbox.is_empty(), stall);
         self.run(now, Timer::HalfClosed, half_closed, half_closed_max);
         self.run(now, Timer::Rate, awaits_body || awaits_reader, rate);
+    }
+
+    /// Whether bytes are due from the peer at a rate: those of an answer that it reads, those that
+    /// are missing from a body of known length, and all where connections are scarce.
+    fn has_due(&self) -> bool {
+        !self.outbox.is_empty()
+            || matches!(self.receiving, Receiving::Known { .. })
+            || self.scarcity.is_set()
     }
 
     /// Whether the bytes since the rate timer was set are as many as `rate_min` asks for.

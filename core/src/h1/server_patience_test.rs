@@ -3,6 +3,7 @@
 use super::script_test::*;
 use crate::http::{Side, StreamId};
 use crate::limits::{Config, UNREAD_BODY_BYTES_MAX};
+use crate::pace::Scarcity;
 use bytes::Bytes;
 use std::time::Duration;
 
@@ -112,9 +113,11 @@ fn a_body_that_stops_coming_times_out_only_while_it_is_wanted() {
     script.waits(Duration::from_secs(3000));
     assert_eq!(script.heard(), ["1 PUT /"], "the client waits for us");
     script.conn.consume(script.now, StreamId(1), 0);
-    script.waits(Duration::from_secs(29));
+    script.write(usize::MAX);
+    script.hears();
+    script.waits(Duration::from_secs(299));
     script.says("o");
-    script.waits(Duration::from_secs(29));
+    script.waits(Duration::from_secs(299));
     assert_eq!(script.heard(), ["1 body o"]);
     script.waits(Duration::from_secs(2));
     assert_eq!(
@@ -146,10 +149,42 @@ fn a_dribbled_body_is_too_slow() {
         script.says("x");
     }
     let heard = script.heard();
+    let last: Vec<_> = heard.iter().rev().take(2).collect();
+    assert_eq!(last, ["closed ByUs(BodyTooSlow)", "1 reset BodyTooSlow"]);
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_chunked_body_may_rest_unless_connections_are_scarce() {
+    let mut script = Script::server().reacting(take_body);
+    let scarcity = Scarcity::shared();
+    let fresh = Script::server().conn;
+    script.conn = std::mem::replace(&mut script.conn, fresh).heeding(&scarcity);
+    script.says("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n");
+    for _ in 0..100 {
+        script.waits(Duration::from_secs(12));
+        script.says("1\r\nx\r\n");
+        assert!(!script.conn.is_closed());
+    }
+    script.heard();
+    scarcity.set(true);
+    script.waits(Duration::from_secs(21));
     assert_eq!(
-        heard.last().map(String::as_str),
-        Some("closed ByUs(RateTooLow)")
+        script.heard(),
+        ["1 reset BodyTooSlow", "closed ByUs(BodyTooSlow)"]
     );
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_body_may_rest_behind_the_head_of_its_response() {
+    let mut script = Script::server().reacting(take_body);
+    script.says("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n");
+    script.respond(1, &response(200, &[]), false);
+    script.listen();
+    script.hears();
+    script.waits(Duration::from_secs(3000));
+    assert!(!script.conn.is_closed(), "the pace is the application's");
 }
 
 #[test]

@@ -28,7 +28,7 @@ use crate::http::schedule::Schedule;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
-use crate::pace::Pace;
+use crate::pace::{Pace, Scarcity};
 use crate::send_account::SendAccount;
 use crate::time::TimerTable;
 use crate::wire::Outbox;
@@ -144,6 +144,8 @@ pub struct Conn {
     pub(super) lender: Lender,
     /// Server: what waits for the client, out of the budget of all connections.
     pub(super) send_account: SendAccount,
+    /// Server: whether connections are scarce.
+    pub(super) scarcity: Scarcity,
     /// Body bytes in the queues of all streams.
     pub(super) queued: usize,
     /// The stream windows that the path has shown to need.
@@ -199,6 +201,7 @@ impl Conn {
             credit: None,
             quota: Quota::new(WINDOW_INITIAL),
             lender: Lender::new(windows.memory_budget),
+            scarcity: Scarcity::default(),
             send_account: SendAccount::own(windows.send_budget),
             queued: 0,
             path: Path::new(now),
@@ -231,6 +234,13 @@ impl Conn {
     #[must_use]
     pub fn borrowing_from(mut self, lender: &Lender) -> Self {
         self.lender = lender.share();
+        self
+    }
+
+    /// Server: heeds whether connections are scarce, as its owner knows.
+    #[must_use]
+    pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
+        self.scarcity = scarcity.clone();
         self
     }
 

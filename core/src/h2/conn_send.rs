@@ -216,6 +216,7 @@ impl Conn {
         if queue.is_empty() {
             queue.waiting_since = Some(now);
             queue.sent_since = 0;
+            queue.carried_then = self.outbox.written();
             queue.has_turn = self.send_account.begin_turn(u64::from(id));
         }
         self.queued += data.len();

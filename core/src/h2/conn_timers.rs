@@ -53,13 +53,7 @@ impl Conn {
             Timer::Age => self.shut_down(now),
             Timer::Drain if self.draining == Draining::Announced => self.finish_goaway(now),
             Timer::Drain => {}
-            Timer::Write => {
-                if self.outbox.written() == self.written_seen && !self.outbox.is_empty() {
-                    self.fail(now, Violation::WriteStalled);
-                } else {
-                    self.watch_write(now);
-                }
-            }
+            Timer::Write => self.expire_write(now),
             Timer::Streams => self.expire_streams(now),
             Timer::Held => {
                 self.held.handle_timeout(now, self.rtt);
@@ -69,7 +63,8 @@ impl Conn {
         }
     }
 
-    /// The transport must take something while bytes wait.
+    /// The transport must take something while bytes wait, and a server's peer must take it at a
+    /// rate: a dribble does not restart its time.
     pub(super) fn watch_write(&mut self, now: Instant) {
         let Some(stall) = self.config.timeouts.write_stall else {
             return;
@@ -79,10 +74,37 @@ impl Conn {
             return;
         }
         let written = self.outbox.written();
-        if written != self.written_seen || !self.timers.is_set(Timer::Write as usize) {
+        let enough = self.written_seen + self.least_written();
+        if written >= enough || !self.timers.is_set(Timer::Write as usize) {
             self.written_seen = written;
             self.timers.set(Timer::Write as usize, now + stall);
         }
+    }
+
+    /// The fewest bytes that the transport must take in the stall time.
+    fn least_written(&self) -> u64 {
+        let timeouts = &self.config.timeouts;
+        let least = match (self.side, timeouts.write_stall) {
+            (Side::Server, Some(stall)) => timeouts.least_bytes(stall),
+            _ => 0,
+        };
+        least.max(1)
+    }
+
+    fn expire_write(&mut self, now: Instant) {
+        let written = self.outbox.written() - self.written_seen;
+        match written {
+            _ if self.outbox.is_empty() => {}
+            0 => self.fail(now, Violation::WriteStalled),
+            some if some < self.least_written() => self.fail(now, Violation::RateTooLow),
+            _ => self.watch_write(now),
+        }
+    }
+
+    /// Streams whose bytes wait.
+    fn waiting_streams(&self) -> u64 {
+        let streams = self.streams.iter();
+        streams.filter(|(_, stream)| stream.queued() > 0).count() as u64
     }
 
     /// A stream begins to wait: it is looked at after `timeout` at the latest.
@@ -105,12 +127,16 @@ impl Conn {
             timeouts.body_idle = None;
             timeouts.rate_min = 0;
         }
-        let window_shut = self.quota.available() == 0;
-        let carried = self.counts.body_bytes_received;
+        let pressed = Pressed {
+            carried_in: self.counts.body_bytes_received,
+            carried_out: self.outbox.written(),
+            waiting: self.waiting_streams(),
+            is_scarce: self.scarcity.is_set(),
+        };
         let mut next: Option<Instant> = None;
         let mut late = Vec::new();
         for (id, stream) in self.streams.iter_mut() {
-            match stream_deadline(stream, &timeouts, window_shut, carried, now) {
+            match stream_deadline(stream, &timeouts, &pressed, now) {
                 Ok(Some(at)) => next = Some(next.map_or(at, |next| next.min(at))),
                 Ok(None) => {}
                 Err(violation) => late.push((id, violation)),
@@ -127,36 +153,54 @@ impl Conn {
     }
 }
 
-/// When a stream's time is up; `Err`: it is. `carried`: body bytes of the connection so far.
+/// What a stream's time depends on beside it.
+struct Pressed {
+    /// Body bytes of the connection that came so far.
+    carried_in: u64,
+    /// Bytes of the connection that the transport has taken so far.
+    carried_out: u64,
+    /// Streams whose bytes wait.
+    waiting: u64,
+    /// Connections are scarce.
+    is_scarce: bool,
+}
+
+/// When a stream's time is up; `Err`: it is.
 fn stream_deadline(
     stream: &mut Stream,
     timeouts: &Timeouts,
-    window_shut: bool,
-    carried: u64,
+    pressed: &Pressed,
     now: Instant,
 ) -> Result<Option<Instant>, Violation> {
     let mut next = None;
-    let is_due = stream.awaits_body();
+    let (is_due, carried) = (stream.awaits_body(), pressed.carried_in);
     if let Some(incoming) = &mut stream.incoming
         && stream.state.can_recv()
     {
         if !is_due {
             incoming.pace.restart(now, carried);
         }
-        next = incoming.pace.check(now, timeouts, carried)?;
+        let has_length = incoming.length.left().is_some();
+        let is_due = has_length || pressed.is_scarce;
+        next = incoming.pace.check(now, timeouts, carried, is_due)?;
     }
     if let (Some(queue), Some(stall)) = (&mut stream.queue, timeouts.stream_stall)
         && let Some(since) = queue.waiting_since
     {
         let mut at = since + stall;
         if at <= now {
-            // A peer that lets out a byte now and then gains nothing (CVE-2026-49975).
+            // A peer that lets out a byte now and then gains nothing (CVE-2026-49975). Streams that
+            // share a slow line have a share of what it must carry, and one that waits for its turn
+            // behind others has time.
             let least = timeouts.least_bytes(stall);
-            let is_shut = window_shut || stream.quota.available() == 0;
-            if is_shut && queue.sent_since < least.max(1) {
+            let share = (least / pressed.waiting.max(1)).max(1);
+            let carried = pressed.carried_out - queue.carried_then;
+            let is_held_up = stream.quota.available() == 0 || carried < least.max(1);
+            if is_held_up && queue.sent_since < share {
                 return Err(Violation::StreamStalled);
             }
             queue.waiting_since = Some(now);
+            queue.carried_then = pressed.carried_out;
             queue.sent_since = 0;
             at = now + stall;
         }

@@ -76,6 +76,8 @@ pub(super) struct SendQueue {
     /// and from one that drips credit (CVE-2026-49975).
     pub(super) waiting_since: Option<Instant>,
     pub(super) sent_since: u64,
+    /// Bytes that the transport had taken of the connection by then.
+    pub(super) carried_then: u64,
 }
 
 /// A body on its way in.

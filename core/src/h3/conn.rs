@@ -30,6 +30,7 @@ use crate::http::schedule::Schedule;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
+use crate::pace::Scarcity;
 use crate::qpack::{Decoder, Encoder};
 use crate::send_account::SendAccount;
 use crate::time::TimerTable;
@@ -153,10 +154,14 @@ pub struct Conn {
     pub(super) lender: Lender,
     /// Server: what waits here for the client, out of the budget of all connections.
     pub(super) send_account: SendAccount,
+    /// Server: whether connections are scarce.
+    pub(super) scarcity: Scarcity,
     /// What may wait in the transport beyond its first window: on a server out of the same budget.
     pub(super) send_lender: Lender,
     /// Bytes in the queues of all streams.
     pub(super) queued: usize,
+    /// Bytes that the transport has taken, or was asked to take.
+    pub(super) carried_out: u64,
     /// The connection windows that the path has shown to need.
     pub(super) path: Path,
     pub(super) slow: SlowReaders,
@@ -224,12 +229,14 @@ impl Conn {
             stream_window: config.windows.quic_stream(),
             send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
+            scarcity: Scarcity::default(),
             send_account: SendAccount::own(config.windows.send_budget),
             send_lender: Lender::new(match side {
                 Side::Server => config.windows.send_budget,
                 Side::Client => config.windows.memory_budget,
             }),
             queued: 0,
+            carried_out: 0,
             path: Path::new(now),
             slow: SlowReaders::default(),
             abuse: Abuse::new(limits),

@@ -11,6 +11,7 @@ use super::request_stream::State;
 use crate::credit::{Lender, Readback, only_grows};
 use crate::error::Misuse;
 use crate::http::{Side, StreamId};
+use crate::pace::Scarcity;
 use crate::send_account::SendAccount;
 use std::time::Instant;
 
@@ -22,6 +23,13 @@ impl Conn {
         if self.side == Side::Client {
             self.send_lender = lender.share();
         }
+        self
+    }
+
+    /// Server: heeds whether connections are scarce, as its owner knows.
+    #[must_use]
+    pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
+        self.scarcity = scarcity.clone();
         self
     }
 

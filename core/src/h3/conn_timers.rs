@@ -64,11 +64,18 @@ impl Conn {
             timeouts.rate_min = 0;
             timeouts.head = None;
         }
-        let carried = self.counts.body_bytes_received;
+        let waiting = self.streams.iter();
+        let waiting = waiting.filter(|(_, stream)| stream.queued() > 0).count();
+        let pressed = Pressed {
+            carried_in: self.counts.body_bytes_received,
+            carried_out: self.carried_out,
+            waiting: waiting as u64,
+            is_scarce: self.scarcity.is_set(),
+        };
         let mut next: Option<Instant> = None;
         let mut late = Vec::new();
         for (id, stream) in self.streams.iter_mut() {
-            match stream_deadline(stream, &timeouts, carried, now) {
+            match stream_deadline(stream, &timeouts, &pressed, now) {
                 Ok(Some(at)) => next = Some(next.map_or(at, |next| next.min(at))),
                 Ok(None) => {}
                 Err(violation) => late.push((id, violation)),
@@ -92,13 +99,26 @@ impl Conn {
     }
 }
 
-/// When a stream's time is up; `Err`: it is. `carried`: body bytes of the connection so far.
+/// What a stream's time depends on beside it.
+struct Pressed {
+    /// Body bytes of the connection that came so far.
+    carried_in: u64,
+    /// Bytes of the connection that the transport has taken so far.
+    carried_out: u64,
+    /// Streams whose bytes wait.
+    waiting: u64,
+    /// Connections are scarce.
+    is_scarce: bool,
+}
+
+/// When a stream's time is up; `Err`: it is.
 fn stream_deadline(
     stream: &mut Stream,
     timeouts: &Timeouts,
-    carried: u64,
+    pressed: &Pressed,
     now: Instant,
 ) -> Result<Option<Instant>, Violation> {
+    let carried = pressed.carried_in;
     if !stream.awaits_peer() {
         // Our user is the one to act.
         stream.pace.restart(now, carried);
@@ -113,7 +133,9 @@ fn stream_deadline(
         }
         State::Ended => None,
         State::Body | State::Tunnel | State::Trailers => {
-            stream.pace.check(now, timeouts, carried)?
+            let has_length = stream.length_in.left().is_some();
+            let is_due = has_length || pressed.is_scarce;
+            stream.pace.check(now, timeouts, carried, is_due)?
         }
     };
     if let (Some(queue), Some(stall)) = (&mut stream.queue, timeouts.stream_stall)
@@ -121,12 +143,18 @@ fn stream_deadline(
     {
         let mut at = since + stall;
         if at <= now {
-            // A peer that lets out a byte now and then gains nothing (CVE-2026-49975).
+            // A peer that lets out a byte now and then gains nothing (CVE-2026-49975). Streams that
+            // share a slow line have a share of what it must carry, and one that waits for its turn
+            // behind others has time.
             let least = timeouts.least_bytes(stall);
-            if stream.blocked && queue.sent_since < least.max(1) {
+            let share = (least / pressed.waiting.max(1)).max(1);
+            let carried = pressed.carried_out.saturating_sub(queue.carried_then);
+            let is_held_up = stream.blocked || carried < least.max(1);
+            if is_held_up && queue.sent_since < share {
                 return Err(Violation::StreamStalled);
             }
             queue.waiting_since = Some(now);
+            queue.carried_then = pressed.carried_out;
             queue.sent_since = 0;
             at = now + stall;
         }

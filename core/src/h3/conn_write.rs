@@ -95,7 +95,8 @@ impl Conn {
             queue.put_back(piece);
         }
         self.queued += queue.len() - before;
-        wait(queue, now);
+        self.carried_out -= (queue.len() - before) as u64;
+        wait(queue, now, self.carried_out);
         // Who found no room because of these bytes hears when there is some again.
         queue.is_full |= queue.len() >= max;
         open.blocked = true;
@@ -143,7 +144,9 @@ impl Conn {
 
     /// Asks for a write.
     pub(super) fn ask_write(&mut self, stream: StreamId, pieces: [Bytes; 2], fin: bool) {
-        self.asked_bytes += pieces[0].len() + pieces[1].len();
+        let len = pieces[0].len() + pieces[1].len();
+        self.asked_bytes += len;
+        self.carried_out += len as u64;
         self.counts.writes += 1;
         self.actions.push_back(Action::Write {
             stream,
@@ -253,7 +256,7 @@ impl Conn {
             queue.has_turn = self.send_account.begin_turn(id.0);
         }
         queue.push(bytes, framed);
-        wait(queue, now);
+        wait(queue, now, self.carried_out);
         queue.is_full |= queue.len() >= max;
         self.schedule_stream(id);
         self.watch_streams(now, self.config.timeouts.stream_stall);
@@ -389,9 +392,10 @@ impl Conn {
 const FRAME_HEADER_ROOM: usize = 16;
 
 /// Starts the clock of a queue that was not waiting.
-fn wait(queue: &mut SendQueue, now: Instant) {
+fn wait(queue: &mut SendQueue, now: Instant, carried: u64) {
     if queue.waiting_since.is_none() {
         queue.waiting_since = Some(now);
+        queue.carried_then = carried;
         queue.sent_since = 0;
     }
 }
