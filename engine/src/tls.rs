@@ -6,6 +6,7 @@ mod clients;
 mod identities;
 mod key_log;
 mod policy;
+mod seed;
 mod server;
 
 pub(crate) use choose::Chooser;
