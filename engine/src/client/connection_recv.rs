@@ -64,6 +64,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return self.link.machine.recycle(head.into_fields());
         };
         self.answered = true;
+        self.health.handle_news();
         self.heed_patience(now, &head);
         if self.repeat(now, slot, head.status) {
             return self.link.machine.recycle(head.into_fields());
@@ -85,6 +86,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     fn take_body(&mut self, now: Instant, stream: StreamId, data: Bytes, end: bool) {
         let bytes = data.len();
+        self.health.handle_news();
         let Some(slot) = self.slots.of_stream(stream) else {
             return self.link.machine.consume(now, stream, bytes);
         };
@@ -169,7 +171,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             false => Cause::of(&reset, self.answered, self.link.machine.capacity() > 0),
         };
         let loss = self.loss(&entry, cause);
-        self.give_back(now, entry, loss, Error::reset(reset));
+        let error = match self.buried {
+            Some(why) => Error::reset(reset).with_note(why),
+            None => Error::reset(reset),
+        };
+        self.give_back(now, entry, loss, error);
     }
 
     pub(super) fn loss(&self, entry: &Entry, cause: Cause) -> Loss {
