@@ -15,6 +15,7 @@
 //! [`Pool::cancel`] (it moves through, so it cannot be copied); connections and attempts of an
 //! origin never exceed its bound, draining connections aside; sockets never exceed `sockets_max`.
 
+mod action;
 mod alt_svc;
 mod capacity;
 mod config;
@@ -33,6 +34,7 @@ mod returns;
 mod slab;
 mod starved;
 mod stats;
+mod suspects;
 mod turn;
 mod upkeep;
 mod warm;
@@ -68,12 +70,16 @@ mod returns_test;
 #[path = "pool/starved_test.rs"]
 mod starved_test;
 #[cfg(test)]
+#[path = "pool/suspects_test.rs"]
+mod suspects_test;
+#[cfg(test)]
 #[path = "pool/upkeep_test.rs"]
 mod upkeep_test;
 #[cfg(test)]
 #[path = "pool/warm_test.rs"]
 mod warm_test;
 
+pub use action::{Action, Failure};
 pub use alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
 pub use capacity::{Capacity, Standing};
 pub use config::{
@@ -82,7 +88,7 @@ pub use config::{
 };
 pub use decide::{Decision, OriginView, WaitReason, decide};
 pub use gate::{Gate, UNSETTLED_EXCHANGES};
-pub use health::{Checkup, Health, HealthTimes};
+pub use health::{Checkup, Health, HealthTimes, Unanswered};
 pub use origin::{Multiplexing, Origin, Protocols, Scheme};
 pub use queue::{PriorityClass, Rank, Ticket};
 pub use race::*;
@@ -118,52 +124,6 @@ impl ConnectionId {
 /// Names an attempt of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptId(Key);
-
-/// What the owner must do.
-#[derive(Debug)]
-pub enum Action<R> {
-    /// Open a connection; answer with `handle_connected` or `handle_attempt_failed`.
-    Open {
-        /// To where.
-        origin: OriginId,
-        /// Names it in the answer.
-        attempt: AttemptId,
-    },
-    /// Start the exchange. The connection counts it as `taken` in its next report.
-    Dispatch {
-        /// What was submitted.
-        request: R,
-        /// On which connection.
-        connection: ConnectionId,
-    },
-    /// Tell the user.
-    Fail {
-        /// What was submitted.
-        request: R,
-        /// Why.
-        why: Failure,
-    },
-    /// Close the connection once it has nothing open; it gets no more requests.
-    Close {
-        /// Which.
-        connection: ConnectionId,
-    },
-}
-
-/// Why the pool fails a request. Nothing of it was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The attempt failed, and no connection or other attempt is there to hope for.
-    AttemptFailed,
-    /// It waited until its deadline, at the end for this.
-    QueueTimeout(WaitReason),
-    /// The peer was connected and allowed no exchange.
-    NoExchanges,
-    /// So many wait already.
-    QueueFull(u32),
-    /// The pool is shut down.
-    ShutDown,
-}
 
 #[derive(Debug)]
 struct Attempt {

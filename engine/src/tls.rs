@@ -7,6 +7,7 @@ mod failure;
 mod identities;
 mod key_log;
 mod policy;
+mod seed;
 mod server;
 
 pub(crate) use choose::Chooser;

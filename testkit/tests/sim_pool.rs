@@ -142,12 +142,51 @@ fn a_quiet_peer_is_asked_with_its_next_request_and_at_no_other_time() {
     assert_eq!((summary.suspected, summary.connections), (0, 1));
 }
 
+/// As where the system does not say what is not acknowledged.
+fn by_questions(mut plan: Plan) -> Plan {
+    plan.health.unanswered = None;
+    plan
+}
+
+#[test]
+fn what_waits_for_a_path_that_died_is_elsewhere_within_a_second_and_what_comes_too() {
+    let origin = first_faulty(Fault::Silence(secs(1)));
+    let mut plan = Plan::plain(origin, gets([0, 1_100, 1_150, 1_750, 1_900, 12_000]));
+    plan.pool.retry_lost = true;
+    let (summary, ended) = play(plan);
+    all_answered(&ended);
+    assert_eq!((summary.suspected, summary.buried), (1, 1));
+    for (end, sent) in ended.iter().zip([0, 1_100, 1_150, 1_750, 1_900, 12_000]) {
+        assert!(end.at <= ms(sent + 1_000), "sent at {sent} ms: {end:?}");
+    }
+}
+
+#[test]
+fn what_may_not_be_sent_twice_fails_within_a_second_of_a_path_that_died() {
+    let origin = first_faulty(Fault::Silence(secs(1)));
+    let (summary, ended) = play(Plan::plain(origin, gets([0, 1_100, 2_500])));
+    assert_eq!((summary.suspected, summary.buried), (1, 1));
+    assert!(matches!(ended[1].how, Outcome::Lost(..)), "{:?}", ended[1]);
+    assert!(ended[1].at <= ms(2_100), "{:?}", ended[1]);
+    assert_eq!(ended[2].how, Outcome::Answered);
+    assert!(ended[2].at <= ms(2_600), "{:?}", ended[2]);
+}
+
+#[test]
+fn a_path_that_stands_for_less_than_a_second_loses_nothing() {
+    let origin = first_faulty(Fault::Stall(secs(1), ms(850)));
+    let (summary, ended) = play(Plan::plain(origin, gets([0, 1_100])));
+    all_answered(&ended);
+    assert_eq!((summary.suspected, summary.buried), (1, 0));
+    assert!(ended.iter().all(|end| end.tries == 1), "{ended:?}");
+}
+
 #[test]
 fn a_peer_that_fell_silent_is_suspected_replaced_and_buried() {
     let origin = first_faulty(Fault::Silence(secs(1)));
     let mut plan = Plan::plain(origin, gets([0, 12_000, 18_000]));
     plan.pool.retry_lost = true;
-    let (summary, ended) = play(plan);
+    let (summary, ended) = play(by_questions(plan));
     all_answered(&ended);
     assert_eq!(
         (summary.asked, summary.suspected, summary.buried),
@@ -169,7 +208,10 @@ fn a_peer_that_fell_silent_is_suspected_replaced_and_buried() {
 #[test]
 fn a_peer_that_was_only_slow_is_believed_again() {
     let origin = first_faulty(Fault::Stall(secs(1), secs(16)));
-    let (summary, ended) = play(Plan::plain(origin, gets([0, 12_000, 15_000, 20_000])));
+    let (summary, ended) = play(by_questions(Plan::plain(
+        origin,
+        gets([0, 12_000, 15_000, 20_000]),
+    )));
     all_answered(&ended);
     assert_eq!((summary.suspected, summary.buried), (1, 0));
     assert!(

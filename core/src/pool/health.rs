@@ -8,10 +8,21 @@
 //! path yet may send no more than three times what it got (RFC 9000 section 8.2), and nothing by
 //! itself. So it is asked again and again until it is heard, and sooner after the next silence.
 //!
+//! What a transport sends again and again without an answer says the same sooner, and without a
+//! question of ours: QUIC's probe timeouts (RFC 9002 section 6.2), TCP's retransmission timeouts
+//! (RFC 6298 section 5). Two of them in [`HealthTimes::unanswered`] make the connection suspect,
+//! and a replacement is opened. The suspect ends when another connection to its origin works while
+//! it stays silent, or when the network says that no process listens there. Silence alone does not
+//! end it before `dead`: a path that comes back within that time goes on (RFC 9000 section 9).
+//!
 //! ```text
 //! Heard --(request after a quiet time, exchanges wait in a quiet time over QUIC, silence for so
 //!          long that it is asked unasked, a stream timed out, the network changed)--> Asked
 //! Asked --(no byte for max(2 s, 6 x rtt), a second stream timed out)--> Suspect (asked again)
+//! Heard --(exchanges wait for 0.3 s over QUIC)--> Asked
+//! Heard, Asked --(unanswered for 0.3 s and 2 timeouts)--> Silent, which is Suspect
+//! Silent --(0.15 s)--> replaced
+//! Silent --(0.11 s since another connection worked; or the port is refused)--> dead
 //! Asked, Suspect --(no byte for 15 s)--> dead;   --(a byte)--> Heard
 //! ```
 
@@ -33,6 +44,19 @@ pub struct HealthTimes {
     pub suspect: Duration,
     /// Silence after a question that ends it; at least `suspect`. Default 15 s.
     pub dead: Duration,
+    /// For how long a connection may leave unanswered what was sent, and sent again by its transport
+    /// at least twice, before it is suspect; four round trips and 100 ms if that is longer. A new
+    /// connection is opened in its place half of this time later, and it ends when that one works
+    /// and it is still silent three eighths of this time later. `None`: its transport's timeouts are
+    /// not looked at. HTTP/3 everywhere; HTTP/1.1 and HTTP/2 on Linux, which tells of its
+    /// retransmissions. Default 300 ms.
+    ///
+    /// An HTTP/3 connection whose exchanges wait is asked after this time too, because a server that
+    /// dies with all acknowledged is sent nothing that it could leave unanswered, and no system says
+    /// in its place that it is gone, as TCP's does. The questions become rarer while exchanges wait
+    /// for nothing but them: from the sixteenth on a sixteenth of this time is added to each pause,
+    /// up to `quiet`.
+    pub unanswered: Option<Duration>,
 }
 
 impl Default for HealthTimes {
@@ -43,8 +67,21 @@ impl Default for HealthTimes {
             rested: Duration::from_secs(1),
             suspect: Duration::from_secs(2),
             dead: Duration::from_secs(15),
+            unanswered: Some(Duration::from_millis(300)),
         }
     }
+}
+
+/// What was sent, and of which the peer has acknowledged nothing, nor said anything else since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// When the first of it was sent.
+    pub since: Instant,
+    /// Timeouts of the transport since, after each of which it sent something again.
+    pub timeouts: u32,
+    /// The network says that no process listens at the peer's port. Anybody on the way can say so
+    /// (RFC 9000 section 14.2.1): it counts beside the timeouts only.
+    pub refused: bool,
 }
 
 /// What to do now.
@@ -56,6 +93,8 @@ pub enum Checkup {
     Ask,
     /// It has just become suspect: where another path can be had, take it.
     Doubt,
+    /// It stays silent: open a connection in its place.
+    Replace,
     /// It is dead: close it.
     Bury,
 }
@@ -72,6 +111,18 @@ pub struct Health {
     moved_at: Option<Instant>,
     /// Streams that timed out since the peer was last heard.
     timed_out: u32,
+    /// As the transport last said.
+    unanswered: Option<Unanswered>,
+    /// When `unanswered` was last judged.
+    judged_at: Instant,
+    /// Since when it is suspect for what is unanswered.
+    silent_since: Option<Instant>,
+    /// A connection was asked for in its place.
+    replaced: bool,
+    /// Questions in a row that exchanges waited for, without news of any exchange.
+    questions: u32,
+    /// When another connection to its origin was first known to work in this silence.
+    outlived_at: Option<Instant>,
 }
 
 impl Health {
@@ -84,19 +135,32 @@ impl Health {
             suspect: false,
             moved_at: None,
             timed_out: 0,
+            unanswered: None,
+            judged_at: now,
+            silent_since: None,
+            replaced: false,
+            questions: 0,
+            outlived_at: None,
         }
     }
 
-    /// A byte came.
+    /// A byte came, or an acknowledgement.
     pub fn handle_bytes(&mut self, now: Instant) {
         *self = Self {
             moved_at: self.moved_at,
+            questions: self.questions,
             ..Self::new(now)
         };
     }
 
+    /// Something of an exchange came, and not just an answer to a question.
+    pub fn handle_news(&mut self) {
+        self.questions = 0;
+    }
+
     /// A request is about to start.
     pub fn handle_start(&mut self, now: Instant, times: &HealthTimes) -> Checkup {
+        self.questions = 0;
         match now >= self.quiet_until(times) {
             true => self.ask(now),
             false => Checkup::Fine,
@@ -117,6 +181,49 @@ impl Health {
         self.ask(now)
     }
 
+    /// Another connection to the origin is suspect. One that was heard lately is beyond doubt, unless
+    /// `heard_too`.
+    pub fn handle_other_suspect(
+        &mut self,
+        now: Instant,
+        times: &HealthTimes,
+        heard_too: bool,
+    ) -> Checkup {
+        let lately = times.unanswered.unwrap_or(times.suspect);
+        let is_sure = !heard_too && now.saturating_duration_since(self.heard_at) < lately;
+        if self.suspect || is_sure {
+            return Checkup::Fine;
+        }
+        self.suspect = true;
+        self.ask(now)
+    }
+
+    /// Another connection to the origin works. The answer to the question that this asks is the
+    /// last chance of one that is silent.
+    pub fn handle_outlived(&mut self, now: Instant) -> Checkup {
+        if self.silent_since.is_none() || self.outlived_at.is_some() {
+            return Checkup::Fine;
+        }
+        self.outlived_at = Some(now);
+        self.asked_again_at = now;
+        Checkup::Ask
+    }
+
+    /// What the transport says now; before each [`handle_timeout`](Self::handle_timeout) and
+    /// [`next_deadline`](Self::next_deadline). `None`: all is acknowledged, or it does not say.
+    pub fn note_unanswered(&mut self, unanswered: Option<Unanswered>) {
+        self.unanswered = unanswered;
+    }
+
+    /// Something was sent over a transport that says later only what is unanswered.
+    pub fn note_written(&mut self, now: Instant) {
+        self.unanswered.get_or_insert(Unanswered {
+            since: now,
+            timeouts: 0,
+            refused: false,
+        });
+    }
+
     /// Carries out what is due. `waits`: exchanges wait for a peer whose path may die alone.
     pub fn handle_timeout(
         &mut self,
@@ -125,9 +232,15 @@ impl Health {
         round_trip: Option<Duration>,
         waits: bool,
     ) -> Checkup {
+        if let Some(checkup) = self.judge_unanswered(now, times, round_trip) {
+            return checkup;
+        }
         let Some(asked_at) = self.asked_at else {
             return match self.unasked_at(times, waits) {
-                Some(at) if now >= at => self.ask(now),
+                Some(at) if now >= at => {
+                    self.questions = self.questions.saturating_add(1);
+                    self.ask(now)
+                }
                 _ => Checkup::Fine,
             };
         };
@@ -155,7 +268,7 @@ impl Health {
         round_trip: Option<Duration>,
         waits: bool,
     ) -> Option<Instant> {
-        match (self.asked_at, self.suspect) {
+        let of_questions = match (self.asked_at, self.suspect) {
             (None, _) => self.unasked_at(times, waits),
             (Some(asked_at), false) => Some(asked_at + suspect_after(times, round_trip)),
             (Some(asked_at), true) => {
@@ -163,12 +276,80 @@ impl Health {
                 let again = self.asked_again_at + ask_again_after(times);
                 Some(if waits { dead.min(again) } else { dead })
             }
+        };
+        let of_timeouts = self.unanswered_due(times, round_trip);
+        of_questions.into_iter().chain(of_timeouts).min()
+    }
+
+    /// What follows from what is unanswered, if anything does now.
+    fn judge_unanswered(
+        &mut self,
+        now: Instant,
+        times: &HealthTimes,
+        round_trip: Option<Duration>,
+    ) -> Option<Checkup> {
+        let Unanswered {
+            since,
+            timeouts,
+            refused,
+        } = self.unanswered?;
+        let patience = Patience::of(times, round_trip)?;
+        self.judged_at = now;
+        if now < since + patience.suspect || timeouts < TIMEOUTS_SUSPECT {
+            return None;
         }
+        if refused {
+            return Some(Checkup::Bury);
+        }
+        let Some(silent_since) = self.silent_since else {
+            self.suspect = true;
+            self.silent_since = Some(now);
+            self.moved_at = Some(now);
+            self.asked_at.get_or_insert(now);
+            self.asked_again_at = now;
+            return Some(Checkup::Doubt);
+        };
+        let is_outlived = |at: Instant| now >= at + patience.outlived;
+        if self.outlived_at.is_some_and(is_outlived) {
+            return Some(Checkup::Bury);
+        }
+        let is_due = !self.replaced && now >= silent_since + patience.replace;
+        is_due.then(|| {
+            self.replaced = true;
+            Checkup::Replace
+        })
+    }
+
+    /// When [`judge_unanswered`](Self::judge_unanswered) may find something new.
+    fn unanswered_due(&self, times: &HealthTimes, round_trip: Option<Duration>) -> Option<Instant> {
+        let unanswered = self.unanswered?;
+        let patience = Patience::of(times, round_trip)?;
+        let suspect_at = unanswered.since + patience.suspect;
+        // Timeouts come when they come: once the time is over they are looked at every so often.
+        let next = self.judged_at + patience.suspect / JUDGED_PER_SUSPECT;
+        Some(match (self.silent_since, self.outlived_at) {
+            _ if unanswered.refused => suspect_at.max(next),
+            (None, _) if self.judged_at < suspect_at => suspect_at,
+            (None, _) => next,
+            (Some(_), Some(at)) => (at + patience.outlived).max(next),
+            (Some(at), None) if !self.replaced => (at + patience.replace).max(next),
+            (Some(_), None) => self.judged_at + patience.suspect,
+        })
     }
 
     /// Since when the peer owes an answer.
     pub fn asked_at(&self) -> Option<Instant> {
         self.asked_at
+    }
+
+    /// It is suspect for what its transport sent in vain.
+    pub fn is_silent(&self) -> bool {
+        self.silent_since.is_some()
+    }
+
+    /// The network says that no process listens at the peer's port.
+    pub fn is_refused(&self) -> bool {
+        self.unanswered.is_some_and(|unanswered| unanswered.refused)
     }
 
     /// It must not get new requests.
@@ -178,9 +359,19 @@ impl Health {
 
     /// When it is asked without a request.
     fn unasked_at(&self, times: &HealthTimes, waits: bool) -> Option<Instant> {
-        let of_wait = waits.then(|| self.quiet_until(times));
+        // What is unanswered is a question already, and its transport repeats it.
+        let waits = waits && (self.unanswered.is_none() || times.unanswered.is_none());
+        let of_wait = waits.then(|| {
+            let pause = times.unanswered.map(|base| self.pause(base));
+            let quiet = self.quiet_until(times);
+            pause.map_or(quiet, |pause| quiet.min(self.heard_at + pause))
+        });
         let of_silence = times.unasked.map(|time| self.heard_at + time);
         of_wait.into_iter().chain(of_silence).min()
+    }
+    /// Before the next question that exchanges wait for.
+    fn pause(&self, base: Duration) -> Duration {
+        base.max(base / QUESTIONS_AT_FIRST * self.questions)
     }
     /// When it has been silent for so long that it is asked.
     fn quiet_until(&self, times: &HealthTimes) -> Instant {
@@ -197,6 +388,29 @@ impl Health {
         self.asked_at = Some(now);
         self.asked_again_at = now;
         Checkup::Ask
+    }
+}
+
+/// How long what is unanswered may stay so, for a path of this length.
+struct Patience {
+    /// Until the connection is suspect.
+    suspect: Duration,
+    /// From there until another is opened in its place: a path may have changed, and a packet from
+    /// a new address finds that out in a round trip.
+    replace: Duration,
+    /// From the first sign that another connection works until this one ends.
+    outlived: Duration,
+}
+
+impl Patience {
+    fn of(times: &HealthTimes, round_trip: Option<Duration>) -> Option<Self> {
+        let base = times.unanswered?;
+        let trip = round_trip.unwrap_or_default();
+        Some(Self {
+            suspect: base.max(trip * 4 + UNANSWERED_SLACK),
+            replace: (base / 2).max(trip * 2),
+            outlived: (base * 3 / 8).max(trip * 2),
+        })
     }
 }
 
@@ -218,5 +432,15 @@ fn ask_again_after(times: &HealthTimes) -> Duration {
 const ASKED_PER_SUSPECT: u32 = 4;
 /// An answer takes one; the others are for a path that is loaded.
 const SUSPECT_ROUND_TRIPS: u32 = 6;
+/// Timeouts of the transport that make a suspect: QUIC sends two packets at each (RFC 9002 section
+/// 6.2.4), so five are lost where nothing else is wrong.
+const TIMEOUTS_SUSPECT: u32 = 2;
+/// Over four round trips, for a peer that delays its acknowledgements (RFC 9000 section 18.2: 25 ms
+/// by default) and timers that are late.
+const UNANSWERED_SLACK: Duration = Duration::from_millis(100);
+/// Questions at the first pause; what has waited for longer is worth fewer of them.
+const QUESTIONS_AT_FIRST: u32 = 16;
+/// How often timeouts are counted anew in the time that makes a suspect.
+const JUDGED_PER_SUSPECT: u32 = 4;
 /// Streams that time out in one silence before the connection is the suspect.
 const TIMED_OUT_SUSPECT: u32 = 2;

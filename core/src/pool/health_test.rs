@@ -7,6 +7,14 @@ fn times() -> HealthTimes {
     HealthTimes::default()
 }
 
+/// Without a look at what the transport leaves unanswered.
+fn by_questions() -> HealthTimes {
+    HealthTimes {
+        unanswered: None,
+        ..times()
+    }
+}
+
 #[test]
 fn a_busy_connection_is_never_asked() {
     let start = epoch();
@@ -135,15 +143,18 @@ fn epoch() -> Instant {
 fn a_connection_whose_exchanges_wait_on_a_path_is_asked_in_a_quiet_time() {
     let start = epoch();
     let mut health = Health::new(start);
-    assert_eq!(health.next_deadline(&times(), None, false), None);
+    assert_eq!(health.next_deadline(&by_questions(), None, false), None);
     let quiet = start + 10 * SECOND;
-    assert_eq!(health.next_deadline(&times(), None, true), Some(quiet));
-    let early = health.handle_timeout(quiet - SECOND, &times(), None, true);
+    assert_eq!(
+        health.next_deadline(&by_questions(), None, true),
+        Some(quiet)
+    );
+    let early = health.handle_timeout(quiet - SECOND, &by_questions(), None, true);
     assert_eq!(early, Checkup::Fine);
-    let asked = health.handle_timeout(quiet, &times(), None, true);
+    let asked = health.handle_timeout(quiet, &by_questions(), None, true);
     assert_eq!(asked, Checkup::Ask);
     assert_eq!(
-        health.next_deadline(&times(), None, true),
+        health.next_deadline(&by_questions(), None, true),
         Some(quiet + 2 * SECOND)
     );
 }
@@ -153,11 +164,11 @@ fn a_connection_is_doubted_once_in_a_silence() {
     let start = epoch();
     let mut health = Health::new(start);
     let _ = health.handle_stream_timeout(start);
-    let doubt = health.handle_timeout(start + 2 * SECOND, &times(), None, true);
+    let doubt = health.handle_timeout(start + 2 * SECOND, &by_questions(), None, true);
     assert_eq!(doubt, Checkup::Doubt);
-    let again = health.handle_timeout(start + 3 * SECOND, &times(), None, true);
+    let again = health.handle_timeout(start + 3 * SECOND, &by_questions(), None, true);
     assert_eq!(again, Checkup::Ask);
-    let end = health.handle_timeout(start + 15 * SECOND, &times(), None, true);
+    let end = health.handle_timeout(start + 15 * SECOND, &by_questions(), None, true);
     assert_eq!(end, Checkup::Bury);
 }
 
@@ -166,22 +177,22 @@ fn a_suspect_whose_exchanges_wait_is_asked_again_until_it_is_heard_or_dead() {
     let start = epoch();
     let mut health = Health::new(start);
     let asked = start + 10 * SECOND;
-    let first = health.handle_timeout(asked, &times(), None, true);
+    let first = health.handle_timeout(asked, &by_questions(), None, true);
     assert_eq!(first, Checkup::Ask);
     let suspect = asked + 2 * SECOND;
-    let moved = health.handle_timeout(suspect, &times(), None, true);
+    let moved = health.handle_timeout(suspect, &by_questions(), None, true);
     assert_eq!(moved, Checkup::Doubt);
     let mut questions = 0;
     loop {
-        let due = health.next_deadline(&times(), None, true).unwrap();
-        match health.handle_timeout(due, &times(), None, true) {
+        let due = health.next_deadline(&by_questions(), None, true).unwrap();
+        match health.handle_timeout(due, &by_questions(), None, true) {
             Checkup::Ask => questions += 1,
             Checkup::Bury => break assert_eq!(due, asked + 15 * SECOND),
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(questions, 25, "every half a second for 13 s");
-    let idle = health.next_deadline(&times(), None, false);
+    let idle = health.next_deadline(&by_questions(), None, false);
     assert_eq!(idle, Some(asked + 15 * SECOND), "nobody waits");
 }
 
@@ -191,11 +202,181 @@ fn who_has_moved_is_asked_sooner_in_the_next_silence() {
     let mut health = Health::new(start);
     let _ = health.handle_network_change(start);
     health.handle_bytes(start + SECOND);
-    let soon = health.next_deadline(&times(), None, true);
+    let soon = health.next_deadline(&by_questions(), None, true);
     assert_eq!(soon, Some(start + 3 * SECOND));
-    let asked = health.handle_timeout(start + 3 * SECOND, &times(), None, true);
+    let asked = health.handle_timeout(start + 3 * SECOND, &by_questions(), None, true);
     assert_eq!(asked, Checkup::Ask);
     health.handle_bytes(start + 15 * SECOND);
-    let later = health.next_deadline(&times(), None, true);
+    let later = health.next_deadline(&by_questions(), None, true);
     assert_eq!(later, Some(start + 25 * SECOND), "the new path has worked");
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+fn unanswered(since: Instant, timeouts: u32) -> Option<Unanswered> {
+    Some(Unanswered {
+        since,
+        timeouts,
+        refused: false,
+    })
+}
+
+/// Silent since 300 ms after `start`.
+fn silent(start: Instant) -> Health {
+    let mut health = Health::new(start);
+    health.note_unanswered(unanswered(start, 2));
+    let checkup = health.handle_timeout(start + 300 * MS, &times(), None, true);
+    assert_eq!(checkup, Checkup::Doubt);
+    assert!(health.is_suspect() && health.is_silent());
+    health
+}
+
+#[test]
+fn what_is_sent_twice_more_without_an_answer_makes_a_suspect_within_300_ms() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    health.note_unanswered(unanswered(start, 1));
+    let due = health.next_deadline(&times(), None, false);
+    assert_eq!(due, Some(start + 300 * MS));
+    let once = health.handle_timeout(start + 300 * MS, &times(), None, false);
+    assert_eq!(once, Checkup::Fine, "one timeout is a packet that was lost");
+    let due = health.next_deadline(&times(), None, false);
+    assert_eq!(due, Some(start + 375 * MS), "the next may come at any time");
+    health.note_unanswered(unanswered(start, 2));
+    let twice = health.handle_timeout(start + 375 * MS, &times(), None, false);
+    assert_eq!(twice, Checkup::Doubt);
+    assert!(health.is_suspect());
+}
+
+#[test]
+fn a_long_path_has_four_round_trips_and_a_tenth_of_a_second() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    health.note_unanswered(unanswered(start, 9));
+    let rtt = Some(300 * MS);
+    let due = health.next_deadline(&times(), rtt, false);
+    assert_eq!(due, Some(start + 1300 * MS));
+    let early = health.handle_timeout(start + 1299 * MS, &times(), rtt, false);
+    assert_eq!(early, Checkup::Fine);
+}
+
+#[test]
+fn a_silent_connection_is_replaced_once_and_not_ended_for_silence_alone() {
+    let start = epoch();
+    let mut health = silent(start);
+    let mut seen = Vec::new();
+    loop {
+        health.note_unanswered(unanswered(start, 3));
+        let due = health.next_deadline(&times(), None, false).unwrap();
+        match health.handle_timeout(due, &times(), None, false) {
+            Checkup::Fine => {}
+            Checkup::Bury => break seen.push((due - start, Checkup::Bury)),
+            other => seen.push((due - start, other)),
+        }
+    }
+    let dead = (15_300 * MS, Checkup::Bury);
+    assert_eq!(seen, [(450 * MS, Checkup::Replace), dead]);
+}
+
+#[test]
+fn a_silent_connection_ends_when_another_works_and_it_does_not_answer_even_then() {
+    let start = epoch();
+    let mut health = silent(start);
+    let works = start + 460 * MS;
+    assert_eq!(health.handle_outlived(works), Checkup::Ask);
+    assert_eq!(health.handle_outlived(works), Checkup::Fine, "once");
+    let early = health.handle_timeout(works + 112 * MS, &times(), None, true);
+    assert_eq!(early, Checkup::Replace, "it is late for that, and harmless");
+    health.note_unanswered(unanswered(start, 3));
+    let end = health.handle_timeout(works + 113 * MS, &times(), None, true);
+    assert_eq!(end, Checkup::Bury);
+}
+
+#[test]
+fn a_connection_that_is_not_silent_is_not_outlived() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    assert_eq!(health.handle_outlived(start), Checkup::Fine);
+    let _ = health.handle_network_change(start);
+    assert_eq!(health.handle_outlived(start), Checkup::Fine);
+    let mut health = silent(start);
+    health.handle_bytes(start + 375 * MS);
+    assert_eq!(health.handle_outlived(start + 375 * MS), Checkup::Fine);
+    assert!(!health.is_suspect() && !health.is_silent());
+}
+
+#[test]
+fn a_port_that_is_refused_ends_a_connection_beside_timeouts_only() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let refused = |timeouts| {
+        Some(Unanswered {
+            since: start,
+            timeouts,
+            refused: true,
+        })
+    };
+    health.note_unanswered(refused(1));
+    let alone = health.handle_timeout(start + 300 * MS, &times(), None, true);
+    assert_eq!(alone, Checkup::Fine, "anybody may have said so");
+    health.note_unanswered(refused(2));
+    let due = health.next_deadline(&times(), None, true);
+    assert_eq!(due, Some(start + 375 * MS));
+    let end = health.handle_timeout(start + 375 * MS, &times(), None, true);
+    assert_eq!(end, Checkup::Bury);
+}
+
+#[test]
+fn the_transports_timeouts_need_not_be_looked_at() {
+    let times = HealthTimes {
+        unanswered: None,
+        ..times()
+    };
+    let start = epoch();
+    let mut health = Health::new(start);
+    health.note_unanswered(unanswered(start, 9));
+    assert_eq!(health.next_deadline(&times, None, false), None);
+    let fine = health.handle_timeout(start + 9 * SECOND, &times, None, false);
+    assert_eq!(fine, Checkup::Fine);
+}
+
+#[test]
+fn beside_a_suspect_a_connection_that_was_heard_lately_is_believed_and_another_asked() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let lately = health.handle_other_suspect(start + 299 * MS, &times(), false);
+    assert_eq!(lately, Checkup::Fine);
+    assert!(!health.is_suspect());
+    let quiet = health.handle_other_suspect(start + 300 * MS, &times(), false);
+    assert_eq!(quiet, Checkup::Ask);
+    assert!(health.is_suspect() && !health.is_silent());
+    health.handle_bytes(start + SECOND);
+    let surely = health.handle_other_suspect(start + SECOND, &times(), true);
+    assert_eq!(surely, Checkup::Ask);
+    assert!(health.is_suspect());
+}
+
+#[test]
+fn exchanges_that_wait_over_quic_are_asked_for_soon_and_ever_more_rarely() {
+    let start = epoch();
+    let mut health = Health::new(start);
+    let mut asked = Vec::new();
+    let mut now = start;
+    while now < start + 120 * SECOND {
+        now = health.next_deadline(&times(), None, true).unwrap();
+        let checkup = health.handle_timeout(now, &times(), None, true);
+        assert_eq!(checkup, Checkup::Ask);
+        asked.push(now - start);
+        // Answered at once.
+        health.handle_bytes(now);
+    }
+    assert_eq!(asked[..3], [300 * MS, 600 * MS, 900 * MS]);
+    let within = |time| asked.iter().filter(|&&at| at <= time).count();
+    assert!(within(4800 * MS) == 16, "{asked:?}");
+    assert!((70..90).contains(&within(60 * SECOND)), "{asked:?}");
+    let last = asked[asked.len() - 1] - asked[asked.len() - 2];
+    assert!(last < 3 * SECOND, "{last:?}");
+    health.handle_news();
+    let soon = health.next_deadline(&times(), None, true);
+    assert_eq!(soon, Some(now + 300 * MS), "something came");
 }

@@ -42,6 +42,8 @@ pub(super) struct OriginState {
     pub(super) connections: u32,
     /// Those of `connections` that get nothing new until their peer is heard.
     pub(super) suspect: u32,
+    /// Connections that stay silent and for which another was asked, until it works.
+    pub(super) silent: Vec<Key>,
     /// Connections that only finish what they have.
     pub(super) draining: u32,
     pub(super) attempts: u32,
@@ -74,6 +76,7 @@ impl OriginState {
             unsettled: Vec::new(),
             connections: 0,
             suspect: 0,
+            silent: Vec::new(),
             draining: 0,
             attempts: 0,
             room: 0,
@@ -238,6 +241,7 @@ impl OriginState {
         if connection.is_unsettled {
             remove_last(&mut self.unsettled, key);
         }
+        self.silent.retain(|&silent| silent != key);
         self.room -= connection.filed.0;
         self.active -= connection.filed.1;
         self.suspect -= u32::from(connection.is_suspect);

@@ -97,6 +97,8 @@ impl Play {
                     assert!(on_it as u32 <= played.limit, "more than the peer allows");
                 }
                 Action::Fail { request, .. } => self.out[request as usize] += 1,
+                // What a connection makes of these is its own health's.
+                Action::Doubt { .. } | Action::Outlived { .. } => {}
                 Action::Close { connection } => {
                     self.connections.retain(|c| c.id != connection);
                     self.pool.handle_closed(self.now, connection);

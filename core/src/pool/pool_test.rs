@@ -9,6 +9,8 @@ pub(super) struct Scene {
     pub(super) dispatched: Vec<(u32, ConnectionId)>,
     pub(super) failed: Vec<(u32, Failure)>,
     pub(super) closed: Vec<ConnectionId>,
+    pub(super) doubted: Vec<ConnectionId>,
+    pub(super) outlived: Vec<ConnectionId>,
 }
 
 impl Scene {
@@ -21,6 +23,8 @@ impl Scene {
             dispatched: Vec::new(),
             failed: Vec::new(),
             closed: Vec::new(),
+            doubted: Vec::new(),
+            outlived: Vec::new(),
         }
     }
     pub(super) fn bounded(connections: u32) -> Self {
@@ -39,6 +43,8 @@ impl Scene {
                 } => self.dispatched.push((request, connection)),
                 Action::Fail { request, why } => self.failed.push((request, why)),
                 Action::Close { connection } => self.closed.push(connection),
+                Action::Doubt { connection, .. } => self.doubted.push(connection),
+                Action::Outlived { connection } => self.outlived.push(connection),
             }
         }
     }

@@ -163,6 +163,7 @@ impl<R> Pool<R> {
             state.draining += 1;
         }
         let suspect = capacity.standing == Standing::Suspect;
+        let newly_suspect = suspect && !connection.is_suspect;
         let recovered = connection.is_suspect && !suspect && !draining;
         if suspect != connection.is_suspect {
             connection.is_suspect = suspect;
@@ -178,8 +179,12 @@ impl<R> Pool<R> {
             self.learn_lifetime(now, origin, key);
         }
         self.note_use(now, key, &capacity);
+        if newly_suspect {
+            self.doubt_others(origin, key, false);
+        }
         if recovered {
             self.fit(now, origin, key);
+            self.tell_outlived(origin);
         }
         if outlived {
             self.outlive(now, origin, key);

@@ -100,6 +100,10 @@ impl Answer {
         }
         let used = ConnectionUse::new(info, id.number());
         *owed = None;
+        let is_early = link.is_early();
+        if !is_early {
+            client.alive(id);
+        }
         let farewell = settings.listener.as_ref().map(|listener| {
             listener.opened(origin, &used, link.machine.version());
             Farewell {
@@ -109,9 +113,12 @@ impl Answer {
             }
         });
         let settings = Arc::clone(settings);
-        let is_undecided = link.is_early() && origin.protocols == Protocols::All;
+        let is_undecided = is_early && origin.protocols == Protocols::All;
         let raced = is_undecided.then(|| origin.clone());
         let connection = Connection::new(link, used, id, door, dispatch, settings, capacity);
+        let connection = connection
+            .asking_system(Socket::unanswered)
+            .begun_early(is_early);
         Some(connection.with_farewell(farewell).with_race(raced))
     }
     fn fail(&mut self, error: Error) {

@@ -340,6 +340,7 @@ impl ClientBuilder {
             ("health.unasked", health.unasked, least),
             ("health.rested", Some(health.rested), least),
             ("health.suspect", Some(health.suspect), least),
+            ("health.unanswered", health.unanswered, least),
             ("health.dead", Some(health.dead), health.suspect.max(least)),
         ];
         for (name, time, least) in times {

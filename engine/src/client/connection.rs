@@ -8,6 +8,7 @@ use super::connection_use::ConnectionUse;
 use super::deadlines::Deadlines;
 use super::dispatch::{Dispatch, Door, INBOX, Settings};
 use super::exchange::{Early, Outgoing};
+use super::socket::AskSystem;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, SlotWaker, Stop};
@@ -78,6 +79,12 @@ pub(super) struct Connection<S> {
     health: Health,
     /// The deadline of the peer's silence that is set.
     watched_until: Option<Instant>,
+    /// What the system knows of its socket, if that is asked.
+    ask_system: Option<AskSystem<S>>,
+    /// It got requests before its handshake was done, and is not known to be alive.
+    was_early: bool,
+    /// Its peer was given up: why.
+    buried: Option<&'static str>,
     /// It was looked at before a request goes onto a connection that rested.
     looked: bool,
     stop: Option<Stop>,
@@ -129,6 +136,9 @@ impl<S> Connection<S> {
             answered: false,
             health: Health::new(Instant::now()),
             watched_until: None,
+            ask_system: None,
+            was_early: false,
+            buried: None,
             looked: false,
             stop: None,
             round_trip: None,
@@ -148,6 +158,18 @@ impl<S> Connection<S> {
     /// Its end is told.
     pub(super) fn with_farewell(mut self, farewell: Option<Farewell>) -> Self {
         self.farewell = farewell;
+        self
+    }
+
+    /// What its socket has not got acknowledged is asked so.
+    pub(super) fn asking_system(mut self, ask: AskSystem<S>) -> Self {
+        self.ask_system = Some(ask);
+        self
+    }
+
+    /// Its handshake is not done, and what it is worth is told once it is.
+    pub(super) fn begun_early(mut self, is_early: bool) -> Self {
+        self.was_early = is_early;
         self
     }
 
@@ -254,6 +276,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let pumped = self.take_events(now) && written.is_ready();
         self.hand_over_heads();
         self.watch_unasked();
+        self.watch_answers(now);
         self.deadlines.poll_arm(cx, now);
         more || pumped || !self.rest(cx, now)
     }
@@ -298,6 +321,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         if notes.network_changed {
             self.doubt(now);
+        }
+        if let Some(heard_too) = notes.doubted {
+            self.doubt_beside_suspect(now, heard_too);
+        }
+        if notes.outlived {
+            let checkup = self.health.handle_outlived(now);
+            self.carry_out(now, checkup);
         }
         self.stop = self.stop.max(notes.stop);
         notes.clear();

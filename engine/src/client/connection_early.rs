@@ -33,6 +33,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !is_over && self.link.is_early() {
             return;
         }
+        if !is_over
+            && std::mem::take(&mut self.was_early)
+            && let Some(dispatch) = self.dispatch.upgrade()
+        {
+            dispatch.alive(self.id);
+        }
         if let Some(origin) = self.raced.take() {
             let mut alternatives = self.settings.alternatives();
             match self.link.is_early() {

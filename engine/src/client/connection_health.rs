@@ -46,6 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// The time for an answer has passed.
     pub(super) fn judge_silence(&mut self, now: Instant) {
         self.watched_until = None;
+        self.ask_system(now);
         let (round_trip, waits) = (self.link.round_trip(), self.waits_on_a_path());
         let times = &self.settings.health;
         let checkup = self.health.handle_timeout(now, times, round_trip, waits);
@@ -55,19 +56,81 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    fn carry_out(&mut self, now: Instant, checkup: Checkup) {
+    pub(super) fn carry_out(&mut self, now: Instant, checkup: Checkup) {
         match checkup {
             Checkup::Fine => {}
             Checkup::Ask => {
                 self.link.ask(now);
                 self.watch_silence();
             }
-            Checkup::Doubt => self.link.change_path(),
+            Checkup::Doubt => {
+                self.link.change_path();
+                // What has no other path is asked for a sign of life, as a path is that changed.
+                if !matches!(self.link.machine, Machine::H3(_)) {
+                    self.link.ask(now);
+                }
+            }
+            Checkup::Replace => {
+                // An idle connection is replaced when a request comes.
+                if self.slots.len() > 0
+                    && let Some(dispatch) = self.dispatch.upgrade()
+                {
+                    dispatch.replace(now, self.id);
+                }
+            }
             Checkup::Bury => {
+                self.buried = Some(match self.health.is_refused() {
+                    true => "; its peer answered nothing and no process listens on its port",
+                    false => "; its peer answered nothing, however often it was asked",
+                });
                 self.link.machine.handle_close(now, TransportEnd::Failed);
                 self.link.abandon(now, H2Code::CANCEL);
                 self.take_events(now);
             }
+        }
+    }
+
+    /// Another connection to the origin is suspect. HTTP/1.1 cannot ask: what idles closes.
+    pub(super) fn doubt_beside_suspect(&mut self, now: Instant, heard_too: bool) {
+        match self.link.machine {
+            Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
+            Machine::H1(_) => {}
+            Machine::H2(_) | Machine::H3(_) => {
+                let checkup =
+                    self.health
+                        .handle_other_suspect(now, &self.settings.health, heard_too);
+                self.carry_out(now, checkup);
+            }
+        }
+    }
+
+    /// Notes what the peer's transport has left unanswered in this turn, and when to look at it.
+    pub(super) fn watch_answers(&mut self, now: Instant) {
+        if self.link.is_early() || self.link.machine.is_closed() {
+            return;
+        }
+        if let Some(unanswered) = self.link.unanswered() {
+            self.health.note_unanswered(Some(unanswered));
+        } else if self.link.take_wrote() && self.ask_system.is_some() {
+            // Nothing else was said of it: the system is asked when the time has passed.
+            self.health.note_written(now);
+        } else {
+            return;
+        }
+        self.watch_silence();
+    }
+
+    /// Of a byte stream the system knows what is acknowledged, and only it does.
+    fn ask_system(&mut self, now: Instant) {
+        if let (Some(ask), Some(socket)) = (self.ask_system, self.link.socket()) {
+            let unanswered = ask(socket, now);
+            if unanswered.is_none() && self.health.is_silent() {
+                // Its system lives; what its program says is a question of other times.
+                self.health.handle_bytes(now);
+            }
+            self.health.note_unanswered(unanswered);
+        } else {
+            self.health.note_unanswered(self.link.unanswered());
         }
     }
 

@@ -65,6 +65,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return self.link.machine.recycle(head.into_fields());
         };
         self.answered = true;
+        self.health.handle_news();
         self.heed_patience(now, &head);
         if self.repeat(now, slot, head.status) {
             return self.link.machine.recycle(head.into_fields());
@@ -86,6 +87,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     fn take_body(&mut self, now: Instant, stream: StreamId, data: Bytes, end: bool) {
         let bytes = data.len();
+        self.health.handle_news();
         let Some(slot) = self.slots.of_stream(stream) else {
             return self.link.machine.consume(now, stream, bytes);
         };
@@ -231,6 +233,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Names what the transport said when it failed.
     fn with_failure(&self, error: Error) -> Error {
+        let error = match self.buried {
+            Some(why) => error.with_note(why),
+            None => error,
+        };
         if error.kind() != ErrorKind::TransportClosed {
             return error;
         }

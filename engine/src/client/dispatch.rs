@@ -62,6 +62,8 @@ impl Settings {
 mod back;
 #[path = "dispatch_machine.rs"]
 mod machine;
+#[path = "dispatch_stats.rs"]
+mod stats;
 #[path = "dispatch_warm.rs"]
 mod warm;
 
@@ -132,6 +134,8 @@ struct Effects {
     opens: Vec<(Origin, AttemptId)>,
     failed: Vec<(Box<Outgoing>, Failure)>,
     closes: Vec<Arc<Door>>,
+    doubts: Vec<(Arc<Door>, bool)>,
+    outlived: Vec<Arc<Door>>,
     watch: Option<Handle>,
     hurry: bool,
     runtime: Option<Handle>,
@@ -266,22 +270,6 @@ impl Dispatch {
         self.settings.config.limits.concurrent_streams_max
     }
 
-    pub(super) fn stats(&self) -> Vec<OriginStats> {
-        self.lock().pool.stats(Instant::now())
-    }
-
-    pub(super) fn waits(&self) -> Vec<Wait> {
-        self.lock().pool.waits(Instant::now())
-    }
-
-    pub(super) fn wait_reason(&self, ticket: Ticket) -> Option<WaitReason> {
-        self.lock().pool.wait_reason(Instant::now(), ticket)
-    }
-
-    pub(super) fn totals(&self) -> Totals {
-        self.lock().pool.totals()
-    }
-
     /// Turns actions into effects, gives the lock back, and lets the effects happen. `error` is
     /// why an attempt failed, where that is what has just been told.
     fn finish(self: &Arc<Self>, mut state: MutexGuard<'_, State>, error: Option<Arc<Error>>) {
@@ -302,6 +290,18 @@ impl Dispatch {
                     effects.opens.extend(origin.map(|origin| (origin, attempt)));
                 }
                 Action::Fail { request, why } => effects.failed.push((request, why)),
+                Action::Doubt {
+                    connection,
+                    heard_too,
+                } => {
+                    let door = state.doors.get(&connection).cloned();
+                    effects.doubts.extend(door.map(|door| (door, heard_too)));
+                }
+                Action::Outlived { connection } => {
+                    effects
+                        .outlived
+                        .extend(state.doors.get(&connection).cloned());
+                }
                 Action::Close { connection } => {
                     effects.closes.extend(state.doors.get(&connection).cloned());
                 }
@@ -318,6 +318,12 @@ impl Dispatch {
         }
         for door in effects.closes {
             door.signals.stop(Stop::Drain);
+        }
+        for (door, heard_too) in effects.doubts {
+            door.signals.doubt(heard_too);
+        }
+        for door in effects.outlived {
+            door.signals.outlived();
         }
         for (request, why) in effects.failed {
             request.fail(failure(why, error.as_ref()));

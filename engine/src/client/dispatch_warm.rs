@@ -1,4 +1,4 @@
-//! Connections opened before anybody asks, and what is learned of paths and networks.
+//! Connections opened before a request needs them, and what is learned of paths and networks.
 
 use super::*;
 use tokio::sync::oneshot;
@@ -34,6 +34,20 @@ impl Dispatch {
             door.signals.network_changed();
         }
         state.pool.handle_network_change(Instant::now());
+        self.finish(state, None);
+    }
+
+    /// A connection's peer was heard after its handshake had begun.
+    pub(in super::super) fn alive(self: &Arc<Self>, id: ConnectionId) {
+        let mut state = self.lock();
+        state.pool.handle_alive(id);
+        self.finish(state, None);
+    }
+
+    /// A connection stays silent: another may be opened in its place.
+    pub(in super::super) fn replace(self: &Arc<Self>, now: Instant, id: ConnectionId) {
+        let mut state = self.lock();
+        state.pool.replace(now, id);
         self.finish(state, None);
     }
 

@@ -5,11 +5,13 @@ use crate::connection_info::Addresses;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
 use tokio_rustls::client::TlsStream;
+use trunkline_core::pool::Unanswered;
 
 /// A connected socket.
 pub(super) enum Socket {
@@ -45,6 +47,63 @@ impl Socket {
         // A socket without addresses is closed already.
         Some((socket.peer_addr().ok()?, socket.local_addr().ok()?))
     }
+}
+
+/// What the system knows of a socket's acknowledgements; `None`: it does not say, or nothing was
+/// sent that is not acknowledged.
+pub(super) type AskSystem<S> = fn(&S, Instant) -> Option<Unanswered>;
+
+impl Socket {
+    /// What the peer's system has not acknowledged, of sockets of Linux. A peer that reads nothing is
+    /// not meant: its system acknowledges what it has room for, and probes of a full window.
+    pub(super) fn unanswered(&self, now: Instant) -> Option<Unanswered> {
+        let socket = match self {
+            Self::Tcp(socket) => socket,
+            #[cfg(unix)]
+            Self::Unix(_) => return None,
+            Self::Tls(tls) => tls.socket(),
+        };
+        retransmissions(socket, now)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn retransmissions(_: &TcpStream, _: Instant) -> Option<Unanswered> {
+    None
+}
+
+/// From TCP_INFO: the segments that are not acknowledged, how often the retransmission timer has
+/// fired for the first of them, and when the last acknowledgement came.
+#[cfg(target_os = "linux")]
+fn retransmissions(socket: &TcpStream, now: Instant) -> Option<Unanswered> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: integers alone, for which zero is a value.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the system writes at most `length` bytes to `info`; an older one writes fewer, and the
+    // rest stays zero.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if done != 0 || info.tcpi_unacked == 0 {
+        return None;
+    }
+    // Before the first repetition the timer says nothing: time counts from now.
+    let silence = match info.tcpi_retransmits {
+        0 => Duration::ZERO,
+        _ => Duration::from_millis(info.tcpi_last_ack_recv.into()),
+    };
+    Some(Unanswered {
+        since: now.checked_sub(silence).unwrap_or(now),
+        timeouts: info.tcpi_retransmits.into(),
+        refused: false,
+    })
 }
 
 impl AsyncRead for Socket {

@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::Side;
+use trunkline_core::pool::Unanswered;
 
 /// What carries a machine's exchanges.
 enum Carrier<S> {
@@ -46,6 +47,8 @@ pub(crate) struct Link<S> {
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
     read_at: Option<Instant>,
+    /// A byte stream took bytes since the owner asked.
+    wrote: bool,
     /// The machine may hold buffers: bytes came since the last release, or before the first.
     holds: bool,
     /// How long it idles before it gives its buffers back.
@@ -75,6 +78,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             blocked_since: None,
             release_at: None,
             read_at: None,
+            wrote: false,
             holds: true,
             release_after: RELEASE_FIRST_AFTER,
             released: false,
@@ -186,7 +190,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 continue;
             }
             match transport.poll_write(cx, outbox, now) {
-                Poll::Ready(Ok(())) => self.blocked_since = None,
+                Poll::Ready(Ok(())) => {
+                    self.blocked_since = None;
+                    self.wrote = true;
+                }
                 Poll::Ready(Err(error)) => {
                     self.handle_write_failure(cx, now, error);
                     return self.poll_write(cx, now);
@@ -332,6 +339,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 self.machine.ping(now);
             }
             Carrier::Quic(lane) => lane.ask(&mut self.machine),
+        }
+    }
+    /// What a QUIC peer has not answered. Of a byte stream the system knows.
+    pub(crate) fn unanswered(&self) -> Option<Unanswered> {
+        match &self.carrier {
+            Carrier::Bytes(_) => None,
+            Carrier::Quic(lane) => lane.unanswered(),
+        }
+    }
+    /// Whether a byte stream took bytes since this was asked last.
+    pub(crate) fn take_wrote(&mut self) -> bool {
+        std::mem::take(&mut self.wrote)
+    }
+    /// The socket of a byte stream.
+    pub(crate) fn socket(&self) -> Option<&S> {
+        match &self.carrier {
+            Carrier::Bytes(transport) => Some(transport.socket()),
+            Carrier::Quic(_) => None,
         }
     }
     /// QUIC: goes on from another local address. What has no other path keeps its own.

@@ -16,3 +16,4 @@ pub(crate) mod secret;
 pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod timers;
+pub(crate) mod unanswered;

@@ -36,6 +36,11 @@ pub(crate) struct Notes {
     pub(crate) dropped: Vec<StreamId>,
     /// The network changed: the peer is to prove that it is still there.
     pub(crate) network_changed: bool,
+    /// Another connection to the origin is suspect: the peer is to prove that it is still there.
+    /// `Some(true)`: also if it was heard a moment ago.
+    pub(crate) doubted: Option<bool>,
+    /// Another connection to the origin works while this one is silent.
+    pub(crate) outlived: bool,
     /// Windows that users read or set.
     pub(crate) windows: Vec<WindowAsk>,
     /// Streams whose users have datagrams to send.
@@ -59,6 +64,8 @@ impl Notes {
             && self.taken.is_empty()
             && self.dropped.is_empty()
             && !self.network_changed
+            && self.doubted.is_none()
+            && !self.outlived
             && self.windows.is_empty()
             && self.datagrams.is_empty()
             && self.stop.is_none()
@@ -69,6 +76,8 @@ impl Notes {
         self.taken.clear();
         self.dropped.clear();
         self.network_changed = false;
+        self.doubted = None;
+        self.outlived = false;
         self.windows.clear();
         self.datagrams.clear();
         self.stop = None;
@@ -138,6 +147,14 @@ impl Signals {
     /// The network changed.
     pub(crate) fn network_changed(&self) {
         self.note(|notes| notes.network_changed = true);
+    }
+    /// Another connection to the origin is suspect.
+    pub(crate) fn doubt(&self, heard_too: bool) {
+        self.note(|notes| notes.doubted = notes.doubted.max(Some(heard_too)));
+    }
+    /// Another connection to the origin works.
+    pub(crate) fn outlived(&self) {
+        self.note(|notes| notes.outlived = true);
     }
     /// A user reads or sets a window.
     pub(crate) fn ask_window(&self, ask: WindowAsk) {

@@ -55,7 +55,7 @@ pub(super) struct Quic {
     pub(super) address: SocketAddr,
     /// One for each worker.
     pub(super) sockets: Vec<UdpSocket>,
-    /// `None`: a random one.
+    /// `None`: derived from the private key of the certificate, or random where that is not known.
     pub(super) secret: Option<Secret>,
     pub(super) settings: QuicSettings,
 }
@@ -64,7 +64,11 @@ impl Quic {
     /// The seats of all workers, which share their keys: each understands the others' tokens, ids
     /// and resets.
     pub(super) fn seats(self, tls: &Tls, config: &Config) -> Result<Vec<Seat>, Error> {
-        let secret = self.secret.map_or_else(Secret::random, Ok)?;
+        let secret = match (self.secret, tls.seed()) {
+            (Some(given), _) => given,
+            (None, Some(seed)) => Secret::new(seed.bytes())?,
+            (None, None) => Secret::random()?,
+        };
         let tls = tls.quic_config(self.settings.early_data);
         let server = Arc::new(config::server(tls, config, &secret, &self.settings)?);
         let endpoint = EndpointConfig::new(secret.reset_key()?);

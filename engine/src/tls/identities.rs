@@ -1,13 +1,14 @@
 //! The certificates of a server, by the name that a client asks for. They can be replaced while
 //! the server runs.
 
+use super::seed::Seed;
 use crate::error::Error;
 use rustls::client::verify_server_name;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// One certificate for everybody, if there is one, and those of names.
@@ -23,6 +24,9 @@ struct Shown {
     otherwise: Option<Arc<CertifiedKey>>,
     /// By name in lower case; a wildcard as `*.rest`.
     of_names: HashMap<String, Arc<CertifiedKey>>,
+    /// What is derived from each private key, by the name that its certificate is for: `None`, for
+    /// everybody, comes first.
+    seeds: BTreeMap<Option<String>, Seed>,
 }
 
 impl Identities {
@@ -31,6 +35,7 @@ impl Identities {
         let shown = Shown {
             otherwise: None,
             of_names: HashMap::new(),
+            seeds: BTreeMap::new(),
         };
         Self {
             provider,
@@ -47,8 +52,12 @@ impl Identities {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<(), Error> {
+        let seed = Seed::of(&key)?;
         let identity = certified(&self.provider, chain, key)?;
-        self.change(|shown| shown.otherwise = Some(identity));
+        self.change(|shown| {
+            shown.otherwise = Some(identity);
+            shown.seeds.insert(None, seed);
+        });
         Ok(())
     }
     /// Adds or replaces the one for `name`. `is_for_it`: it must be.
@@ -59,14 +68,24 @@ impl Identities {
         key: PrivateKeyDer<'static>,
         is_for_it: bool,
     ) -> Result<(), Error> {
+        let seed = Seed::of(&key)?;
         let identity = certified(&self.provider, chain, key)?;
         let host = host_of(name)?;
         if is_for_it {
             check_host(name, &host, &identity)?;
         }
         let name = name.to_ascii_lowercase();
-        self.change(|shown| drop(shown.of_names.insert(name, identity)));
+        self.change(|shown| {
+            shown.seeds.insert(Some(name.clone()), seed);
+            shown.of_names.insert(name, identity);
+        });
         Ok(())
+    }
+    /// What is derived from the private key of the certificate for everybody, or else of the one
+    /// whose name sorts first: the same after a restart with the same certificates.
+    pub(super) fn seed(&self) -> Option<Seed> {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.seeds.values().next().cloned()
     }
     /// Whether the one for everybody names no host.
     pub(super) fn is_nameless(&self) -> bool {

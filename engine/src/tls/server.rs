@@ -5,6 +5,7 @@ use super::clients::{ClientCertificates, Judge};
 use super::identities::Identities;
 use super::key_log::{KeyListener, KeyLogFile};
 use super::policy::{TlsPolicy, versions};
+use super::seed::Seed;
 use crate::connection_info::Addresses;
 use crate::error::Error;
 use rustls::ServerConfig;
@@ -316,6 +317,11 @@ impl Tls {
                  its own resolver",
             )
         })
+    }
+    /// What is derived from the private key; `None`: there is none yet, or the user's own
+    /// configuration keeps it.
+    pub(crate) fn seed(&self) -> Option<Seed> {
+        self.identities.as_deref()?.seed()
     }
     /// The same for QUIC: h3 by ALPN, and early data if it is wanted.
     pub(crate) fn quic_config(&self, early_data: bool) -> Arc<ServerConfig> {

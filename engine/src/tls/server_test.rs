@@ -19,3 +19,35 @@ fn a_configuration_of_rustls_keeps_its_certificates() {
     let refused = given.identities().unwrap_err().to_string();
     assert!(refused.contains("its own resolver"), "{refused}");
 }
+
+#[test]
+fn the_same_private_key_gives_the_same_seed_after_a_restart_and_another_gives_another() {
+    let made = |name: &str| {
+        let signed = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+        (signed.cert.pem(), signed.signing_key.serialize_pem())
+    };
+    let [a, b] = ["a.test", "b.test"].map(made);
+    let tls = |(certificate, key): &(String, String)| {
+        Tls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap()
+    };
+    let seed = tls(&a).seed().unwrap();
+    assert_eq!(tls(&a).seed(), Some(seed.clone()));
+    assert_ne!(tls(&b).seed(), Some(seed.clone()));
+    assert_eq!(format!("{seed:?}"), "Seed");
+    // The certificate for everybody counts, or else the one whose name sorts first.
+    let named = Tls::for_names().unwrap();
+    assert_eq!(named.seed(), None);
+    let (certificate, key) = &b;
+    named
+        .set_pem_for("b.test", certificate.as_bytes(), key.as_bytes())
+        .unwrap();
+    assert_eq!(named.seed(), tls(&b).seed());
+    let (certificate, key) = &a;
+    named
+        .set_pem_for("a.test", certificate.as_bytes(), key.as_bytes())
+        .unwrap();
+    assert_eq!(named.seed(), Some(seed));
+    named.set_pem(b.0.as_bytes(), b.1.as_bytes()).unwrap();
+    assert_eq!(named.seed(), tls(&b).seed());
+    assert_eq!(Tls::from_rustls(named.config_of(None)).seed(), None);
+}

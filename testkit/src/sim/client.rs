@@ -6,13 +6,13 @@ use super::ledger::Ledger;
 use super::link::{End, Link};
 use super::machine::Machine;
 use super::referee::Entering;
-use super::world::{Happening, Outcome, SILENCE_MAX, World, speaks_h2};
+use super::world::{Happening, Outcome, SILENCE_MAX, Told, World, speaks_h2};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::error::{Closed, H2Code, TransportEnd, Violation};
 use trunkline_core::http::{Side, StreamId};
-use trunkline_core::pool::{AttemptId, Capacity, Health, Multiplexing, OriginId};
+use trunkline_core::pool::{Action, AttemptId, Capacity, Health, Multiplexing, OriginId};
 use trunkline_core::{h1, h2};
 
 /// An exchange without any progress for this long is given up.
@@ -155,8 +155,10 @@ impl World {
         self.by_id.insert(id, link);
         self.inboxes.push(Vec::new());
         self.stops.push(false);
+        self.told.push(Told::default());
         self.links.push(None);
         self.referee.connected(now, origin, reported);
+        self.pool.handle_alive(id);
         self.carry_out();
         let mut own = Link {
             origin,
@@ -215,6 +217,61 @@ impl World {
                 pings <= resets + asked,
                 "{pings} PINGs for {resets} resets and {asked} doubts"
             );
+        }
+    }
+
+    /// Carries out what the pool wants: after every call of it.
+    pub(super) fn carry_out(&mut self) {
+        let now = self.now;
+        while let Some(action) = self.pool.poll_action() {
+            match action {
+                Action::Dispatch {
+                    request,
+                    connection,
+                } => {
+                    let link = self.by_id[&connection];
+                    let origin = self.plan.requests[request as usize].origin;
+                    let multiplexes = speaks_h2(&self.plan.origins[origin]);
+                    let multiplexing = match multiplexes {
+                        true => Multiplexing::Yes,
+                        false => Multiplexing::No,
+                    };
+                    self.referee.dispatched(now, request, link, multiplexing);
+                    self.requests[request as usize].waits = false;
+                    self.inboxes[link].push(request);
+                    let side = Side::Client;
+                    self.agenda.enter(now, Happening::Wake { link, side });
+                }
+                Action::Open { origin, attempt } => self.begin_attempt(origin, attempt),
+                Action::Fail { request, why } => {
+                    self.referee.failed(now, request, why);
+                    self.requests[request as usize].waits = false;
+                    self.settle(request, Outcome::ByPool(why));
+                }
+                Action::Doubt {
+                    connection,
+                    heard_too,
+                } => {
+                    let link = self.by_id[&connection];
+                    let doubted = &mut self.told[link].doubted;
+                    *doubted = (*doubted).max(Some(heard_too));
+                    let side = Side::Client;
+                    self.agenda.enter(now, Happening::Wake { link, side });
+                }
+                Action::Outlived { connection } => {
+                    let link = self.by_id[&connection];
+                    self.told[link].outlived = true;
+                    let side = Side::Client;
+                    self.agenda.enter(now, Happening::Wake { link, side });
+                }
+                Action::Close { connection } => {
+                    let link = self.by_id[&connection];
+                    self.referee.told_to_close(link);
+                    self.stops[link] = true;
+                    let side = Side::Client;
+                    self.agenda.enter(now, Happening::Wake { link, side });
+                }
+            }
         }
     }
 

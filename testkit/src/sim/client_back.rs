@@ -2,7 +2,7 @@
 
 use super::client::{PATIENCE, is_lateness};
 use super::link::Link;
-use super::world::{Happening, Outcome, World};
+use super::world::{Happening, Outcome, Told, World};
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::{Reset, ResetBy, Side, StreamId};
 use trunkline_core::pool::{Cause, Checkup, Loss, NoRetry, RetryClass, Return, classify};
@@ -109,9 +109,30 @@ impl World {
         }
     }
 
+    /// Another connection to the origin is suspect, or works while this one is silent.
+    pub(super) fn heed_others(&mut self, link: usize, own: &mut Link) {
+        let Told { doubted, outlived } = std::mem::take(&mut self.told[link]);
+        if let Some(heard_too) = doubted.filter(|_| own.client.machine.h2().is_some()) {
+            let times = &self.plan.health;
+            let checkup = own.health.handle_other_suspect(self.now, times, heard_too);
+            self.heed(link, own, checkup);
+        } else if doubted.is_some() && own.exchanges.is_empty() {
+            self.stops[link] = true;
+        }
+        if outlived {
+            let checkup = own.health.handle_outlived(self.now);
+            self.heed(link, own, checkup);
+        }
+    }
+
     /// The time for an answer may have passed.
     pub(super) fn judge_silence(&mut self, link: usize, own: &mut Link) {
         let (now, round_trip) = (self.now, own.client.machine.round_trip());
+        let unanswered = own.client.out.unanswered(now);
+        if unanswered.is_none() && own.health.is_silent() {
+            own.health.handle_bytes(now);
+        }
+        own.health.note_unanswered(unanswered);
         let due = own
             .health
             .next_deadline(&self.plan.health, round_trip, false);
@@ -147,6 +168,10 @@ impl World {
 
     fn heed(&mut self, link: usize, own: &mut Link, checkup: Checkup) {
         self.ask(own, checkup);
+        if checkup == Checkup::Replace && !own.exchanges.is_empty() {
+            self.pool.replace(self.now, own.id);
+            self.carry_out();
+        }
         if checkup == Checkup::Bury && !own.client.machine.is_closed() {
             self.summary.buried += 1;
             own.client
@@ -157,7 +182,8 @@ impl World {
     }
 
     fn ask(&mut self, own: &mut Link, checkup: Checkup) {
-        if checkup == Checkup::Ask && own.client.machine.ping(self.now) {
+        let asks = matches!(checkup, Checkup::Ask | Checkup::Doubt);
+        if asks && own.client.machine.ping(self.now) {
             own.asked += 1;
             self.summary.asked += 1;
         }

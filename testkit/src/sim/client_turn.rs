@@ -16,6 +16,7 @@ const OUTBOX_SLACK_BYTES: usize = 96 * 1024;
 impl World {
     pub(super) fn client_turn(&mut self, link: usize, own: &mut Link) {
         self.read_end(link, own, Side::Client, Self::take_client_events);
+        self.heed_others(link, own);
         self.judge_silence(link, own);
         self.report(link, own);
         if !self.inboxes[link].is_empty() {

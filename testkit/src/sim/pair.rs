@@ -92,8 +92,8 @@ impl Pair {
                 to
             }
             Happening::Acknowledge(from, bytes) => {
-                let path = self.path;
-                self.end(from).out.acknowledge(bytes, &path);
+                let (now, path) = (self.now, self.path);
+                self.end(from).out.acknowledge(now, bytes, &path);
                 from
             }
             Happening::Wake(side) => {

@@ -10,15 +10,20 @@
 //! - A loss, by chance or by a full queue, is a stall: the burst arrives a round trip later (200 ms
 //!   more when nothing behind it tells of the loss), everything behind it waits, and the window
 //!   halves, to double again.
+//! - What is not acknowledged is sent again in vain where the path swallows everything, and the
+//!   sender's system says how often its timer has fired.
 //! - Reordering is a stall too, of a tenth of a round trip.
 
 use super::dice::Dice;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+use trunkline_core::pool::Unanswered;
 
 /// The payload of a segment on a path of 1500-byte packets.
 const SEGMENT_BYTES: u64 = 1448;
+/// Linux's least retransmission timeout.
+const RETRANSMISSION_TIMEOUT_MIN: Duration = Duration::from_millis(200);
 /// RFC 6928: ten segments.
 const CONGESTION_WINDOW_INITIAL: u64 = 10 * SEGMENT_BYTES;
 /// Bytes that wait in a socket before it takes no more.
@@ -79,6 +84,10 @@ pub struct Pipe {
     unsent_bytes: usize,
     window: u64,
     in_flight: u64,
+    /// After so long without an acknowledgement the sender's system sends again.
+    timeout: Duration,
+    /// Since when no acknowledgement has come, while something is under way.
+    waits_since: Instant,
     last_arrival: Instant,
 }
 
@@ -120,6 +129,8 @@ impl Pipe {
             unsent_bytes: 0,
             window: CONGESTION_WINDOW_INITIAL,
             in_flight: 0,
+            timeout: RETRANSMISSION_TIMEOUT_MIN,
+            waits_since: now,
             last_arrival: now,
         }
     }
@@ -182,16 +193,34 @@ impl Pipe {
         }
         arrives_at = arrives_at.max(self.last_arrival);
         self.last_arrival = arrives_at;
+        if self.in_flight == 0 {
+            self.waits_since = now;
+        }
         self.in_flight += len;
+        let acknowledged_at = arrives_at + plan.round_trip / 2;
+        // The estimate of the round trip follows the queue (RFC 6298 section 2).
+        self.timeout = RETRANSMISSION_TIMEOUT_MIN.max((acknowledged_at - now) * 2);
         Some(Burst {
             bytes,
             arrives_at,
-            acknowledged_at: arrives_at + plan.round_trip / 2,
+            acknowledged_at,
+        })
+    }
+    /// What the sender's system says of what is not acknowledged: its timer fires once,
+    /// and each further time twice as late (RFC 6298 section 5.5).
+    pub fn unanswered(&self, now: Instant) -> Option<Unanswered> {
+        let waits = now.saturating_duration_since(self.waits_since);
+        let periods = (waits.as_millis() / self.timeout.as_millis()) as u32;
+        (self.in_flight > 0).then_some(Unanswered {
+            since: self.waits_since,
+            timeouts: (periods + 1).ilog2(),
+            refused: false,
         })
     }
     /// The other end has `bytes`.
-    pub fn acknowledge(&mut self, bytes: u64, plan: &PathPlan) {
+    pub fn acknowledge(&mut self, now: Instant, bytes: u64, plan: &PathPlan) {
         self.in_flight -= bytes;
+        self.waits_since = now;
         let full = plan.bytes_under_way() + plan.queue_bytes;
         self.window = (self.window + bytes).min(full.max(CONGESTION_WINDOW_INITIAL));
     }

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trunkline_core::http::Side;
 use trunkline_core::pool::{
-    Action, AttemptId, Cause, ConnectionId, Failure, Multiplexing, NoRetry, Origin, Pool,
-    Protocols, Scheme, Ticket,
+    AttemptId, Cause, ConnectionId, Failure, Multiplexing, NoRetry, Origin, Pool, Protocols,
+    Scheme, Ticket,
 };
 
 /// No world lasts longer.
@@ -128,6 +128,13 @@ pub(super) struct OriginState {
     pub(super) connections: u32,
 }
 
+/// What the pool says of a connection because of another one to its origin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub(super) doubted: Option<bool>,
+    pub(super) outlived: bool,
+}
+
 /// A world and its time.
 #[derive(Debug)]
 pub struct World {
@@ -145,6 +152,8 @@ pub struct World {
     pub(super) inboxes: Vec<Vec<u32>>,
     /// What the pool has told to close, by link.
     pub(super) stops: Vec<bool>,
+    /// What the pool says of each link beside another suspect or working one, until its next turn.
+    pub(super) told: Vec<Told>,
     pub(super) referee: Referee,
     pub(super) by_id: BTreeMap<ConnectionId, usize>,
     pub(super) requests: Vec<Request>,
@@ -193,6 +202,7 @@ impl World {
             links: Vec::new(),
             inboxes: Vec::new(),
             stops: Vec::new(),
+            told: Vec::new(),
             referee: Referee::new(plan.pool.clone(), !plan.warm_ups.is_empty()),
             by_id: BTreeMap::new(),
             pool_wake_at: None,
@@ -273,11 +283,12 @@ impl World {
                 }
             }
             Happening::Acknowledge { link, from, bytes } => {
+                let now = self.now;
                 if let Some(own) = self.live(link) {
                     let origin = own.origin;
                     let plan = self.plan.origins[origin].path;
                     if let Some(own) = self.live(link) {
-                        own.end(from).out.acknowledge(bytes, &plan);
+                        own.end(from).out.acknowledge(now, bytes, &plan);
                     }
                     self.turn(link, from);
                 }
@@ -306,45 +317,6 @@ impl World {
     /// A link whose path is not dead.
     fn live(&mut self, link: usize) -> Option<&mut Link> {
         self.links[link].as_deref_mut().filter(|link| !link.dead)
-    }
-
-    /// Carries out what the pool wants: after every call of it.
-    pub(super) fn carry_out(&mut self) {
-        let now = self.now;
-        while let Some(action) = self.pool.poll_action() {
-            match action {
-                Action::Dispatch {
-                    request,
-                    connection,
-                } => {
-                    let link = self.by_id[&connection];
-                    let origin = self.plan.requests[request as usize].origin;
-                    let multiplexes = speaks_h2(&self.plan.origins[origin]);
-                    let multiplexing = match multiplexes {
-                        true => Multiplexing::Yes,
-                        false => Multiplexing::No,
-                    };
-                    self.referee.dispatched(now, request, link, multiplexing);
-                    self.requests[request as usize].waits = false;
-                    self.inboxes[link].push(request);
-                    let side = Side::Client;
-                    self.agenda.enter(now, Happening::Wake { link, side });
-                }
-                Action::Open { origin, attempt } => self.begin_attempt(origin, attempt),
-                Action::Fail { request, why } => {
-                    self.referee.failed(now, request, why);
-                    self.requests[request as usize].waits = false;
-                    self.settle(request, Outcome::ByPool(why));
-                }
-                Action::Close { connection } => {
-                    let link = self.by_id[&connection];
-                    self.referee.told_to_close(link);
-                    self.stops[link] = true;
-                    let side = Side::Client;
-                    self.agenda.enter(now, Happening::Wake { link, side });
-                }
-            }
-        }
     }
 
     /// Sees to it that the pool is woken for its next deadline.

@@ -140,6 +140,8 @@ impl World {
             Side::Server => own.mute_until.filter(|&until| until > self.now),
             Side::Client => {
                 let round_trip = own.client.machine.round_trip();
+                let unanswered = own.client.out.unanswered(self.now);
+                own.health.note_unanswered(unanswered);
                 own.health
                     .next_deadline(&self.plan.health, round_trip, false)
             }

@@ -5,6 +5,7 @@
 use super::early::{EarlyPlace, Remembered};
 use super::session::Session;
 use super::socket::Socket;
+use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use bytes::Bytes;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 use trunkline_core::error::{H3Code, TransportEnd};
 use trunkline_core::h3::settings::Settings;
+use trunkline_core::pool::Unanswered;
 
 /// Ids and reset tokens of all lanes of the process.
 static ENDPOINT: LazyLock<Arc<EndpointConfig>> = LazyLock::new(Arc::default);
@@ -39,6 +41,8 @@ pub(crate) struct Lane {
     moved: bool,
     /// The peer was heard since somebody asked.
     heard: bool,
+    /// What the peer has not answered.
+    answers: Answers,
     /// The packet that the socket did not take, in `packet`.
     unsent: Option<Transmit>,
     packet: Vec<u8>,
@@ -93,6 +97,7 @@ impl Lane {
             stream_window,
             moved: false,
             heard: false,
+            answers: Answers::default(),
             unsent: None,
             packet: Vec::new(),
             place: None,
@@ -194,6 +199,9 @@ impl Lane {
         let received = self.receive(cx, now);
         self.exchange_events();
         let told = self.tell(now, machine);
+        if matches!(&received, Poll::Ready(Err(error)) if is_refusal(error)) {
+            self.answers.note_refused();
+        }
         if self.is_early() {
             // Whichever call comes first after the answer gets to hear it.
             let failed = matches!(&received, Poll::Ready(Err(error)) if is_refusal(error));
@@ -240,6 +248,7 @@ impl Lane {
         let deadline = self.session.quic.poll_timeout();
         if deadline.is_some_and(|deadline| deadline <= now) {
             self.session.quic.handle_timeout(now);
+            self.answers.note_timeout();
             self.exchange_events();
             self.tell(now, machine);
         }
@@ -259,6 +268,10 @@ impl Lane {
     /// Whether the peer was heard since somebody asked.
     pub(crate) fn take_heard(&mut self) -> bool {
         std::mem::take(&mut self.heard)
+    }
+    /// What the peer has not answered.
+    pub(crate) fn unanswered(&self) -> Option<Unanswered> {
+        self.answers.unanswered()
     }
     /// The largest HTTP datagram that a packet holds now; `None`: not both sides take them.
     pub(crate) fn datagram_size(&mut self, machine: &mut Machine) -> Option<usize> {
@@ -310,6 +323,7 @@ impl Lane {
             handle,
             session,
             heard,
+            answers,
             ..
         } = self;
         let mut answer = Vec::new();
@@ -327,6 +341,7 @@ impl Lane {
                 && to == *handle
             {
                 *heard = true;
+                answers.note_heard();
                 session.quic.handle_event(event);
             }
         })
@@ -339,11 +354,24 @@ impl Lane {
         }
     }
     fn flush(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+        let mut any = false;
+        let flushed = self.send_all(cx, now, &mut any);
+        if any {
+            let frames = self.session.quic.stats().frame_tx;
+            self.answers.note_sent(now, &frames);
+        }
+        flushed
+    }
+    /// Sends until there is nothing more or the socket takes no more. `any`: a packet was made.
+    fn send_all(&mut self, cx: &mut Context<'_>, now: Instant, any: &mut bool) -> Poll<()> {
         let segments = self.socket.segments_max();
         loop {
             if let Some(transmit) = &self.unsent {
                 let sent = ready!(self.socket.poll_send(cx, transmit, &self.packet));
-                self.sent_in_vain |= sent.is_err_and(|error| is_refusal(&error));
+                if sent.is_err_and(|error| is_refusal(&error)) {
+                    self.sent_in_vain = true;
+                    self.answers.note_refused();
+                }
                 self.unsent = None;
             }
             self.packet.clear();
@@ -354,6 +382,7 @@ impl Lane {
             if self.unsent.is_none() {
                 return Poll::Ready(());
             }
+            *any = true;
         }
     }
 }

@@ -67,7 +67,7 @@ fn silence_after(how: Move) -> Duration {
         let client = &mut scene.client;
         let session = &mut client.connection.as_mut().unwrap().1;
         match health.handle_timeout(scene.now, &times, Some(rtt), true) {
-            Checkup::Fine => {}
+            Checkup::Fine | Checkup::Replace => {}
             Checkup::Ask => session.ask(&mut client.machine),
             Checkup::Doubt => {
                 session.change_path(&mut client.machine);

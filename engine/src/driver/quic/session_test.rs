@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use super::*;
+use crate::driver::quic::cid::Steering;
 use crate::driver::quic::config::{self, QuicSettings};
 use crate::driver::quic::secret::Secret;
+use crate::driver::quic::unanswered::Answers;
 use bytes::BytesMut;
 use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Transmit};
 use std::collections::{BTreeMap, VecDeque};
@@ -36,6 +38,8 @@ struct End {
     loses: u64,
     /// Packets that came.
     heard: u64,
+    /// What the other end has not answered, as a lane counts it.
+    answers: Answers,
 }
 
 /// On its way.
@@ -56,6 +60,10 @@ struct Scene {
     piece: Bytes,
     /// When to look whether it is done, whatever happens.
     alarm: Option<Instant>,
+    /// The server has the secret that its keys are derived from.
+    secret: Secret,
+    /// The server begins no answer.
+    answers_nothing: bool,
 }
 
 fn tls() -> (Arc<rustls::ServerConfig>, Arc<rustls::ClientConfig>) {
@@ -79,6 +87,14 @@ fn tls() -> (Arc<rustls::ServerConfig>, Arc<rustls::ClientConfig>) {
         .with_no_client_auth();
     client.alpn_protocols = vec![b"h3".to_vec()];
     (Arc::new(server), Arc::new(client))
+}
+
+/// The keys of resets and of connection ids, as a server of one worker has them.
+fn keys_of(secret: &Secret) -> Arc<EndpointConfig> {
+    let steering = Steering::new(&secret.steering_key().unwrap(), 1);
+    let mut config = EndpointConfig::new(secret.reset_key().unwrap());
+    config.cid_generator(move || Box::new(steering.ids_of(0)));
+    Arc::new(config)
 }
 
 fn request() -> RequestHead {
@@ -109,9 +125,12 @@ impl End {
             one_way: ONE_WAY,
             loses: 0,
             heard: 0,
+            answers: Answers::default(),
         }
     }
-    fn receive(&mut self, now: Instant) {
+    /// Takes what has arrived; what the endpoint itself answers.
+    fn receive(&mut self, now: Instant) -> Vec<(Transmit, Vec<u8>)> {
+        let mut answers = Vec::new();
         let mut answer = Vec::new();
         while self.coming.front().is_some_and(|it| it.arrives <= now) {
             let Packet { from, bytes, .. } = self.coming.pop_front().unwrap();
@@ -133,10 +152,15 @@ impl End {
                 Some(DatagramEvent::ConnectionEvent(_, event)) => {
                     let (_, session) = self.connection.as_mut().unwrap();
                     session.quic.handle_event(event);
+                    self.answers.note_heard();
                 }
-                Some(DatagramEvent::Response(_)) | None => {}
+                Some(DatagramEvent::Response(transmit)) => {
+                    answers.push((transmit, std::mem::take(&mut answer)));
+                }
+                None => {}
             }
         }
+        answers
     }
     /// Carries out timers and orders, and tells the machine; what is to be sent.
     fn turn(&mut self, now: Instant) -> Vec<(Transmit, Vec<u8>)> {
@@ -145,6 +169,7 @@ impl End {
         };
         if session.quic.poll_timeout().is_some_and(|at| at <= now) {
             session.quic.handle_timeout(now);
+            self.answers.note_timeout();
         }
         if self.machine.next_deadline().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
@@ -161,9 +186,13 @@ impl End {
             let mut packet = Vec::new();
             match session.quic.poll_transmit(now, 1, &mut packet) {
                 Some(transmit) => sent.push((transmit, packet)),
-                None => return sent,
+                None => break,
             }
         }
+        if !sent.is_empty() {
+            self.answers.note_sent(now, &session.quic.stats().frame_tx);
+        }
+        sent
     }
     /// Packets leave one after the other at the line's rate; where nobody is, they go nowhere.
     fn carry(&mut self, now: Instant, from: SocketAddr, packets: Vec<(Transmit, Vec<u8>)>) {
@@ -228,7 +257,13 @@ impl Scene {
         let mut client = End::new(Side::Client, &client_config, None);
         let (secret, settings) = (Secret::random().unwrap(), QuicSettings::default());
         let accepts = config::server(server_tls, &server_config, &secret, &settings).unwrap();
-        let server = End::new(Side::Server, &server_config, Some(accepts));
+        let mut server = End::new(Side::Server, &server_config, Some(accepts.clone()));
+        server.endpoint = Endpoint::new(
+            keys_of(&secret),
+            Some(Arc::new(accepts)),
+            false,
+            Some([7; 32]),
+        );
         let now = client.line_free_at.max(server.line_free_at);
         let begun = client
             .endpoint
@@ -243,6 +278,8 @@ impl Scene {
             sending: Vec::new(),
             piece: Bytes::from(vec![0; 64 * 1024]),
             alarm: None,
+            secret,
+            answers_nothing: false,
         }
     }
     /// Goes on for so long, in virtual time.
@@ -257,7 +294,8 @@ impl Scene {
         let began = self.now;
         while !done(self) {
             self.client.receive(self.now);
-            self.server.receive(self.now);
+            let answers = self.server.receive(self.now);
+            self.client.carry(self.now, self.server.address, answers);
             self.take_facts();
             self.fill();
             let up = self.client.turn(self.now);
@@ -287,6 +325,9 @@ impl Scene {
         while let Some(fact) = self.server.machine.poll_event() {
             any = true;
             if let Fact::RequestReceived { stream, .. } = fact {
+                if self.answers_nothing {
+                    continue;
+                }
                 let head = ResponseHead::new(200, Fields::new(), Version::Http3).unwrap();
                 let answered = self.server.machine.respond(self.now, stream, &head, false);
                 answered.unwrap();
@@ -475,6 +516,9 @@ fn what_a_connection_has_learned_makes_the_next_ones_window() {
     next.open(true);
     assert_eq!(next.window().window, need);
 }
+
+#[path = "session_silence_test.rs"]
+mod silence;
 
 #[path = "session_path_test.rs"]
 mod paths;

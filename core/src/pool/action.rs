@@ -1,0 +1,62 @@
+//! What the pool asks its owner to do.
+
+use super::decide::WaitReason;
+use super::{AttemptId, ConnectionId, OriginId};
+
+/// What the owner must do.
+#[derive(Debug)]
+pub enum Action<R> {
+    /// Open a connection; answer with `handle_connected` or `handle_attempt_failed`.
+    Open {
+        /// To where.
+        origin: OriginId,
+        /// Names it in the answer.
+        attempt: AttemptId,
+    },
+    /// Start the exchange. The connection counts it as `taken` in its next report.
+    Dispatch {
+        /// What was submitted.
+        request: R,
+        /// On which connection.
+        connection: ConnectionId,
+    },
+    /// Tell the user.
+    Fail {
+        /// What was submitted.
+        request: R,
+        /// Why.
+        why: Failure,
+    },
+    /// Another connection to its origin has become suspect: ask whether this one's peer lives.
+    Doubt {
+        /// Which.
+        connection: ConnectionId,
+        /// Also if it was heard a moment ago.
+        heard_too: bool,
+    },
+    /// Another connection to its origin works while this one is suspect.
+    Outlived {
+        /// Which.
+        connection: ConnectionId,
+    },
+    /// Close the connection once it has nothing open; it gets no more requests.
+    Close {
+        /// Which.
+        connection: ConnectionId,
+    },
+}
+
+/// Why the pool fails a request. Nothing of it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The attempt failed, and no connection or other attempt is there to hope for.
+    AttemptFailed,
+    /// It waited until its deadline, at the end for this.
+    QueueTimeout(WaitReason),
+    /// The peer was connected and allowed no exchange.
+    NoExchanges,
+    /// So many wait already.
+    QueueFull(u32),
+    /// The pool is shut down.
+    ShutDown,
+}

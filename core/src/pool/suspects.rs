@@ -1,0 +1,71 @@
+//! Suspects and what the other connections of their origin say of them. One that is silent makes the
+//! others doubtful, because they lead to the same peer; one that works while another stays silent
+//! says that the silent one is dead.
+
+use super::{Action, ConnectionId, Decision, Key, Pool, decide};
+use std::time::Instant;
+
+impl<R> Pool<R> {
+    /// A connection is known to work: its peer was heard after its handshake had begun.
+    pub fn handle_alive(&mut self, connection: ConnectionId) {
+        if let Some(connection) = self.connections.get(connection.0) {
+            self.tell_outlived(connection.origin);
+        }
+    }
+
+    /// A connection stays silent: opens one in its place, unless one is being opened. The bounds
+    /// hold, and the pause after an attempt that failed. Where they leave no room the others are
+    /// asked: that one of them was heard before the silence says nothing of the path now.
+    pub fn replace(&mut self, now: Instant, silent: ConnectionId) {
+        let Some(origin) = self.connections.get(silent.0).map(|it| it.origin) else {
+            return;
+        };
+        let bounds = self.bounds(None, 0);
+        let Some(state) = self.origins.get_mut(origin) else {
+            return;
+        };
+        if !state.silent.contains(&silent.0) {
+            state.silent.push(silent.0);
+        }
+        if self.shut_down {
+            return;
+        }
+        let mut view = state.view(now, &self.connections, &bounds);
+        // As for one request that waits: what was sent on the silent connection waits no less.
+        view.waiting = view.waiting.max(1);
+        view.kept_free = false;
+        view.roomiest = None;
+        match decide(&view) {
+            Decision::Open(count) => drop(self.open(now, origin, count.min(1))),
+            _ if view.attempts > 0 => {}
+            _ => self.doubt_others(origin, silent.0, true),
+        }
+    }
+
+    /// A connection works at the origin: those that were to be replaced are told.
+    pub(super) fn tell_outlived(&mut self, origin: Key) {
+        let Some(state) = self.origins.get_mut(origin) else {
+            return;
+        };
+        let outlived = state.silent.drain(..).map(|key| Action::Outlived {
+            connection: ConnectionId(key),
+        });
+        self.actions.extend(outlived);
+    }
+
+    /// A connection has become suspect: the others that get requests are asked.
+    /// `heard_too`: those, too, that were heard lately.
+    pub(super) fn doubt_others(&mut self, origin: Key, suspect: Key, heard_too: bool) {
+        let others = self.connections.iter().filter(|&(key, connection)| {
+            key != suspect
+                && connection.origin == origin
+                && !connection.is_suspect
+                && !connection.is_draining
+        });
+        let doubted = others.map(|(key, _)| Action::Doubt {
+            connection: ConnectionId(key),
+            heard_too,
+        });
+        self.actions.extend(doubted);
+    }
+}

@@ -1,0 +1,125 @@
+use super::pool_test::Scene;
+use super::*;
+
+/// Two connections, each with one exchange.
+fn two(scene: &mut Scene) -> [ConnectionId; 2] {
+    scene.burst(1);
+    let first = scene.connect_h2();
+    scene.report(first, 0, 1, 1);
+    scene.submit(2);
+    let second = scene.connect_h2();
+    scene.report(second, 0, 1, 1);
+    [first, second]
+}
+
+fn suspect(scene: &mut Scene, connection: ConnectionId) {
+    let capacity = Capacity {
+        standing: Standing::Suspect,
+        taken: 1,
+        active: 1,
+        ..Capacity::fresh(99, true)
+    };
+    scene.pool.handle_capacity(scene.now, connection, capacity);
+    scene.carry_out();
+}
+
+fn replace(scene: &mut Scene, connection: ConnectionId) {
+    scene.pool.replace(scene.now, connection);
+    scene.carry_out();
+}
+
+#[test]
+fn a_suspect_makes_the_others_of_its_origin_doubtful_once() {
+    let mut scene = Scene::new(PoolConfig::default());
+    let [first, second] = two(&mut scene);
+    suspect(&mut scene, first);
+    assert_eq!(scene.doubted, [second]);
+    suspect(&mut scene, first);
+    suspect(&mut scene, second);
+    assert_eq!(scene.doubted, [second], "the first is suspect already");
+}
+
+#[test]
+fn a_silent_connection_gets_one_replacement_and_is_told_when_that_works() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1);
+    let silent = scene.connect_h2();
+    scene.report(silent, 99, 1, 1);
+    suspect(&mut scene, silent);
+    replace(&mut scene, silent);
+    assert_eq!(scene.attempts.len(), 1, "though no request waits");
+    replace(&mut scene, silent);
+    assert_eq!(scene.attempts.len(), 1, "it is being opened");
+    let fresh = scene.connect_h2();
+    assert!(
+        scene.outlived.is_empty(),
+        "what it is worth is not known yet"
+    );
+    scene.pool.handle_alive(fresh);
+    scene.carry_out();
+    assert_eq!(scene.outlived, [silent]);
+    scene.pool.handle_alive(fresh);
+    scene.carry_out();
+    assert_eq!(scene.outlived, [silent], "it is told once");
+}
+
+#[test]
+fn a_connection_that_was_there_before_the_silence_says_nothing_until_it_is_heard() {
+    let mut scene = Scene::bounded(1);
+    scene.burst(1);
+    let silent = scene.connect_h2();
+    scene.report(silent, 99, 1, 1);
+    suspect(&mut scene, silent);
+    scene.submit(2);
+    let other = scene.connect_h2();
+    scene.report(other, 99, 1, 1);
+    replace(&mut scene, silent);
+    assert!(scene.attempts.is_empty(), "the bound is one");
+    assert_eq!(scene.doubted, [other]);
+    assert!(scene.outlived.is_empty());
+    suspect(&mut scene, other);
+    scene.report(other, 99, 1, 1);
+    assert_eq!(scene.outlived, [silent]);
+}
+
+#[test]
+fn a_suspect_that_lives_after_all_says_so_of_the_silent_ones() {
+    let mut scene = Scene::bounded(2);
+    let [first, second] = two(&mut scene);
+    suspect(&mut scene, first);
+    suspect(&mut scene, second);
+    replace(&mut scene, first);
+    assert_eq!(scene.attempts.len(), 1);
+    scene.report(second, 99, 1, 1);
+    assert_eq!(scene.outlived, [first]);
+}
+
+#[test]
+fn a_replacement_keeps_to_the_bound_on_sockets_and_to_the_pause_after_a_failure() {
+    let mut scene = Scene::new(PoolConfig {
+        sockets_max: 1,
+        ..PoolConfig::default()
+    });
+    scene.burst(1);
+    let silent = scene.connect_h2();
+    scene.report(silent, 99, 1, 1);
+    suspect(&mut scene, silent);
+    replace(&mut scene, silent);
+    assert!(scene.attempts.is_empty());
+}
+
+#[test]
+fn a_connection_that_is_gone_is_told_nothing() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1);
+    let silent = scene.connect_h2();
+    scene.report(silent, 99, 1, 1);
+    suspect(&mut scene, silent);
+    replace(&mut scene, silent);
+    scene.pool.handle_closed(scene.now, silent);
+    let fresh = scene.connect_h2();
+    scene.pool.handle_alive(fresh);
+    scene.pool.handle_alive(silent);
+    scene.carry_out();
+    assert!(scene.outlived.is_empty());
+}

@@ -1,0 +1,156 @@
+//! A server that dies without a word: how long its client takes to know, in virtual time.
+
+use super::*;
+use trunkline_core::pool::{Checkup, Health, HealthTimes};
+
+/// What the client does when the server dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// It sends a request.
+    Request,
+    /// It waits for the answer to one whose every packet is acknowledged.
+    Wait,
+}
+
+/// What happened to a client, and when after the death.
+#[derive(Debug, Default)]
+struct Course {
+    suspect: Option<Duration>,
+    replaced: Option<Duration>,
+    ended: Option<Duration>,
+    reset: Option<Duration>,
+}
+
+/// A new process has the server's port, with the key of the one before it or with another.
+fn die(scene: &mut Scene, same_key: bool) {
+    let settings = match same_key {
+        true => keys_of(&scene.secret),
+        false => keys_of(&Secret::random().unwrap()),
+    };
+    let accepts = config::server(
+        tls().0,
+        &Config::default(),
+        &scene.secret,
+        &QuicSettings::default(),
+    );
+    let accepts = Arc::new(accepts.unwrap());
+    scene.server.endpoint = Endpoint::new(settings, Some(accepts), false, Some([9; 32]));
+    scene.server.connection = None;
+    scene.server.coming.clear();
+    scene.client.coming.clear();
+}
+
+/// Follows a client from the death of its server. A new connection is there two round trips after it
+/// was asked for, where the port answers at all.
+fn follow(at: At, same_key: bool, one_way: Duration) -> Course {
+    let mut scene = Scene::new(Windows::default());
+    for end in [&mut scene.client, &mut scene.server] {
+        end.one_way = one_way;
+    }
+    scene.connect();
+    // Beyond what is sent at the beginning, acknowledgements of it included.
+    scene.run_for(Duration::from_secs(1));
+    scene.answers_nothing = true;
+    if at == At::Wait {
+        scene.open(true);
+        scene.run_for(Duration::from_millis(250));
+    }
+    die(&mut scene, same_key);
+    let died = scene.now;
+    if at == At::Request {
+        scene.open(true);
+    }
+    let times = HealthTimes::default();
+    let mut health = Health::new(died);
+    let mut course = Course::default();
+    let mut other_works = None;
+    loop {
+        let client = &mut scene.client;
+        let session = &client.connection.as_ref().unwrap().1;
+        let rtt = Some(session.quic.rtt());
+        if session.lost().is_some() {
+            course.reset = Some(scene.now - died);
+            return course;
+        }
+        health.note_unanswered(client.answers.unanswered());
+        let due = health.next_deadline(&times, rtt, true);
+        let due = due.into_iter().chain(other_works).min();
+        if due.is_some_and(|due| due <= scene.now) {
+            if other_works.is_some_and(|at| at <= scene.now) {
+                other_works = None;
+                health.handle_outlived(scene.now);
+            }
+            let after = scene.now - died;
+            let (_, session) = client.connection.as_mut().unwrap();
+            match health.handle_timeout(scene.now, &times, rtt, true) {
+                Checkup::Fine => {}
+                Checkup::Ask => session.ask(&mut client.machine),
+                Checkup::Doubt => {
+                    course.suspect = Some(after);
+                    session.change_path(&mut client.machine);
+                }
+                Checkup::Replace => {
+                    course.replaced = Some(after);
+                    other_works = Some(scene.now + one_way * 4);
+                }
+                Checkup::Bury => {
+                    course.ended = Some(after);
+                    return course;
+                }
+            }
+        }
+        // A step as short as the timers are fine.
+        scene.run_for(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_client_knows_within_a_second_that_its_server_died_and_a_new_one_knows_nothing_of_it() {
+    for at in [At::Request, At::Wait] {
+        for one_way in [0, 1, 5, 10] {
+            let course = follow(at, false, Duration::from_millis(one_way));
+            let within = |what: Option<Duration>, most: u64| {
+                assert!(
+                    what.is_some_and(|what| what <= Duration::from_millis(most)),
+                    "{at:?}, {one_way} ms one way: {course:?}, {most} ms"
+                );
+            };
+            // An exchange that waits is asked for after 300 ms. Timeouts are counted every 75 ms.
+            let asked = if at == At::Wait { 310 } else { 0 };
+            within(course.suspect, asked + 380);
+            within(course.replaced, asked + 540);
+            within(course.ended, 1_000);
+            assert_eq!(course.reset, None);
+        }
+    }
+}
+
+#[test]
+fn a_server_with_the_key_of_the_one_before_it_says_so_in_a_round_trip() {
+    for one_way in [0, 1, 10, 50, 100] {
+        let trip = Duration::from_millis(2 * one_way + 2);
+        let course = follow(At::Request, true, Duration::from_millis(one_way));
+        assert!(course.reset.is_some_and(|at| at <= trip), "{course:?}");
+        let course = follow(At::Wait, true, Duration::from_millis(one_way));
+        let asked = Duration::from_millis(310);
+        assert!(
+            course.reset.is_some_and(|at| at <= asked + trip),
+            "{course:?}"
+        );
+    }
+}
+
+#[test]
+fn a_long_path_has_time_in_proportion() {
+    for one_way in [50, 100, 150] {
+        let course = follow(At::Request, false, Duration::from_millis(one_way));
+        let suspect = course.suspect.unwrap();
+        let trips = Duration::from_millis(8 * one_way);
+        assert!(suspect >= trips, "{course:?}");
+        assert!(
+            suspect <= trips * 2 + Duration::from_millis(150),
+            "{course:?}"
+        );
+        assert!(course.ended.unwrap() <= trips * 4 + Duration::from_millis(500));
+    }
+}

@@ -1,0 +1,115 @@
+//! What of a connection's packets its peer has not answered. quinn-proto tells neither its probe
+//! timeouts nor what is in flight; frames that it has sent and timers that have fired say the same.
+
+use quinn_proto::FrameStats;
+use std::time::Instant;
+use trunkline_core::pool::Unanswered;
+
+/// Counts from one sign of the peer's to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    /// Ack-eliciting frames sent so far.
+    sent: u64,
+    /// A timer of quinn-proto's has fired since packets were last counted.
+    fired: bool,
+    unanswered: Option<Unanswered>,
+}
+
+impl Answers {
+    /// A packet came. It need not acknowledge what was sent last: what stays unacknowledged is sent
+    /// again, and counts from then on.
+    pub(crate) fn note_heard(&mut self) {
+        self.unanswered = None;
+    }
+    /// A timer has fired.
+    pub(crate) fn note_timeout(&mut self) {
+        self.fired = true;
+    }
+    /// Packets were sent; `frames`: all that were sent so far. Of them one timeout may have been the
+    /// cause.
+    pub(crate) fn note_sent(&mut self, now: Instant, frames: &FrameStats) {
+        let sent = eliciting(frames);
+        let fired = std::mem::take(&mut self.fired);
+        if sent == std::mem::replace(&mut self.sent, sent) {
+            return;
+        }
+        let unanswered = self.unanswered.get_or_insert(Unanswered {
+            since: now,
+            timeouts: 0,
+            refused: false,
+        });
+        // The first of it is no repetition, whichever timer it was sent for.
+        if fired && unanswered.since < now {
+            unanswered.timeouts += 1;
+        }
+    }
+    /// The network says that no process listens at the peer's port.
+    pub(crate) fn note_refused(&mut self) {
+        if let Some(unanswered) = &mut self.unanswered {
+            unanswered.refused = true;
+        }
+    }
+    /// What is unanswered now.
+    pub(crate) fn unanswered(&self) -> Option<Unanswered> {
+        self.unanswered
+    }
+}
+
+/// Frames that a peer acknowledges: all but ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2).
+fn eliciting(frames: &FrameStats) -> u64 {
+    let FrameStats {
+        ack_frequency,
+        crypto,
+        data_blocked,
+        datagram,
+        handshake_done,
+        immediate_ack,
+        max_data,
+        max_stream_data,
+        max_streams_bidi,
+        max_streams_uni,
+        new_connection_id,
+        new_token,
+        path_challenge,
+        path_response,
+        ping,
+        reset_stream,
+        retire_connection_id,
+        stream_data_blocked,
+        streams_blocked_bidi,
+        streams_blocked_uni,
+        stop_sending,
+        stream,
+        ..
+    } = *frames;
+    [
+        ack_frequency,
+        crypto,
+        data_blocked,
+        datagram,
+        handshake_done.into(),
+        immediate_ack,
+        max_data,
+        max_stream_data,
+        max_streams_bidi,
+        max_streams_uni,
+        new_connection_id,
+        new_token,
+        path_challenge,
+        path_response,
+        ping,
+        reset_stream,
+        retire_connection_id,
+        stream_data_blocked,
+        streams_blocked_bidi,
+        streams_blocked_uni,
+        stop_sending,
+        stream,
+    ]
+    .iter()
+    .sum()
+}
+
+#[cfg(test)]
+#[path = "unanswered_test.rs"]
+mod unanswered_test;

@@ -1,0 +1,59 @@
+use super::*;
+use std::time::Duration;
+
+const TICK: Duration = Duration::from_millis(10);
+
+fn frames(stream: u64, acks: u64) -> FrameStats {
+    let mut frames = FrameStats::default();
+    (frames.stream, frames.acks) = (stream, acks);
+    frames
+}
+
+#[test]
+fn acknowledgements_alone_ask_for_no_answer() {
+    let mut answers = Answers::default();
+    answers.note_sent(Instant::now(), &frames(0, 5));
+    assert_eq!(answers.unanswered(), None);
+}
+
+#[test]
+fn what_is_sent_again_after_a_timer_counts_until_the_peer_is_heard() {
+    let start = Instant::now();
+    let mut answers = Answers::default();
+    answers.note_timeout();
+    answers.note_sent(start, &frames(1, 0));
+    let first = answers.unanswered().unwrap();
+    assert_eq!(
+        (first.since, first.timeouts),
+        (start, 0),
+        "pacing is no timeout"
+    );
+    answers.note_sent(start + TICK, &frames(2, 0));
+    assert_eq!(answers.unanswered(), Some(first), "more of the same");
+    for timeouts in 1..=3 {
+        answers.note_timeout();
+        answers.note_sent(start + TICK * 2, &frames(2 + u64::from(timeouts), 0));
+        let unanswered = answers.unanswered().unwrap();
+        assert_eq!((unanswered.since, unanswered.timeouts), (start, timeouts));
+    }
+    answers.note_heard();
+    assert_eq!(answers.unanswered(), None);
+    answers.note_timeout();
+    answers.note_sent(start + TICK * 3, &frames(5, 9));
+    assert_eq!(
+        answers.unanswered(),
+        None,
+        "nothing was sent that asks for it"
+    );
+}
+
+#[test]
+fn a_port_that_is_refused_says_nothing_where_nothing_is_unanswered() {
+    let mut answers = Answers::default();
+    answers.note_refused();
+    let now = Instant::now();
+    answers.note_sent(now, &frames(1, 0));
+    assert!(!answers.unanswered().unwrap().refused);
+    answers.note_refused();
+    assert!(answers.unanswered().unwrap().refused);
+}
