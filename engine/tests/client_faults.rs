@@ -295,6 +295,42 @@ fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
 }
 
 #[test]
+fn the_headers_timeout_does_not_run_while_the_source_of_the_body_has_no_bytes() {
+    run(async {
+        let (url, peer) = frames::scripted(move |mut peer| {
+            let upload = peer.hears_request();
+            let unanswered = peer.hears_request();
+            assert_eq!(peer.hears_more(), Heard::Reset(unanswered, 8), "CANCEL");
+            let mut body = Vec::new();
+            while !body.ends_with(b"last") {
+                match peer.hears_next() {
+                    Heard::Data(data) => body.extend(data),
+                    Heard::Ping => peer.pongs(),
+                    other => panic!("{other:?} instead of the rest of the body"),
+                }
+            }
+            peer.answers(upload);
+        });
+        let timeouts = ClientTimeouts {
+            headers: Some(Duration::from_millis(50)),
+            ..ClientTimeouts::default()
+        };
+        let builder = Client::builder().protocols(Protocols::H2Only);
+        let client = builder.connections(1).timeouts(timeouts).build().unwrap();
+        let (mut sender, body) = Body::channel();
+        let upload = tokio::spawn(client.post(&url).body(body).send());
+        sender.send("first").await.unwrap();
+        // It starts later and has the same time: when that is up, the upload's would be too.
+        let error = client.get(&url).send().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+        sender.send("last").await.unwrap();
+        sender.finish();
+        assert_eq!(upload.await.unwrap().unwrap().status(), 200);
+        finished(peer).await;
+    });
+}
+
+#[test]
 fn a_body_that_stands_still_is_a_timeout_where_the_head_may_take_as_long_as_it_wants() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {

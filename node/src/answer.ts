@@ -2,8 +2,8 @@
 // with the short ways to all of it. Bytes wait at the exchange until they are asked for.
 
 import { Readable } from 'node:stream'
-import { InvalidArgumentError, RequestAbortedError } from './errors'
-import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
+import { AbortError, InvalidArgumentError, RequestAbortedError } from './errors'
+import { addFields, fieldsObject, fieldsOf, rawFields, type Fields } from './head'
 
 /** Where a body's bytes come from. */
 export interface Spring {
@@ -13,64 +13,94 @@ export interface Spring {
   abort: (reason: Error) => void
 }
 
-const decoder = new TextDecoder()
+/** Bytes that `dump` reads before it gives the exchange up, as with undici. */
+const DUMPED_BYTES_MAX = 128 * 1024
 
-/** A response's body. */
+/** What `_readableState` has of a decoder that holds the first bytes of a character (node:string_decoder). */
+interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
+
+const noop = (): void => {}
+
+/** Characters of text by their bytes, without a byte order mark; in UTF-8 what is no character is U+FFFD. */
+function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
+  const hasMark = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return (hasMark ? bytes.subarray(3) : bytes).toString(encoding ?? 'utf8')
+}
+
+/** A response's body. Bytes wait at the exchange until somebody reads, and go to `text()` and its kin without
+ * passing through the stream, unless somebody listens to it. */
 export class Body extends Readable {
   private held: { chunk: Buffer; credit: boolean }[] = []
   private isEnded = false
-  /** Why there is no more; told to whoever reads. */
   private failure: Error | null = null
+  /** The stream has asked for bytes. */
   private isWanted = false
-  private isUsed = false
+  /** All of it goes, or went, to one of the ways to all of it. */
+  private isCollected = false
+  private seen = 0
   private web: ReadableStream<Uint8Array> | null = null
   private collected: Buffer[] | null = null
   private settle: ((error: Error | null) => void) | null = null
+  /** Somebody listens to the stream, and to its bytes. */
+  private isHeard = false
+  private isTapped = false
 
-  constructor (private readonly spring: Spring, private readonly type: () => string | undefined, highWaterMark = 64 * 1024) {
+  /** `length`: what content-length says of it, where that is how long it is. */
+  constructor (private readonly spring: Spring, private readonly type: () => string | undefined, private readonly length: () => number | null, highWaterMark = 64 * 1024) {
     super({ highWaterMark })
   }
 
   /** The body as a stream of the web. */
-  get body (): ReadableStream<Uint8Array> { return (this.web ??= Readable.toWeb(this) as ReadableStream<Uint8Array>) }
+  get body (): ReadableStream<Uint8Array> {
+    if (this.web === null) {
+      this.web = (ReadableStream as unknown as { from: (body: Readable) => ReadableStream<Uint8Array> }).from(this)
+      // Somebody reads all of it already.
+      if (this.isCollected) this.web.getReader()
+    }
+    return this.web
+  }
   /** Responses of node:http have none, and who takes ours for one of them (got) puts its own here. */
   set body (value: unknown) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
 
   /** Whether it was read, or is being read. */
-  get bodyUsed (): boolean { return this.isUsed || this.readableDidRead }
+  get bodyUsed (): boolean { return this.isCollected || this.readableDidRead || this.readableAborted }
 
   // What the exchange says.
 
   arrive (chunk: Buffer, credit: boolean): void {
-    if (this.collected !== null) {
-      this.collected.push(chunk)
-      if (credit) this.spring.take(chunk.length)
-    } else {
+    this.seen += chunk.length
+    if (this.destroyed) return
+    if (this.collected === null) {
       this.held.push({ chunk, credit })
       if (this.isWanted) this.pour()
+      return
     }
+    if (credit) this.spring.take(chunk.length)
+    this.collected.push(chunk)
+    if (this.isTapped) this.push(chunk)
   }
 
   finish (): void {
     this.isEnded = true
-    if (this.collected !== null) this.settle?.(null)
+    if (this.collected !== null) this.finishCollected()
     else if (this.isWanted && this.held.length === 0) this.push(null)
   }
 
   break (error: Error): void {
+    if (this.isEnded) return
     this.isEnded = true
     this.failure = error
-    if (this.collected !== null) return this.settle?.(error)
     // Whoever does not listen is not to be brought down by it, as with undici's bodies.
-    this.on('error', () => {})
-    if (this.isWanted && !this.destroyed) this.destroy(error)
+    this.on('error', noop)
+    if (this.collected !== null) this.destroy(error)
+    // Who reads gets what has come before; who gets the answer in this turn can listen.
+    else setImmediate(() => { if (!this.destroyed) this.destroy(error) })
   }
 
   // A Readable's side.
 
   override _read (): void {
     this.isWanted = true
-    this.isUsed = true
     this.pour()
   }
 
@@ -83,48 +113,113 @@ export class Body extends Readable {
         return
       }
     }
-    if (this.failure !== null) this.destroy(this.failure)
-    else if (this.isEnded) this.push(null)
+    if (this.isEnded && this.failure === null && this.collected === null) this.push(null)
   }
 
   override _destroy (error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.isEnded) this.spring.abort(error ?? new RequestAbortedError())
+    const isCut = !this.isEnded || !(this.readableEnded || this.isCollected)
+    const why = error ?? (isCut ? this.failure ?? new RequestAbortedError() : null)
+    if (why !== null) this.on('error', noop)
+    if (!this.isEnded) {
+      // Nothing of what the exchange says of its end is news.
+      this.isEnded = true
+      this.spring.abort(why ?? new RequestAbortedError())
+    }
     this.held = []
-    // Listeners that are added in the turn of the failure hear it.
-    setImmediate(done, error)
+    const { settle } = this
+    this.settle = null
+    if (settle !== null) {
+      done(why)
+      // Behind the events.
+      process.nextTick(settle, why)
+    } else if (this.readableDidRead) {
+      done(why)
+    } else {
+      // Listeners that are added in the turn of the failure hear it.
+      setImmediate(done, why)
+    }
   }
+
+  override on (event: string | symbol, listener: (...args: any[]) => void): this {
+    this.isHeard = true
+    if (event === 'data' || event === 'readable') this.isTapped = true
+    super.on(event, listener)
+    // It was over before somebody listened.
+    if (this.isCollected && this.collected === null && listener !== noop) this.endStream()
+    return this
+  }
+  override addListener (event: string | symbol, listener: (...args: any[]) => void): this { return this.on(event, listener) }
 
   // All of it.
 
-  private async collect (): Promise<Buffer> {
-    if (this.bodyUsed || this.web?.locked === true) throw new TypeError('Body is unusable: Body has already been read')
-    this.isUsed = true
-    if (this.failure !== null) throw this.failure
-    if (this.errored !== null) throw this.errored
-    if (this.destroyed) throw new RequestAbortedError()
+  private collect (): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (this.bodyUsed || this.web?.locked === true) {
+        const unusable = this.failure ?? this.errored ?? new TypeError('Body is unusable: Body has already been read')
+        // Who destroyed it hears so when the stream has said it.
+        if (this.destroyed && !this.closed) this.on('error', noop).on('close', () => { reject(this.errored ?? unusable) })
+        else reject(unusable)
+        return
+      }
+      this.isCollected = true
+      const chunks = this.taken()
+      const settle = (error: Error | null): void => {
+        if (error === null) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+        else reject(error)
+      }
+      if (this.failure !== null) return settle(this.failure)
+      this.collected = chunks
+      this.settle = settle
+      if (this.isEnded) this.finishCollected()
+    })
+  }
+
+  /** What has come and was not read. */
+  private taken (): Buffer[] {
     const chunks: Buffer[] = []
+    if (this.readableLength > 0) {
+      const encoding = this.readableEncoding
+      for (let chunk = this.read() as Buffer | string | null; chunk !== null; chunk = this.read() as Buffer | string | null) {
+        chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding ?? 'utf8') : chunk)
+      }
+      const { decoder } = (this as unknown as { _readableState: { decoder?: Decoder | null } })._readableState
+      if (decoder != null && decoder.lastNeed > 0) chunks.push(Buffer.from(decoder.lastChar.subarray(0, decoder.lastTotal - decoder.lastNeed)))
+    }
     for (const { chunk, credit } of this.held) {
       chunks.push(chunk)
+      if (this.isTapped) this.push(chunk)
       if (credit) this.spring.take(chunk.length)
     }
     this.held = []
-    if (!this.isEnded) {
-      this.collected = chunks
-      await new Promise<void>((resolve, reject) => {
-        this.settle = error => {
-          if (error === null) resolve()
-          else reject(error)
-        }
-      })
-    }
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    return chunks
   }
 
-  async text (): Promise<string> {
-    const bytes = await this.collect()
-    return bytes.length < 4096 && bytes[0] !== 0xef ? bytes.toString() : decoder.decode(bytes)
+  private finishCollected (): void {
+    this.collected = null
+    const { settle } = this
+    this.settle = null
+    if (this.isHeard) this.endStream()
+    settle?.(null)
   }
-  async json (): Promise<unknown> { return JSON.parse(await this.text()) as unknown }
+
+  /** The stream says its end: what was collected did not pass through it. */
+  private endStream (): void {
+    if (this.readableEnded || this.destroyed) return
+    const { ended } = (this as unknown as { _readableState: { ended: boolean } })._readableState
+    if (!ended) this.push(null)
+    this.resume()
+  }
+
+  async text (): Promise<string> { return decoded(await this.collect(), this.readableEncoding) }
+  async json (): Promise<unknown> {
+    const text = await this.text()
+    try {
+      return JSON.parse(text) as unknown
+    } catch (error) {
+      if (this.isHeard && !this.readableEnded && !this.destroyed) this.once('end', () => { this.destroy(error as Error) })
+      throw error
+    }
+  }
   async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.arrayBuffer()) }
   async arrayBuffer (): Promise<ArrayBuffer> {
     const bytes = await this.collect()
@@ -136,24 +231,24 @@ export class Body extends Readable {
     return await new Response(await this.collect() as Uint8Array<ArrayBuffer>, { headers: type === undefined ? {} : { 'content-type': type } }).formData()
   }
 
-  /** Reads what is left and throws it away; more than `limit` bytes cost the exchange. */
-  async dump ({ limit = 128 * 1024, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<null> {
+  /** Reads what is left and throws it away; more than `limit` bytes cost the exchange, at once where
+   * content-length says so. */
+  async dump ({ limit = DUMPED_BYTES_MAX, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<null> {
     if (signal != null && !('aborted' in Object(signal))) throw new InvalidArgumentError('signal must be an AbortSignal')
-    signal?.throwIfAborted()
-    if (this.destroyed || this.bodyUsed) return null
-    let seen = 0
-    await new Promise<void>((resolve, reject) => {
+    if (signal?.aborted) throw signal.reason ?? new AbortError()
+    if (this.closed) return null
+    return await new Promise<null>((resolve, reject) => {
+      if ((this.length() ?? 0) > limit || this.seen > limit) this.destroy(new AbortError())
       const stop = (): void => { this.destroy(signal!.reason as Error) }
       signal?.addEventListener('abort', stop)
       this.on('close', () => {
         signal?.removeEventListener('abort', stop)
         if (signal?.aborted) reject(signal.reason as Error)
-        else resolve()
-      }).on('error', () => {}).on('data', (chunk: Buffer) => {
-        if ((seen += chunk.length) > limit) this.destroy()
+        else resolve(null)
+      }).on('error', noop).on('data', () => {
+        if (this.seen > limit) this.destroy()
       }).resume()
     })
-    return null
   }
 }
 
@@ -170,7 +265,9 @@ export class Answer {
     readonly version: number,
     private text: string,
     private readonly spring: Spring,
-    private readonly extras: { opaque?: unknown; highWaterMark?: number }
+    private readonly extras: { opaque?: unknown; highWaterMark?: number; method?: string },
+    /** What interceptors say of the exchange. */
+    readonly context: unknown = null
   ) {}
 
   /** Fields by lower-case name; a name that came more than once has an array. */
@@ -185,16 +282,22 @@ export class Answer {
   get rawHeaders (): string[] { return rawFields(this.text) }
   /** Filled when the body has ended. */
   get trailers (): Fields { return this.tail }
-  get context (): object { return {} }
   get opaque (): unknown { return this.extras.opaque ?? null }
-  get body (): Body { return (this.stream ??= new Body(this.spring, () => this.contentType(), this.extras.highWaterMark)) }
+  get body (): Body { return (this.stream ??= new Body(this.spring, () => this.field('content-type'), () => this.contentLength(), this.extras.highWaterMark)) }
 
-  private contentType (): string | undefined {
-    const type = this.headers['content-type']
-    return typeof type === 'string' ? type : undefined
+  private contentLength (): number | null {
+    const length = Number(this.field('content-length') ?? NaN)
+    return this.extras.method === 'HEAD' || Number.isNaN(length) ? null : length
   }
 
+  private field (name: string): string | undefined {
+    const { headers } = this
+    const value = (Array.isArray(headers) ? fieldsObject(headers as string[]) : headers)[name]
+    return typeof value === 'string' ? value : undefined
+  }
+
+
   end (trailers: string): void {
-    if (trailers !== '') Object.assign(this.tail, fieldsObject(rawFields(trailers)))
+    if (trailers !== '') addFields(this.tail, fieldsObject(rawFields(trailers)))
   }
 }

@@ -5,10 +5,10 @@ import { AsyncResource } from 'node:async_hooks'
 import { Duplex, finished, PassThrough, Readable, type Writable } from 'node:stream'
 import { Answer, type Spring } from './answer'
 import type { Dispatch, DispatchOptions } from './dispatcher'
-import { InvalidArgumentError, InvalidReturnValueError, SocketError } from './errors'
+import { InvalidArgumentError, InvalidReturnValueError, RequestAbortedError, SocketError } from './errors'
 import type { Exchange, NewHandler } from './exchange'
 import { both } from './handler'
-import type { Fields } from './head'
+import { addFields, type Fields } from './head'
 import type { RequestExtras, Told } from './lane'
 import { follow } from './signal'
 
@@ -19,12 +19,12 @@ export type RequestOptions = Omit<DispatchOptions, 'method'> & RequestExtras & {
 export type ConnectRequest = Omit<RequestOptions, 'body'> & { protocol?: string }
 
 
-export interface StreamAnswer { opaque: unknown; trailers: Fields }
-export type StreamFactory = (head: { statusCode: number; headers: Fields; opaque: unknown; context: object }) => Writable
-export type PipelineHandler = (answer: { statusCode: number; headers: Fields; opaque: unknown; body: Readable; context: object }) => Readable
+export interface StreamAnswer { opaque: unknown; trailers: Fields | null }
+export type StreamFactory = (head: { statusCode: number; headers: Fields; opaque: unknown; context: unknown }) => Writable
+export type PipelineCall = (answer: { statusCode: number; headers: Fields; opaque: unknown; body: Readable; context: unknown }) => Readable
 
 /** What an upgrade or a CONNECT opened. */
-export interface Opened { statusCode: number; headers: Fields; socket: Duplex; opaque: unknown; context: object }
+export interface Opened { statusCode: number; headers: Fields; socket: Duplex; opaque: unknown; context: unknown }
 
 /** Whoever dispatches: one of ours, a composed one, or a foreign one. */
 export interface Dispatching {
@@ -47,25 +47,41 @@ function checkExtras (options: unknown): asserts options is RequestOptions {
   if (onInfo != null && typeof onInfo !== 'function') throw new InvalidArgumentError('invalid onInfo callback')
 }
 
+/** What a callback gets beside an error. */
+export interface Failed { opaque: unknown }
+/** A callback of undici's calls: what came of the call, or an error and the `opaque` of the call. */
+type Called<T> = (error: Error | null, value: T | Failed) => void
+
 /** A call with a callback or a promise. */
-function answered<T> (callback: ((error: Error | null, value: T | null) => void) | undefined, start: (done: (error: Error | null, value: T | null) => void) => void): Promise<T> | undefined {
+function answered<T> (options: unknown, callback: ((error: Error | null, value: any) => void) | undefined, start: (done: Called<T>) => void): Promise<T> | undefined {
   if (callback === undefined) {
     return new Promise<T>((resolve, reject) => {
-      start((error, value) => { if (error === null) resolve(value!); else reject(error) })
+      start((error, value) => { if (error === null) resolve(value as T); else reject(error) })
     })
   }
-  if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
-  const bound = AsyncResource.bind(callback)
   try {
-    start(bound)
+    if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
+    start(AsyncResource.bind(callback))
   } catch (error) {
-    queueMicrotask(() => { bound(error as Error, null) })
+    if (typeof callback !== 'function') throw error
+    const opaque = (options as RequestExtras | null | undefined)?.opaque
+    queueMicrotask(() => { callback(error as Error, { opaque }) })
   }
   return undefined
 }
 
+/** Calls a callback of the user's with what came; what it throws is uncaught, and ends the exchange. */
+function called (call: () => void, abort: (error: Error) => void): void {
+  try {
+    call()
+  } catch (error) {
+    abort(error as Error)
+    queueMicrotask(() => { throw error })
+  }
+}
+
 export function request (on: Dispatching, options: RequestOptions, callback?: Told): Promise<Answer> | undefined {
-  return answered<Answer>(callback, done => {
+  return answered<Answer>(options, callback, done => {
     checkExtras(options)
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
     if (options.upgrade) throw new InvalidArgumentError('invalid onRequestUpgrade method')
@@ -78,6 +94,8 @@ export function request (on: Dispatching, options: RequestOptions, callback?: To
 /** What the handlers below share: the signal, and one outcome. */
 class Following {
   protected controller: Exchange | null = null
+  /** What interceptors say of the exchange. */
+  protected context: unknown = null
   private readonly unfollow: (() => void) | null = null
   private reason: Error | null = null
 
@@ -90,8 +108,9 @@ class Following {
     })
   }
 
-  onRequestStart (controller: Exchange): void {
+  onRequestStart (controller: Exchange, context: unknown): void {
     this.controller = controller
+    this.context = context
     if (this.reason !== null) controller.abort(this.reason)
   }
 
@@ -99,7 +118,9 @@ class Following {
     return this.options.responseHeaders === 'raw' ? controller.rawHeaders as unknown as Fields : headers
   }
 
-  /** True once, for whoever tells the outcome. */
+  protected get failed (): Failed { return { opaque: this.options.opaque || null } }
+
+  /** The signal counts no longer. */
   protected over (): void { this.unfollow?.() }
 }
 
@@ -113,9 +134,10 @@ class RequestHandler extends Following implements NewHandler, Spring {
     if (status < 200) return void this.options.onInfo?.({ statusCode: status, headers: this.headers(controller, headers) })
     const { told } = this
     this.told = null
-    this.answer = new Answer(status, statusText, 0, '', this, this.options)
-    this.answer.headers = this.headers(controller, headers)
-    told?.(null, this.answer)
+    const answer = new Answer(status, statusText, 0, '', this, this.options, this.context)
+    this.answer = answer
+    answer.headers = this.headers(controller, headers)
+    if (told !== null) called(() => { told(null, answer) }, error => { controller.abort(error) })
   }
 
   onResponseData (controller: Exchange, chunk: Buffer): void {
@@ -133,7 +155,7 @@ class RequestHandler extends Following implements NewHandler, Spring {
 
   onResponseEnd (_: Exchange, trailers: Fields): void {
     this.over()
-    Object.assign(this.answer!.trailers, trailers)
+    addFields(this.answer!.trailers, trailers)
     this.answer!.body.finish()
   }
 
@@ -141,7 +163,7 @@ class RequestHandler extends Following implements NewHandler, Spring {
     this.over()
     const { told } = this
     this.told = null
-    if (told !== null) queueMicrotask(() => { told(error, null) })
+    if (told !== null) queueMicrotask(() => { told(error, this.failed as never) })
     else this.answer?.body.break(error)
   }
 }
@@ -149,24 +171,25 @@ class RequestHandler extends Following implements NewHandler, Spring {
 class StreamHandler extends Following implements NewHandler {
   private sink: Writable | null = null
   private isOver = false
-  private trailers: Fields = {}
+  private trailers: Fields | null = null
 
   constructor (
     options: RequestExtras,
     private readonly factory: StreamFactory,
-    private readonly told: (error: Error | null, answer: StreamAnswer | null) => void
+    private readonly told: Called<StreamAnswer>
   ) { super(options) }
 
   onResponseStart (controller: Exchange, status: number, headers: Fields): void {
     const { opaque, onInfo } = this.options
     const shown = this.headers(controller, headers)
     if (status < 200) return void onInfo?.({ statusCode: status, headers: shown })
-    const sink = this.factory({ statusCode: status, headers: shown, opaque: opaque ?? null, context: {} })
+    const sink = this.factory({ statusCode: status, headers: shown, opaque: opaque || null, context: this.context })
     if (typeof sink?.write !== 'function' || typeof sink.end !== 'function' || typeof sink.on !== 'function') {
       throw new InvalidReturnValueError('expected Writable')
     }
     this.sink = sink
     sink.on('drain', () => { controller.resume() })
+    if (sink.writableNeedDrain) controller.pause()
     finished(sink, { readable: false }, error => {
       if (error) controller.abort(error)
       this.tell(error ?? null)
@@ -191,13 +214,13 @@ class StreamHandler extends Following implements NewHandler {
     if (this.isOver) return
     this.isOver = true
     this.over()
-    const answer = { opaque: this.options.opaque ?? null, trailers: this.trailers }
-    queueMicrotask(() => { this.told(error, error === null ? answer : null) })
+    const answer = this.sink === null ? this.failed as StreamAnswer : { ...this.failed, trailers: this.trailers }
+    queueMicrotask(() => { this.told(error, answer) })
   }
 }
 
-export function stream (on: Dispatching, options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer | null) => void): Promise<StreamAnswer> | undefined {
-  return answered<StreamAnswer>(callback, done => {
+export function stream (on: Dispatching, options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer) => void): Promise<StreamAnswer> | undefined {
+  return answered<StreamAnswer>(options, callback, done => {
     checkExtras(options)
     if (typeof factory !== 'function') throw new InvalidArgumentError('invalid factory')
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
@@ -207,34 +230,87 @@ export function stream (on: Dispatching, options: RequestOptions, factory: Strea
   })
 }
 
-export function pipeline (on: Dispatching, options: RequestOptions, handler: PipelineHandler): Duplex {
-  checkExtras(options)
-  if (typeof handler !== 'function') throw new InvalidArgumentError('invalid handler')
-  if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
-  const upload = new PassThrough()
-  const download = new PassThrough()
-  const both = Duplex.from({ writable: upload, readable: download })
-  const end = (error: Error): void => { download.destroy(error) }
-  const asked = { ...options, method: options.method ?? 'GET', body: upload }
-  both.on('error', () => {})
-  request({ dispatch: (o, h) => on.dispatch(o, h) }, asked, (error, answer) => {
-    if (error !== null) return end(error)
-    const { statusCode, headers, opaque, body, context } = answer!
-    let returned: unknown
-    try {
-      returned = handler({ statusCode, headers, opaque, body, context })
-    } catch (thrown) {
-      body.on('error', () => {}).destroy()
-      return end(thrown as Error)
-    }
-    if (returned === null || typeof (returned as Readable).on !== 'function') {
-      body.on('error', () => {}).destroy()
-      return end(new InvalidReturnValueError('expected Readable'))
-    }
-    (returned as Readable).on('error', end).pipe(download)
-  })
-  download.on('close', () => { if (!download.readableEnded) upload.destroy() })
-  return both
+/** A Readable that is written to from outside; `onRead` is called when it wants more. */
+function fed (onRead: () => void): Readable {
+  return new Readable({ read: onRead }).on('error', () => {})
+}
+
+/** The Duplex of a pipeline: what is written is the request's body, what is read is what the handler returns. */
+class PipelineHandler extends Following implements NewHandler {
+  readonly source: Readable
+  readonly duplex: Duplex
+  private body: Readable | null = null
+  private returned: Readable | null = null
+  /** Whoever wrote more than the source holds. */
+  private waiting: (() => void) | null = null
+
+  constructor (options: RequestExtras & { objectMode?: boolean }, private readonly handler: PipelineCall) {
+    super(options)
+    this.source = fed(() => { this.rouse() }).on('close', () => { this.rouse() })
+    this.duplex = new Duplex({
+      readableObjectMode: options.objectMode === true,
+      read: () => { this.returned?.resume() },
+      write: (chunk, encoding, done) => {
+        // What the request does not take any more is as good as written: the answer counts.
+        if (this.source.destroyed || this.source.push(chunk, encoding)) done()
+        else this.waiting = done
+      },
+      destroy: (error, done) => { this.destroy(error, done) }
+    }).on('prefinish', () => { this.source.push(null) })
+  }
+
+  private rouse (): void {
+    const { waiting } = this
+    this.waiting = null
+    waiting?.()
+  }
+
+  private destroy (given: Error | null, done: (error: Error | null) => void): void {
+    const error = given ?? (this.duplex.readableEnded ? null : new RequestAbortedError())
+    this.over()
+    if (error !== null) this.controller?.abort(error)
+    for (const one of [this.returned, this.body, this.source]) if (one !== null && !one.destroyed) one.destroy(error ?? undefined)
+    done(error)
+  }
+
+  onResponseStart (controller: Exchange, status: number, fields: Fields): void {
+    const { opaque, onInfo } = this.options
+    const headers = this.headers(controller, fields)
+    if (status < 200) return void onInfo?.({ statusCode: status, headers })
+    const body = fed(() => { controller.resume() })
+    this.body = body
+    const returned = this.handler({ statusCode: status, headers, opaque: opaque || null, body, context: this.context }) as Readable | null | undefined
+    if (returned == null || typeof returned.on !== 'function') throw new InvalidReturnValueError('expected Readable')
+    const { duplex } = this
+    returned.on('data', (chunk: unknown) => {
+      if (!duplex.push(chunk)) returned.pause()
+    }).on('error', error => { duplex.destroy(error) }).on('end', () => { duplex.push(null) }).on('close', () => {
+      const { ended } = (duplex as unknown as { _readableState: { ended: boolean } })._readableState
+      if (!ended) duplex.destroy(new RequestAbortedError())
+    })
+    this.returned = returned
+  }
+
+  onResponseData (controller: Exchange, chunk: Buffer): void {
+    if (this.body?.push(chunk) === false) controller.pause()
+  }
+
+  onResponseEnd (): void { this.body?.push(null) }
+
+  onResponseError (_: Exchange | null, error: Error): void { this.duplex.destroy(error) }
+}
+
+export function pipeline (on: Dispatching, options: RequestOptions & { objectMode?: boolean }, handler: PipelineCall): Duplex {
+  try {
+    checkExtras(options)
+    if (typeof handler !== 'function') throw new InvalidArgumentError('invalid handler')
+    if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
+    const made = new PipelineHandler(options, AsyncResource.bind(handler))
+    on.dispatch({ ...options, method: options.method ?? 'GET', body: made.source }, both(made))
+    return made.duplex
+  } catch (error) {
+    return new PassThrough().destroy(error as Error)
+  }
 }
 
 class OpeningHandler extends Following implements NewHandler {
@@ -242,7 +318,7 @@ class OpeningHandler extends Following implements NewHandler {
   constructor (
     options: RequestExtras,
     private readonly isFine: (status: number, socket: Duplex) => boolean,
-    private readonly told: (error: Error | null, opened: Opened | null) => void
+    private readonly told: Called<Opened>
   ) { super(options) }
 
   onResponseStart (): void { throw new SocketError('bad upgrade') }
@@ -252,26 +328,26 @@ class OpeningHandler extends Following implements NewHandler {
     this.over()
     this.isOver = true
     const shown = this.headers(controller, headers)
-    this.told(null, { statusCode: status, headers: shown, socket, opaque: this.options.opaque ?? null, context: {} })
+    this.told(null, { statusCode: status, headers: shown, socket, opaque: this.options.opaque || null, context: this.context })
   }
 
   onResponseError (_: Exchange | null, error: Error): void {
     this.over()
     if (this.isOver) return
     this.isOver = true
-    queueMicrotask(() => { this.told(error, null) })
+    queueMicrotask(() => { this.told(error, this.failed) })
   }
 }
 
-export function connect (on: Dispatching, options: ConnectRequest, callback?: (error: Error | null, opened: Opened | null) => void): Promise<Opened> | undefined {
-  return answered<Opened>(callback, done => {
+export function connect (on: Dispatching, options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
+  return answered<Opened>(options, callback, done => {
     checkExtras(options)
     on.dispatch({ ...options, method: 'CONNECT' }, both(new OpeningHandler(options, () => true, done)))
   })
 }
 
-export function upgrade (on: Dispatching, options: ConnectRequest, callback?: (error: Error | null, opened: Opened | null) => void): Promise<Opened> | undefined {
-  return answered<Opened>(callback, done => {
+export function upgrade (on: Dispatching, options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
+  return answered<Opened>(options, callback, done => {
     checkExtras(options)
     const isFine = (status: number, socket: Duplex): boolean => status === ('session' in socket ? 200 : 101)
     const asked = { ...options, method: options.method ?? 'GET', upgrade: options.protocol ?? 'Websocket' }

@@ -4,7 +4,7 @@ import { constants } from 'node:buffer'
 import { EventEmitter } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import type { Answer } from './answer'
-import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineHandler, type RequestOptions, type StreamAnswer, type StreamFactory } from './api'
+import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory } from './api'
 import { isStream, Upload } from './body'
 import { isWatched, Trace } from './channels'
 import { ClientDestroyedError, errorOf, InformationalError, InvalidArgumentError } from './errors'
@@ -157,8 +157,9 @@ export abstract class Dispatcher extends EventEmitter {
       state.exchanges.add(lane)
       if (isStream(options.body)) watch(options.body, lane)
       if (lane.start()) submit(state, lane, made)
+      if (state.exchanges.size >= state.ceiling) state.isBusy = true
     } catch (error) {
-      queueMicrotask(() => { told(error as Error, null) })
+      queueMicrotask(() => { told(error as Error, { opaque: options.opaque || null } as never) })
     }
     return true
   }
@@ -172,25 +173,25 @@ export abstract class Dispatcher extends EventEmitter {
 
   /** A response whose body goes into the Writable that the factory makes. */
   stream (options: RequestOptions, factory: StreamFactory): Promise<StreamAnswer>
-  stream (options: RequestOptions, factory: StreamFactory, callback: (error: Error | null, answer: StreamAnswer | null) => void): void
-  stream (options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer | null) => void): Promise<StreamAnswer> | undefined {
+  stream (options: RequestOptions, factory: StreamFactory, callback: (error: Error | null, answer: StreamAnswer) => void): void
+  stream (options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer) => void): Promise<StreamAnswer> | undefined {
     return stream(this, options, factory, callback)
   }
 
   /** A Duplex: what is written is the request's body, what is read is what the handler returns. */
-  pipeline (options: RequestOptions, handler: PipelineHandler): Duplex { return pipeline(this, options, handler) }
+  pipeline (options: RequestOptions & { objectMode?: boolean }, handler: PipelineCall): Duplex { return pipeline(this, options, handler) }
 
   /** The stream behind a CONNECT. */
   connect (options: ConnectRequest): Promise<Opened>
-  connect (options: ConnectRequest, callback: (error: Error | null, opened: Opened | null) => void): void
-  connect (options: ConnectRequest, callback?: (error: Error | null, opened: Opened | null) => void): Promise<Opened> | undefined {
+  connect (options: ConnectRequest, callback: (error: Error | null, opened: Opened) => void): void
+  connect (options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
     return connect(this, options, callback)
   }
 
   /** The stream behind an upgrade; `protocol` defaults to Websocket. */
   upgrade (options: ConnectRequest): Promise<Opened>
-  upgrade (options: ConnectRequest, callback: (error: Error | null, opened: Opened | null) => void): void
-  upgrade (options: ConnectRequest, callback?: (error: Error | null, opened: Opened | null) => void): Promise<Opened> | undefined {
+  upgrade (options: ConnectRequest, callback: (error: Error | null, opened: Opened) => void): void
+  upgrade (options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
     return upgrade(this, options, callback)
   }
 
@@ -209,12 +210,8 @@ export abstract class Dispatcher extends EventEmitter {
     if (callback === undefined) return promised(done => { this.close(done) })
     if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
     const state = this[kState]
-    if (state.destroyed && !state.closed) {
-      queueMicrotask(() => { callback(new ClientDestroyedError(), null) })
-      return
-    }
     if (state.destroyed) {
-      queueMicrotask(() => { callback(null, null) })
+      queueMicrotask(() => { callback(new ClientDestroyedError(), null) })
       return
     }
     state.closed = true
@@ -267,7 +264,7 @@ export abstract class Dispatcher extends EventEmitter {
     })
   }
 
-  async [Symbol.asyncDispose] (): Promise<void> { await this.close() }
+  async [Symbol.asyncDispose] (): Promise<void> { if (!this.destroyed) await this.close() }
 }
 
 export interface Stats {

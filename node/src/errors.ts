@@ -50,6 +50,7 @@ export const HeadersOverflowError = define('HeadersOverflowError', 'UND_ERR_HEAD
 export const BodyTimeoutError = define('BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT', 'Body Timeout Error')
 export const InvalidArgumentError = define('InvalidArgumentError', 'UND_ERR_INVALID_ARG', 'Invalid Argument Error')
 export const InvalidReturnValueError = define('InvalidReturnValueError', 'UND_ERR_INVALID_RETURN_VALUE', 'Invalid Return Value Error')
+export const AbortError = define('AbortError', 'UND_ERR_ABORT', 'The operation was aborted')
 export const RequestAbortedError = define('AbortError', 'UND_ERR_ABORTED', 'Request aborted')
 mark(RequestAbortedError.prototype, 'UND_ERR_ABORT')
 export const InformationalError = define('InformationalError', 'UND_ERR_INFO', 'Request information')

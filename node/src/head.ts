@@ -41,6 +41,12 @@ const nameOf = remembering((text: string): Name => {
   return { lower, rule: RULES.get(lower) ?? Rule.None, good: '' }
 })
 
+/** Not by what a program has put on the prototype of all objects: a plain object would lose its fields. */
+function isIterable (headers: object): boolean {
+  const iterator = (headers as Partial<Iterable<unknown>>)[Symbol.iterator]
+  return typeof iterator === 'function' && iterator !== (Object.prototype as Partial<Iterable<unknown>>)[Symbol.iterator]
+}
+
 /** Kinds of values that are texts, or have one that says something. */
 const PRINTABLE = new Set(['string', 'number', 'boolean', 'bigint'])
 
@@ -66,7 +72,7 @@ export class Head {
       return
     }
     if (typeof headers !== 'object') throw new InvalidArgumentError('headers must be an object or an array')
-    if (typeof (headers as Iterable<unknown>)[Symbol.iterator] === 'function') {
+    if (isIterable(headers)) {
       for (const pair of headers as Iterable<readonly [string, HeaderValue]>) {
         if (!Array.isArray(pair) || pair.length !== 2) {
           throw new InvalidArgumentError('headers must be in key-value pair format')
@@ -287,7 +293,12 @@ export function fieldsOf (text: string): Fields {
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
+/** Adds fields to an object that may have some; also one that is called `__proto__`. */
+export function addFields (object: Fields, fields: Fields): void {
+  for (const [name, value] of Object.entries(fields)) setOwn(object, name, value)
+}
+
 /** A name that every object inherits. */
-function setOwn (object: object, name: string, value: string): void {
+function setOwn (object: object, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
 }

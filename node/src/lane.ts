@@ -11,7 +11,8 @@ import type { Held } from './open'
 import type { Border, Ears, Failure } from './ring'
 import { follow, type Signal } from './signal'
 
-export type Told = (error: Error | null, answer: Answer | null) => void
+/** With an error there is no answer, but an object with the request's `opaque`, as with undici. */
+export type Told = (error: Error | null, answer: Answer) => void
 
 /** What `request` takes beside what `dispatch` takes. */
 export interface RequestExtras {
@@ -66,7 +67,8 @@ export class Lane implements Ears, Held, Spring {
     if (this.isOver) return
     this.trace?.onHead(status, fields, reason)
     try {
-      this.onInfo?.({ statusCode: status, headers: fieldsObject(rawFields(fields)) })
+      const raw = rawFields(fields)
+      this.onInfo?.({ statusCode: status, headers: this.extras.responseHeaders === 'raw' ? raw as never : fieldsObject(raw) })
     } catch (error) {
       this.abort(error)
     }
@@ -80,7 +82,13 @@ export class Lane implements Ears, Held, Spring {
     this.trace?.onHead(status, fields, reason)
     this.answer = new Answer(status, reason, version, fields, this, this.extras)
     if (this.extras.responseHeaders === 'raw') this.answer.headers = this.answer.rawHeaders as never
-    told?.(null, this.answer)
+    try {
+      told?.(null, this.answer)
+    } catch (error) {
+      // Uncaught, as an exception of a callback is; nobody reads the body then.
+      this.abort(error)
+      queueMicrotask(() => { throw error })
+    }
   }
 
   onWhole (status: number, fields: string, reason: string, body: Buffer | undefined, version: number): void {
@@ -130,7 +138,7 @@ export class Lane implements Ears, Held, Spring {
     this.over(error)
     const { told } = this
     this.told = null
-    if (told !== null) told(error, null)
+    if (told !== null) told(error, { opaque: this.extras.opaque || null } as never)
     else this.answer?.body.break(error)
   }
 

@@ -38,7 +38,7 @@ export function request (url: string | URL, options: UrlOptions = {}, callback?:
     parts = partsOf(url)
   } catch (error) {
     if (callback === undefined) return Promise.reject(error as Error)
-    queueMicrotask(() => { callback(error as Error, null) })
+    queueMicrotask(() => { callback(error as Error, { opaque: options?.opaque } as never) })
     return undefined
   }
   const { dispatcher = (agent ??= new Agent()), ...rest } = options

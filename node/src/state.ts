@@ -132,6 +132,7 @@ export class State {
     const told = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
     this.onClosed = null
     this.onDestroyed = null
-    setImmediate(() => { for (const callback of told) callback(null, null) })
+    // In the turn in which requests fail with it: whoever waits for this first can look at them then.
+    queueMicrotask(() => { for (const callback of told) callback(null, null) })
   }
 }

@@ -419,6 +419,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 continue;
             };
             entry.note_slow_reader(now);
+            entry.note_slow_source(now);
             let Some(due) = entry.due() else {
                 continue;
             };

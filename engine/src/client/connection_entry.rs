@@ -44,6 +44,8 @@ pub(super) enum Upload {
     Declined,
     /// It streams.
     Streaming,
+    /// It streams, and its source has no bytes now.
+    Starved,
     /// All of it is with the machine, or there is none.
     Done,
 }
@@ -72,7 +74,7 @@ impl Upload {
     }
     /// It can be read from.
     pub(super) fn flows(self) -> bool {
-        matches!(self, Self::Untouched | Self::Streaming)
+        matches!(self, Self::Untouched | Self::Streaming | Self::Starved)
     }
 }
 
@@ -127,6 +129,12 @@ impl Entry {
         if let Incoming::Streaming(receiver) = &self.incoming
             && receiver.has_unread()
         {
+            self.progress_at = now;
+        }
+    }
+    /// A source that has no bytes is the user's delay: the peer cannot answer what has not come.
+    pub(super) fn note_slow_source(&mut self, now: Instant) {
+        if self.is_unanswered() && self.upload == Upload::Starved {
             self.progress_at = now;
         }
     }

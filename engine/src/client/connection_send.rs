@@ -29,11 +29,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let Some(entry) = self.slots.get_mut(slot) else {
                 return;
             };
-            if !entry.upload.flows() || self.link.machine.send_room(entry.stream) == 0 {
+            if !entry.upload.flows() {
+                return;
+            }
+            if self.link.machine.send_room(entry.stream) == 0 {
+                // The peer is what it waits for, and not its source any more.
+                if entry.upload == Upload::Starved {
+                    entry.upload = Upload::Streaming;
+                }
                 return;
             }
             entry.upload = Upload::Streaming;
             let Poll::Ready(frame) = Pin::new(&mut entry.request.body).poll_frame(&mut cx) else {
+                entry.upload = Upload::Starved;
                 return;
             };
             entry.progress_at = now;

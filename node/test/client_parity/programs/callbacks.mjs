@@ -8,7 +8,7 @@ const NOWHERE = 'http://localhost:1'
 const calls = {
   request: (client, options, told) => client.request(options, told),
   stream: (client, options, told) => client.stream(options, () => { throw new Error('factory') }, told),
-  connect: (client, options, told) => client.connect(options, told),
+  connect: (client, options, told) => client.connect(options?.path === '/' ? { ...options, path: 'localhost:1' } : options, told),
   upgrade: (client, options, told) => client.upgrade(options, told)
 }
 
