@@ -129,8 +129,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 self.failure.get_or_insert_with(|| Arc::new(error));
                 TransportEnd::Failed
             }
-            // What came before the failure is read.
-            Poll::Pending if self.broken => TransportEnd::Failed,
             Poll::Pending => return Poll::Pending,
         };
         self.end_reading(now, end);
@@ -138,6 +136,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     }
     fn end_reading(&mut self, now: Instant, end: TransportEnd) {
         self.read_closed = true;
+        self.blocked_since = None;
         self.machine.handle_close(now, end);
     }
     /// The transport takes nothing more. A server has nobody left to answer. A client reads what its
@@ -149,7 +148,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             return self.end_reading(now, TransportEnd::Failed);
         }
         self.machine.shut_down(now);
+        self.blocked_since = Some(now);
         while matches!(self.poll_read(cx, now), Poll::Ready(true)) {}
+    }
+    /// How long the transport may take nothing, or bring nothing once it takes no more.
+    fn stall_max(&self) -> Option<Duration> {
+        match self.broken {
+            true => Some(LAST_READ_MAX),
+            false => self.write_stall,
+        }
     }
     /// The error of the transport, if it had one.
     pub(crate) fn failure(&self) -> Option<Arc<dyn Error + Send + Sync>> {
@@ -251,7 +258,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         };
         let stalled = self
             .blocked_since
-            .zip(self.write_stall)
+            .zip(self.stall_max())
             .map(|(since, limit)| since + limit);
         [
             self.machine.next_deadline(),
@@ -268,12 +275,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             lane.expire(now, &mut self.machine);
         }
         self.machine.handle_timeout(now);
-        if let (Some(since), Some(limit)) = (self.blocked_since, self.write_stall)
+        if let (Some(since), Some(limit)) = (self.blocked_since, self.stall_max())
             && since + limit <= now
         {
-            self.blocked_since = None;
-            self.broken = true;
-            self.end_reading(now, TransportEnd::Failed);
+            if self.broken && !self.read_closed && !self.machine.wants_read() {
+                // The reader's delay is not the transport's.
+                self.blocked_since = Some(now);
+            } else {
+                self.blocked_since = None;
+                self.broken = true;
+                self.end_reading(now, TransportEnd::Failed);
+            }
         }
         if self.release_at.is_some_and(|at| at <= now) {
             // Since it was set, bytes may have come and gone again.
@@ -431,6 +443,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     }
 }
 
+/// How long the end of a transport is waited for that takes nothing more. A reset is there already,
+/// with all that came before it; it only has to be seen.
+const LAST_READ_MAX: Duration = Duration::from_secs(1);
 /// How long a connection idles before it gives its buffers back. To get them anew costs about a
 /// microsecond, and to look at the clock for it as much.
 pub(crate) const RELEASE_AFTER: Duration = Duration::from_millis(100);

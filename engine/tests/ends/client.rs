@@ -356,3 +356,50 @@ fn what_a_server_wants_over_http_1_1_is_sent_again_only_if_it_was_not_processed_
         );
     }
 }
+
+#[test]
+fn an_early_answer_is_read_though_its_server_resets_the_upload() {
+    const ANSWER: &[u8] = b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 5\r\n\r\nlarge";
+    let identity = Identity::new(&["http/1.1"]);
+    for round in 0..20 {
+        let secure = round % 2 == 0;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let tls = secure.then(|| Arc::clone(&identity.server));
+        let server = std::thread::spawn(move || {
+            let mut wire = Wire::accepted(listener.accept().unwrap().0, tls);
+            let mut head = [0; 1024];
+            assert!(wire.read(&mut head).unwrap() > 0);
+            wire.write_all(ANSWER).unwrap();
+            // What is unread turns the end into a reset.
+            drop(wire);
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let answer = runtime.unwrap().block_on(async {
+            let address: SocketAddr = ([127, 0, 0, 1], 0).into();
+            let tls = ClientTls::new()
+                .root(identity.root.clone())
+                .only_given_roots();
+            let builder = Client::builder().resolve("localhost", [address]).tls(tls);
+            let client = builder.protocols(Protocols::H1Only).build().unwrap();
+            let scheme = if secure { "https" } else { "http" };
+            let url = format!("{scheme}://localhost:{port}/");
+            let sent = client.post(url).body(vec![b'x'; 32 << 20]).send();
+            let response = tokio::time::timeout(Duration::from_secs(20), sent);
+            let response = response.await.expect("the request settles").unwrap();
+            let status = response.status();
+            (
+                status,
+                response.into_body().collect().await.unwrap().to_bytes(),
+            )
+        });
+        server.join().unwrap();
+        assert_eq!(
+            answer,
+            (http::StatusCode::PAYLOAD_TOO_LARGE, "large".into()),
+            "{secure}"
+        );
+    }
+}

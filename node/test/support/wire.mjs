@@ -40,6 +40,8 @@ function carried (raw) {
 /** A connection of a client: `socket` to read and write, and `end(how)`. */
 function connection (raw, tls, protocol) {
   raw.on('error', () => {})
+  // What is written is with the client before a reset, which takes along what still waits to be sent.
+  raw.setNoDelay(true)
   const socket = tls ? new TLSSocket(carried(raw), { isServer: true, ...tls, ALPNProtocols: [protocol] }) : raw
   socket.on('error', () => {})
   const end = how => {
