@@ -34,6 +34,7 @@ pub(crate) struct ListenAsk {
     extended_connect: bool,
     frame_events: bool,
     spelled_names: bool,
+    expectations: bool,
     connections_max: Option<usize>,
     limits: LimitsAsk,
     timeouts: TimeoutsAsk,
@@ -140,6 +141,7 @@ impl ListenAsk {
             extended_connect: self.extended_connect,
             frame_events: self.frame_events,
             spelled_names: self.spelled_names,
+            expectations: self.expectations,
             sni_is_binding: self.tls.as_ref().is_some_and(|tls| tls.sni_is_binding),
             ..ServerConfig::default()
         };

@@ -173,6 +173,7 @@ export class Desk {
       http3: offer.http3 ?? false,
       frameEvents: true,
       spelledNames: true,
+      expectations: true,
       extendedConnect: settings.enableConnectProtocol === true,
       limits: this.limits(),
       windows: this.windows(),

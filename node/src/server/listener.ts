@@ -73,6 +73,9 @@ export interface ListenOptions extends Place {
   frameEvents?: boolean
   /** Names of fields of HTTP/1.1 requests come as they are spelled too. Default: false. */
   spelledNames?: boolean
+  /** `onRequest` hears of requests of HTTP/1.1 with another expectation than `100-continue`, which are answered
+   * with 417 otherwise. Default: false. */
+  expectations?: boolean
   connectionsMax?: number
   /** The engine's own, by its names in camel case; times in ms, 0: never. */
   limits?: Limits
