@@ -467,6 +467,9 @@ pub struct Config {
     /// HTTP/1.1 server: the names of a request's fields are kept as they are spelled too
     /// ([`Fields::spellings`](crate::http::Fields::spellings)).
     pub spelled_names: bool,
+    /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to
+    /// answer, and not refused with 417.
+    pub expectations: bool,
 }
 
 #[cfg(test)]

@@ -49,6 +49,9 @@ pub struct ServerConfig {
     /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
     /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
     pub spelled_names: bool,
+    /// Handlers answer requests of HTTP/1.1 with another expectation than `100-continue`, which are
+    /// refused with 417 otherwise (RFC 9110 section 10.1.1). Default: false.
+    pub expectations: bool,
     /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
     /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
     pub connection_info: bool,
@@ -109,6 +112,7 @@ impl Default for ServerConfig {
             datagrams: false,
             frame_events: false,
             spelled_names: false,
+            expectations: false,
             connection_info: false,
             interim_responses: false,
             sni_is_binding: None,
@@ -151,6 +155,7 @@ impl ServerConfig {
             datagrams: self.datagrams,
             frame_events: self.frame_events,
             spelled_names: self.spelled_names,
+            expectations: self.expectations,
         }))
     }
 }
@@ -185,6 +190,7 @@ impl ClientConfig {
             datagrams: self.datagrams,
             frame_events: false,
             spelled_names: false,
+            expectations: false,
         })
     }
 }

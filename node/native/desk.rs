@@ -83,6 +83,8 @@ pub(crate) enum Kind {
 
 /// The request's body is to come, or was not the last piece.
 const MORE: u32 = 1 << 10;
+/// The request is one of HTTP/1.0.
+const HTTP10: u32 = 1 << 11;
 
 /// What is submitted; the client's are below them. Words 1 and 2 are the exchange's number and
 /// serial.
@@ -363,8 +365,9 @@ impl Attendant for Server {
         let exchanges = &mut *self.desk.exchanges.borrow_mut();
         let (number, serial) = exchanges.begin(&connection.line, place);
         write_head(&mut exchanges.text, head);
+        let more = if end { 0 } else { MORE };
         let entry = [
-            Kind::Request as u32 | if end { 0 } else { MORE },
+            Kind::Request as u32 | more | if place.is_http10() { HTTP10 } else { 0 },
             number,
             serial,
             0,

@@ -12,7 +12,9 @@ use crate::napi::{Env, Outcome, Refused, Value, call};
 use crate::outbound::Outbound;
 use crate::questions::Questions;
 use crate::reply::Reply;
-use crate::ring::{ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, Memory};
+use crate::ring::{
+    ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, Memory, TEXT_BY_REFERENCE, TEXT_BYTES_MAX,
+};
 use crate::servers::{Servers, Task};
 use crate::uv::{self, Bell};
 use bytes::Bytes;
@@ -56,8 +58,15 @@ struct Put {
 }
 
 impl Shared {
-    /// Tells JavaScript.
-    pub(crate) fn complete(&self, entry: Entry, first: &[u8], second: &[u8]) {
+    /// Tells JavaScript. What is too long for the arena crosses by reference: it would never find
+    /// room there, nor would any completion behind it.
+    pub(crate) fn complete(&self, mut entry: Entry, mut first: &[u8], mut second: &[u8]) {
+        if first.len() + second.len() > TEXT_BYTES_MAX {
+            entry[0] |= TEXT_BY_REFERENCE;
+            entry[3] = self.put(Bytes::from([first, second].concat()));
+            entry[4] = first.len() as u32;
+            (first, second) = (&[], &[]);
+        }
         if lock(&self.outbound).complete(entry, first, second) {
             self.bell.ring();
         }

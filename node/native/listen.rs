@@ -35,6 +35,7 @@ pub(crate) struct ListenAsk {
     frame_events: bool,
     spelled_names: bool,
     scheme_from_gateway: bool,
+    expectations: bool,
     connections_max: Option<usize>,
     limits: LimitsAsk,
     timeouts: TimeoutsAsk,
@@ -143,6 +144,7 @@ impl ListenAsk {
             spelled_names: self.spelled_names,
             sni_is_binding: self.tls.as_ref().map(TlsAsk::sni_is_binding),
             scheme_from_gateway: self.scheme_from_gateway,
+            expectations: self.expectations,
             ..ServerConfig::default()
         };
         self.limits.apply(&mut config.limits);

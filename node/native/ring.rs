@@ -20,6 +20,13 @@ pub(crate) const ARENA_BYTES: u32 = 1 << 20;
 /// Bytes from which a piece of a body crosses by reference.
 pub(crate) const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
 
+/// Bytes of a completion above which they cross by reference: a quarter of the arena, so that what
+/// goes through it never waits for all of it to be read.
+pub(crate) const TEXT_BYTES_MAX: usize = ARENA_BYTES as usize / 4;
+/// Of a completion's first word: its bytes lie outside of the arena, where word 3 says
+/// (`Shared::put`).
+pub(crate) const TEXT_BY_REFERENCE: u32 = 1 << 12;
+
 /// Words of control, each on a cache line of its own.
 pub(crate) const CONTROL_WORDS: usize = 16 * 10;
 /// How far entries are written and read; how far their arena is read; who sleeps.

@@ -55,6 +55,8 @@ const STARTED = 10
 const LOOKUP = 11
 const LAST = 1 << 8
 export const BY_REFERENCE = 1 << 9
+/** The text did not go through the arena: it lies where word 3 says. */
+const TEXT_BY_REFERENCE = 1 << 12
 
 /** Bytes of a body from which they do not go through the arena. */
 export const BY_REFERENCE_BYTES_MIN = 16 * 1024
@@ -168,6 +170,10 @@ export class Border {
   private tickets = 0
   private slab = freshSlab()
   private slabUsed = 0
+  /** The bytes of the completion at hand that did not go through the arena, and the position that stands
+   * for their beginning. */
+  private outside: Buffer | null = null
+  private outsideAt = 0
 
   constructor () {
     this.native = load().open(() => { this.drain() })
@@ -422,6 +428,7 @@ export class Border {
     const length = completions[at + 4]!
     const position = completions[at + 3]!
     const verb = kind & 0xff
+    if ((kind & TEXT_BY_REFERENCE) !== 0) return this.completeOutside(at, kind, position)
     if (verb >= SERVERS_FROM) return this.servers!.complete(verb, at)
     switch (verb) {
       case ANSWER: return this.answers.get(number)?.(this.utf8(position, length))
@@ -447,6 +454,18 @@ export class Border {
       case STARTED: return ears.onStarted(completions[at + 6]! * 2 ** 32 + (completions[at + 5]! >>> 0))
       case ROOM: return ears.onRoom(completions[at + 2]!)
       case GONE: return ears.onGone()
+    }
+  }
+
+  /** A completion whose bytes lie outside of the arena. */
+  private completeOutside (at: number, kind: number, place: number): void {
+    this.outside = this.native.take(place)
+    this.outsideAt = place
+    this.completions[at] = kind & ~TEXT_BY_REFERENCE
+    try {
+      this.complete(at)
+    } finally {
+      this.outside = null
     }
   }
 
@@ -480,22 +499,25 @@ export class Border {
   /** One string for a whole head. */
   text (position: number, length: number): string {
     if (length === 0) return ''
+    if (this.outside !== null) return this.outside.latin1Slice(position - this.outsideAt, position - this.outsideAt + length)
     const from = position & (this.arenaBytes - 1)
     this.drainedArena = (position + length) | 0
     return this.completionArena.latin1Slice(from, from + length)
   }
 
   private utf8 (position: number, length: number): string {
+    if (this.outside !== null) return this.outside.utf8Slice(position - this.outsideAt, position - this.outsideAt + length)
     const from = position & (this.arenaBytes - 1)
     this.drainedArena = (position + length) | 0
     return this.completionArena.utf8Slice(from, from + length)
   }
 
   /** Bytes of the arena that nobody wants. */
-  skip (position: number, length: number): void { if (length > 0) this.drainedArena = (position + length) | 0 }
+  skip (position: number, length: number): void { if (length > 0 && this.outside === null) this.drainedArena = (position + length) | 0 }
 
   /** A copy of bytes of the arena. */
   copy (position: number, length: number): Buffer {
+    if (this.outside !== null) return Buffer.from(this.outside.subarray(position - this.outsideAt, position - this.outsideAt + length))
     const from = position & (this.arenaBytes - 1)
     this.drainedArena = (position + length) | 0
     if (length > SLAB_BYTES - this.slabUsed) {

@@ -8,7 +8,7 @@ use super::parse::{self, HeadScan};
 use super::reuse::{CloseReason, has_option, persistence};
 use crate::error::Violation;
 use crate::http::body_length::BodyLength;
-use crate::http::{Event, RequestHead, Token, Version};
+use crate::http::{Event, RequestHead, StreamId, Token, Version};
 use crate::limits::{Config, PIPELINED_REQUESTS_MAX};
 
 impl Conn {
@@ -82,6 +82,13 @@ impl Conn {
         Some((head, version, len))
     }
 
+    /// Server: whether the request of this stream is one of HTTP/1.0; false: it is not, or the
+    /// exchange is over.
+    pub fn is_http10(&self, stream: StreamId) -> bool {
+        let index = self.index_of(stream);
+        index.is_some_and(|index| self.exchanges[index].version == Version::Http10)
+    }
+
     fn begin_request(
         &mut self,
         head: RequestHead,
@@ -93,7 +100,8 @@ impl Conn {
         let mut open = Exchange::new(id, method, version, Sending::Head);
         let end = matches!(length, BodyLength::None | BodyLength::Known(0));
         if head.has_hop_fields() || version == Version::Http10 {
-            heed_hop_fields(&mut open, &head, version, end)?;
+            let expectations = self.config.expectations;
+            heed_hop_fields(&mut open, &head, version, end, expectations)?;
         }
         if id.0 >= self.config.limits.requests_per_connection_max {
             open.close_because(CloseReason::RequestsExhausted);
@@ -110,19 +118,22 @@ impl Conn {
     }
 }
 
-/// What a request says of the connection and expects of it.
+/// What a request says of the connection and expects of it. `expectations`: the owner answers those
+/// that are unknown here.
 fn heed_hop_fields(
     open: &mut Exchange,
     head: &RequestHead,
     version: Version,
     end: bool,
+    expectations: bool,
 ) -> Result<(), Violation> {
     if let Some(expectation) = head.get(Token::EXPECT) {
         // RFC 9110 section 10.1.1: from an HTTP/1.0 client it is ignored.
-        if !expectation.eq_ignore_ascii_case(b"100-continue") {
+        let is_continue = expectation.eq_ignore_ascii_case(b"100-continue");
+        if !is_continue && !expectations {
             return Err(Violation::ExpectationUnknown);
         }
-        open.continue_due = version == Version::Http11 && !end;
+        open.continue_due = is_continue && version == Version::Http11 && !end;
     }
     // RFC 9110 section 7.8: upgrade in HTTP/1.0 is ignored.
     open.upgrade = version == Version::Http11

@@ -81,6 +81,13 @@ impl Machine {
             Self::H1(_) | Self::H3(_) => None,
         }
     }
+    /// Whether the request of this stream is one of HTTP/1.0.
+    pub(crate) fn is_http10(&self, stream: StreamId) -> bool {
+        match self {
+            Self::H1(conn) => conn.is_http10(stream),
+            Self::H2(_) | Self::H3(_) => false,
+        }
+    }
     /// The version whose rules a head to send must meet.
     pub(crate) fn version(&self) -> Version {
         match self {

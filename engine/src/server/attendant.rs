@@ -107,7 +107,8 @@ pub trait Attendant: Clone + 'static {
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Request and answer are whole.
+    /// Request and answer are whole, and the request's body was taken ([`Line::take`]) or the
+    /// connection is over.
     Whole,
     /// The answer was a [`quiet`](Answer::quiet) one.
     Quiet,
@@ -126,12 +127,17 @@ pub struct Place {
     pub(super) slot: u32,
     pub(super) asked: Asked,
     pub(super) early: bool,
+    pub(super) http10: bool,
 }
 
 impl Place {
     /// The stream of HTTP/2 or HTTP/3; on HTTP/1.1 the exchanges count from 1.
     pub fn stream(self) -> StreamId {
         self.asked.stream
+    }
+    /// Whether the request is one of HTTP/1.0, on a connection of HTTP/1.1.
+    pub fn is_http10(self) -> bool {
+        self.http10
     }
     /// Whether the request came before its connection's handshake was done
     /// ([`Server::early_data`](crate::Server::early_data)): somebody else may have recorded it and

@@ -17,10 +17,13 @@ use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
 use bytes::Bytes;
 use http::StatusCode;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::Notify;
 use trunkline_core::error::{Closed, H2Code, Misuse};
 use trunkline_core::http::{Fields, RequestHead, Reset, ResetBy, StreamId, Version};
+use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 
 /// The exchanges of one connection.
 pub(super) struct Exchanges<A: Attendant> {
@@ -38,6 +41,8 @@ pub(super) struct Exchanges<A: Attendant> {
     streams: Vec<StreamId>,
     entries: Vec<Option<Entry<A>>>,
     free: Vec<u32>,
+    /// Signalled when bytes of a request were taken.
+    taken: Rc<Notify>,
 }
 
 /// No stream has this number: HTTP/2 and HTTP/3 end far below, HTTP/1.1 never gets there.
@@ -51,7 +56,7 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         self.early = early;
     }
     fn pause(&self) -> Option<Pause> {
-        self.attendant.pause()
+        self.attendant.pause().or_else(|| self.held_back())
     }
     fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown) {
         self.line.0.version.set(version);
@@ -83,6 +88,7 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             slot,
             asked,
             early: self.early,
+            http10: machine.is_http10(stream),
         };
         let exchange = self.attendant.requested(connection, place, &head, end);
         machine.recycle_head(head);
@@ -218,7 +224,27 @@ impl<A: Attendant> Exchanges<A> {
             streams: Vec::new(),
             entries: Vec::new(),
             free: Vec::new(),
+            taken: Rc::default(),
         }
+    }
+    /// The bodies of HTTP/1.1 requests that are answered and not read: the machine has forgotten
+    /// them, and counts the next request alone. Over the bound nothing is read until some are taken.
+    fn held_back(&self) -> Option<Pause> {
+        let is_text = matches!(self.line.version(), Version::Http10 | Version::Http11);
+        if !is_text || self.held() < UNREAD_BODY_BYTES_MAX {
+            return None;
+        }
+        let taken = Rc::clone(&self.taken);
+        Some(Box::pin(async move { taken.notified().await }))
+    }
+    /// Bytes that readers of whole exchanges have not taken.
+    fn held(&self) -> usize {
+        let whole = self
+            .entries
+            .iter()
+            .flatten()
+            .filter(|entry| entry.is_whole());
+        whole.map(|entry| entry.unread).sum()
     }
     /// The connection is over for everybody.
     fn cut_all(&mut self) {
@@ -267,6 +293,7 @@ impl<A: Attendant> Exchanges<A> {
             let by_peer = false;
             return self.end(machine, now, slot, Ended::Reset { code, by_peer });
         }
+        let taken = Rc::clone(&self.taken);
         self.with_entry(scratch, machine, now, slot, |entry, machine| match order {
             Order::Answer {
                 head, body, quiet, ..
@@ -285,6 +312,7 @@ impl<A: Attendant> Exchanges<A> {
             Order::Take(_, bytes) => {
                 entry.unread = entry.unread.saturating_sub(bytes);
                 machine.consume(now, place.stream(), bytes);
+                taken.notify_waiters();
                 Ok(0)
             }
             Order::Decline(_) => {
@@ -355,14 +383,18 @@ impl<A: Attendant> Exchanges<A> {
         machine.handler_done(now, stream);
         self.attendant.ended(entry.exchange, how);
     }
-    /// The machine is gone or has ended everything: what it has not told of ends with it.
+    /// The machine is gone or has ended everything: what it has not told of ends with it. A whole
+    /// exchange stays whole: its reader has what was received.
     fn cut(&mut self, slot: usize) {
         if let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) {
             self.streams[slot] = NOBODYS;
             self.free.push(slot as u32);
             let (code, by_peer) = (H2Code::CANCEL, true);
-            self.attendant
-                .ended(entry.exchange, Ended::Reset { code, by_peer });
+            let how = match entry.is_whole() {
+                true => Ended::Whole,
+                false => Ended::Reset { code, by_peer },
+            };
+            self.attendant.ended(entry.exchange, how);
         }
     }
 }

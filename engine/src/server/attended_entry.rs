@@ -61,9 +61,15 @@ impl<A: Attendant> Entry<A> {
             finish: None,
         }
     }
-    /// Whether nothing more is to come from either side that anybody waits for.
+    /// Whether both sides are complete: the request was received and the machine has the answer.
+    pub(super) fn is_whole(&self) -> bool {
+        self.stage == Stage::Done && self.received
+    }
+    /// Whether the exchange ends now. One that is whole stays open until its body is taken: what was
+    /// received of it is counted for as long as a reader holds it.
     pub(super) fn is_over(&self) -> bool {
-        self.stage == Stage::Done && (self.received || self.quiet || self.declined)
+        let unwanted = self.quiet || self.declined;
+        self.stage == Stage::Done && (unwanted || self.received && self.unread == 0)
     }
     /// Sends the head, and what is there of the body. How many bytes went that were sent piece by
     /// piece, before their head.

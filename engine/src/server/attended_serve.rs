@@ -52,6 +52,7 @@ impl<A: Attendant> Serve for Attended<A> {
             slot: 0,
             asked,
             early: false,
+            http10: false,
         };
         let attendant = &self.attendant;
         let taken = attendant.stranger(line.clone(), place, info.as_ref());

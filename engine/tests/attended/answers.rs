@@ -60,6 +60,66 @@ fn a_body_comes_in_pieces_and_what_is_not_taken_is_told_as_ended_once() {
 }
 
 #[test]
+fn a_whole_exchange_lasts_until_its_body_is_taken_and_stays_whole_when_its_connection_ends() {
+    let server = Attended::new(|line, place, _| {
+        line.answer(Instant::now(), place, says(whole("early")));
+    });
+    for takes in [true, false] {
+        let mut peer = FramePeer::connect(server.address);
+        peer.says(&Frame::new(kind::HEADERS, 0x4, 1, GET));
+        assert_eq!(peer.hears(kind::DATA).payload, b"early");
+        peer.says(&Frame::new(kind::DATA, 0x1, 1, b"all of it"));
+        assert_eq!(server.hears(), Heard::Connected(Version::Http2));
+        assert_eq!(server.hears(), Heard::Requested("/".into(), false));
+        assert_eq!(server.hears(), Heard::Body(b"all of it".to_vec(), true));
+        if takes {
+            server.heard_nothing();
+            server.does(|_, lines| lines[0].0.take(lines[0].1, 9));
+            assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+            drop(peer);
+        } else {
+            drop(peer);
+            assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+        }
+        assert_eq!(server.hears(), Heard::Disconnected);
+    }
+}
+
+#[test]
+fn bodies_of_answered_requests_that_are_not_read_hold_an_http1_connection_back() {
+    const BODY_BYTES: usize = 100_000;
+    let server = Attended::new(|line, place, _| {
+        line.answer(Instant::now(), place, says(whole("early")));
+    });
+    let mut peer = Peer::connect(server.address);
+    let request = format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {BODY_BYTES}\r\n\r\n");
+    let body = "b".repeat(BODY_BYTES);
+    peer.says(&request);
+    assert_eq!(server.hears(), Heard::Connected(Version::Http11));
+    let mut requests = 0;
+    // Three bodies are above the bound of 256 KiB.
+    for round in 0..3 {
+        if round > 0 {
+            peer.says(&request);
+        }
+        peer.says(&body);
+        let mut came = 0;
+        while came < BODY_BYTES {
+            match server.hears() {
+                Heard::Requested(..) => requests += 1,
+                Heard::Body(piece, _) => came += piece.len(),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(requests, 3);
+    peer.says("GET /next HTTP/1.1\r\nhost: a\r\n\r\n");
+    server.does(|_, lines| lines[0].0.take(lines[0].1, BODY_BYTES));
+    assert_eq!(server.hears(), Heard::Ended(Ended::Whole));
+    assert_eq!(server.hears(), Heard::Requested("/next".into(), true));
+}
+
+#[test]
 fn the_rest_of_a_request_that_is_declined_holds_no_exchange_and_its_peer_is_told_to_stop() {
     let server = Attended::new(|line, place, _| {
         line.decline(place);

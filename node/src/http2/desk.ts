@@ -175,6 +175,7 @@ export class Desk {
       frameEvents: true,
       spelledNames: true,
       schemeFromGateway: options.schemeFromGateway === true,
+      expectations: true,
       extendedConnect: settings.enableConnectProtocol === true,
       limits: this.limits(),
       windows: this.windows(),

@@ -305,7 +305,6 @@ class Carrier implements ExchangeEars {
   onClosed (code: number): void {
     const { request, response } = this
     clearTimeout(this.deadline)
-    this.intake.drop()
     // An answer without a body is whole with its head, though its handler may say its end later.
     const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
     const error = isWhole ? undefined : aborted()
@@ -318,6 +317,7 @@ class Carrier implements ExchangeEars {
     }
     if (this.ownsSocket || this.exchange.connection.closed) this.socket.gone()
     if (this.exchange.version < 20) this.socket.gone()
+    this.intake.drop()
     request.destroy(error)
     tellClosed(response)
   }
@@ -395,7 +395,7 @@ function requestOf (exchange: Exchange, socket: Socket, http1: Http1): Request {
   const request = new http1.IncomingMessage(socket as never) as Request
   const major = exchange.version === 30 ? 3 : exchange.version === 20 ? 2 : 1
   request.httpVersionMajor = major
-  request.httpVersionMinor = major === 1 ? 1 : 0
+  request.httpVersionMinor = major === 1 && !exchange.isHttp10 ? 1 : 0
   request.httpVersion = `${major}.${request.httpVersionMinor}`
   request.method = exchange.method
   request.url = targetOf(exchange)

@@ -1,14 +1,20 @@
-// The body of a request on its way to whoever reads it: the stream, or the request of the compatible
-// API. Nothing of node's streams is made before somebody reads.
+// The body of a request on its way to its reader: the stream, or the request of the compatible API.
+// Nothing of node's streams is made before somebody reads. What was received stays readable when the
+// exchange is over; a reader of a body that was cut gets an error behind it, never an end.
 
 import type { Readable } from 'node:stream'
 import type { Exchange } from '../server/exchange'
 
 export class Intake {
-  /** What came before somebody read. */
+  /** What came and found no reader with room. */
   private held: Buffer[] = []
   private reader: Readable | null = null
+  /** Another that waits for the end. */
+  private other: Readable | null = null
   private wants = false
+  private isDropped = false
+  /** Fails the reader: the rest of the body does not come. */
+  private cut: ((reader: Readable) => void) | null = null
   /** All has come. */
   isWhole: boolean
   /** Somebody asked for the body. */
@@ -17,29 +23,55 @@ export class Intake {
   /** `goesOn`: bytes come although the request has no body. */
   constructor (private readonly exchange: Exchange, goesOn = false) { this.isWhole = !exchange.hasBody && !goesOn }
 
+  /** Whether bytes wait for their reader. */
+  get holds (): boolean { return this.held.length > 0 }
+
   onData (chunk: Buffer): void {
-    if (this.reader === null || !this.wants || this.held.length > 0) this.held.push(chunk)
+    if (this.isDropped) this.exchange.take(chunk.length)
+    else if (this.reader === null || !this.wants || this.held.length > 0) this.held.push(chunk)
     else this.give(chunk)
   }
 
   /** The request's body is all there. */
   onEnd (): void {
     this.isWhole = true
-    if (this.reader !== null && this.held.length === 0) this.reader.push(null)
+    this.settle()
   }
 
-  /** `reader` has room; the first who asks gets the body. */
+  /** The rest does not come; `cut` fails the reader behind what came. */
+  onCut (cut: (reader: Readable) => void): void {
+    if (this.isWhole || this.cut !== null) return
+    this.cut = cut
+    this.settle()
+  }
+
+  /** `reader` has room; the first reader gets the body. */
   read (reader: Readable): void {
     this.didRead = true
     this.reader ??= reader
-    if (this.reader !== reader) return
-    this.wants = true
-    while (this.wants && this.held.length > 0) this.give(this.held.shift()!)
-    if (this.isWhole && this.held.length === 0) reader.push(null)
+    if (this.reader !== reader) this.other = reader
+    else {
+      this.wants = true
+      while (this.wants && this.held.length > 0) this.give(this.held.shift()!)
+    }
+    this.settle()
   }
 
-  /** Nothing is read any more: what is held is dropped. */
-  drop (): void { this.held = [] }
+  /** Nothing is read any more: the bytes that are held and those that still come are given back. */
+  drop (): void {
+    this.isDropped = true
+    for (const chunk of this.held.splice(0)) this.exchange.take(chunk.length)
+  }
+
+  /** Ends the readers, once nothing is held. */
+  private settle (): void {
+    if (this.held.length > 0) return
+    const { cut, other, reader } = this
+    if (this.isWhole) reader?.push(null)
+    else if (cut === null) return
+    else if (reader !== null) cut(reader)
+    other?.push(null)
+  }
 
   private give (chunk: Buffer): void {
     const bytes = chunk.length

@@ -4,7 +4,7 @@
 import { EventEmitter } from 'node:events'
 import { Http2ServerRequest as NodeRequest } from 'node:http2'
 import { Readable } from 'node:stream'
-import { checkText, invalidValue } from './codes'
+import { aborted, checkText, invalidValue } from './codes'
 import type { Headers } from './fields'
 import { streamSocket, type Socket } from './socket'
 import type { ServerHttp2Stream } from './stream'
@@ -68,15 +68,12 @@ export class Http2ServerRequest {
     if (this.isReadable) return
     this.isReadable = true
     Readable.call(this as never, { autoDestroy: false })
-    if (this.isOver) this.push(null)
   }
 
   get destroyed (): boolean { return this.isReadable && this._readableState.destroyed }
   set destroyed (_value: boolean) {}
 
-  _read (): void {
-    if (!this.isOver) this.stream.intake.read(this as unknown as Readable)
-  }
+  _read (): void { this.stream.intake.read(this as unknown as Readable) }
 
   on (event: string | symbol, listener: (...args: any[]) => void): this {
     const add = PLAIN_EVENTS.has(event) ? EventEmitter.prototype.on : Readable.prototype.on
@@ -103,11 +100,30 @@ export class Http2ServerRequest {
     if (this.isOver) return
     this.isOver = true
     this.proxy = undefined
-    if (this.isReadable || this.listenerCount('end') > 0) {
-      this.push(null)
-      if (!this.stream.intake.didRead && this.readableFlowing === null) this.resume()
+    const { intake } = this.stream
+    const isRead = intake.didRead || (this.isReadable && (this.readableFlowing === true || this.listenerCount('readable') > 0))
+    if (this.aborted) intake.onEnd()
+    if (!isRead && (this.isReadable || this.listenerCount('end') > 0)) {
+      // A body that is not read is not wanted, and ends as with node:http2.
+      if (!intake.isWhole) {
+        intake.drop()
+        intake.onEnd()
+      }
+      if (this.readableFlowing === null) this.resume()
     }
-    this.emit('close')
+    intake.onCut(() => { this.fail() })
+    const isReading = isRead && !this.aborted && this.isReadable && !this.readableEnded && !this._readableState.destroyed
+    if (isReading) this.once('end', () => { this.emit('close') })
+    else this.emit('close')
+  }
+
+  /** The body was cut: its reader gets the error of node:http, which is not uncaught where nobody listens. */
+  private fail (): void {
+    if (!this.aborted) {
+      this.aborted = true
+      this.emit('aborted')
+    }
+    Readable.prototype.destroy.call(this as unknown as Readable, this.listenerCount('error') > 0 ? aborted() : undefined)
   }
 }
 

@@ -229,7 +229,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     this.endCode = code ?? NO_ERROR
     this.timer?.stop()
     this.removeAllListeners('timeout')
-    for (const stream of [...this.streams]) stream.destroy(reason)
+    // What was received whole stays readable when its connection is over.
+    for (const stream of [...this.streams]) if (!this.isOver || !stream.isDraining) stream.destroy(reason)
     setImmediate(() => { this.cancelAsked() })
     if (this.isOver) later(() => { this.tellClosed() })
     else if (this.isClosed && reason === undefined) this.connection.shutDown()

@@ -96,6 +96,10 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   get scheme (): string { return this.exchange.scheme }
   /** Whether the answer has gone as one message, and nothing more is to be heard. */
   get isOver (): boolean { return this.isAnswered }
+  /** Whether the exchange is whole, and its body is still being read. */
+  get isDraining (): boolean {
+    return this.exchange.closeCode === NO_ERROR && this.exchange.hasBody && this.intake.didRead && !this.readableEnded
+  }
   /** Whether somebody made a Duplex of it. */
   get isMade (): boolean { return this.isDuplex }
   get state (): object {
@@ -349,7 +353,12 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
       return
     }
     this.on('end', () => { this.maybeDestroy() })
-    this.intake.onEnd()
+    // Bytes that are not wanted end as with node:http2; a reader that began late is told of the cut.
+    if (this.exchange.received || !this.intake.didRead) this.intake.onEnd()
+    else {
+      this.rstCode = CANCEL
+      this.intake.onCut(() => { this.destroy() })
+    }
     if (!this.intake.didRead && this.readableFlowing === null) this.resume()
     else this.read(0)
   }
@@ -434,8 +443,10 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     if (error != null) code = ended !== NO_ERROR ? ended : error.name === 'AbortError' ? CANCEL : INTERNAL_ERROR
     if (!this.isClosed) this.markClosed(code, true, true)
     else if (this.exchange.headSent && !this.exchange.done) this.exchange.reset(code || CANCEL)
-    this.intake.drop()
-    this.push(null)
+    const { intake } = this
+    intake.drop()
+    // Where no event says that it was cut, a body that is read has no end.
+    if (intake.isWhole || !intake.didRead || this.isAborted) this.push(null)
     for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
     this.leave()
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)

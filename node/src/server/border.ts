@@ -30,6 +30,8 @@ const HELLO = 34
 const REFUSED = 9
 /** The request's body is to come, or this was not its last piece. */
 const MORE = 1 << 10
+/** The request is one of HTTP/1.0. */
+const HTTP10 = 1 << 11
 
 // What is submitted.
 const ANSWER = 16
@@ -200,6 +202,7 @@ export class ServerBorder implements ServerHalf {
       authorityEnd = pathEnd + 1 + (lengths >>> 22)
     }
     const exchange = new Exchange(this, connection, number, completions[at + 2]!, completions[at + 7]!, hasBody, text, methodEnd, pathEnd, authorityEnd)
+    exchange.isHttp10 = (completions[at]! & HTTP10) !== 0
     this.exchanges[number] = exchange
     connection.open++
     connection.listener.ears.onRequest(exchange)

@@ -37,6 +37,8 @@ export class Exchange {
   closed = false
   /** How it ended; `null`: not yet. */
   closeCode: number | null = null
+  /** The request is one of HTTP/1.0. */
+  isHttp10 = false
   private listening: ExchangeEars | null = null
   /** What came before anybody listened. */
   private early: ((ears: ExchangeEars) => void)[] | null = null

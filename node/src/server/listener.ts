@@ -77,6 +77,9 @@ export interface ListenOptions extends Place {
   /** Every peer is a gateway that ends TLS for this server, and says whether a request is `http` or `https`; otherwise
    * one whose scheme is not that of its connection is answered with 421 (RFC 9110 section 7.4). Default: false. */
   schemeFromGateway?: boolean
+  /** `onRequest` hears of requests of HTTP/1.1 with another expectation than `100-continue`, which are answered
+   * with 417 otherwise. Default: false. */
+  expectations?: boolean
   connectionsMax?: number
   /** The engine's own, by its names in camel case; times in ms, 0: never. */
   limits?: Limits

@@ -20,6 +20,7 @@ const listed = {
   'http1: a head longer than maxHeaderSize': ['a refusal says that it has no body', 24, 26],
   'http1: a request behind the last that a connection may have': 'behind an answer that ends its connection there is none (RFC 9112 section 9.6)',
   'http1: an echo of HTTP/1.1': WHOLE,
+  'http1: an expectation that is unknown is refused': WHOLE,
   'http1: writeHead': WHOLE,
   'http1: writes are chunked': WHOLE,
   'request: the authority may come as host': 'a host stands for the authority everywhere (RFC 9113 section 8.3.1)',

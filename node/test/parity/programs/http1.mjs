@@ -294,5 +294,24 @@ export default {
     socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
     await new Promise(resolve => { socket.on('close', resolve) })
     log('closed')
+  },
+  'an expectation that is unknown is told': http1(null, { headers: { expect: 'cake' } }, { prepare (server, { log }) {
+    server.on('checkExpectation', (request, response) => {
+      log(request.headers.expect)
+      response.writeHead(202, { 'content-length': 5 })
+      response.end('eaten')
+    })
+  } }),
+  'an expectation that is unknown is refused': http1((request, response) => { response.end() }, { headers: { expect: 'cake' } }),
+  'a request of HTTP/1.0 says so': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+      log(request.httpVersion, request.httpVersionMajor, request.httpVersionMinor)
+      response.end()
+    })
+    await t.listen(server)
+    const socket = await t.connectTls(server, { ALPNProtocols: ['http/1.1'] })
+    socket.write('GET / HTTP/1.0\r\n\r\n')
+    await once(socket.resume(), 'close')
   }
 }

@@ -1,0 +1,205 @@
+// Uploads whose answer ends before they are read. A table of all combinations: what came whole is read
+// whole at any speed of the reader, and what was cut ends its reader with an error.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import { connect } from 'node:net'
+import { Writable, pipeline } from 'node:stream'
+import test from 'node:test'
+import { Agent, createSecureServer, createServer, serve } from 'trunkline'
+import { cert, key } from './support/certificate.mjs'
+
+const SIZES = { '60 kB': 60_000, '2 MB': 2_000_000 }
+/** Milliseconds of the sink per piece. */
+const SPEEDS = { 'a fast sink': 0, 'a slow sink': 1 }
+/** When the handler ends its answer. */
+const ANSWERS = ['before it reads', 'when it has read', 'never']
+/** What the client does when it has sent all and has the answer, or when half is sent. */
+const CLIENTS = ['keeps the connection', 'closes the connection', 'breaks off in the middle']
+
+/** What came to a reader: its bytes, and how they ended. */
+class Sink extends Writable {
+  bytes = 0
+  constructor (ms) {
+    super({ highWaterMark: 16 * 1024 })
+    this.ms = ms
+  }
+
+  _write (chunk, _encoding, done) {
+    this.bytes += chunk.length
+    if (this.ms === 0) setImmediate(done)
+    else setTimeout(done, this.ms)
+  }
+}
+
+/** Reads a stream of node's into a sink; resolves with what came of it. */
+const drained = (stream, ms) => new Promise(resolve => {
+  const sink = new Sink(ms)
+  pipeline(stream, sink, error => { resolve({ bytes: sink.bytes, end: error == null ? 'end' : 'error', complete: stream.complete }) })
+})
+
+/** Handlers of each API: they begin to read, answer as `row` says, and give what they have read. */
+const APIS = {
+  compat (row, told) {
+    return (request, response) => {
+      const early = row.answer === 'before it reads'
+      if (early) response.writeHead(202).end('early')
+      told(drained(request, row.ms).then(read => {
+        if (row.answer === 'when it has read' && read.end === 'end') response.end('late')
+        return read
+      }))
+    }
+  },
+  core (row, told) {
+    return stream => {
+      const early = row.answer === 'before it reads'
+      stream.on('error', () => {})
+      if (early) {
+        stream.respond({ ':status': 202 })
+        stream.end('early')
+      }
+      told(drained(stream, row.ms).then(read => {
+        if (row.answer === 'when it has read' && read.end === 'end') {
+          stream.respond({ ':status': 200 })
+          stream.end('late')
+        }
+        return read
+      }))
+    }
+  },
+  serve (row, told) {
+    return async request => {
+      const read = (async () => {
+        let bytes = 0
+        try {
+          for await (const piece of request.body) {
+            bytes += piece.length
+            await new Promise(resolve => { row.ms === 0 ? setImmediate(resolve) : setTimeout(resolve, row.ms) })
+          }
+          return { bytes, end: 'end' }
+        } catch {
+          return { bytes, end: 'error' }
+        }
+      })()
+      told(read)
+      if (row.answer === 'before it reads') return new Response('early', { status: 202 })
+      if (row.answer === 'never') return new Promise(() => {})
+      await read
+      return new Response('late')
+    }
+  }
+}
+
+/** A server of the API that serves every version, in cleartext or not. */
+async function listening (api, version, row, told) {
+  const tls = version === 'h3' ? { tls: { cert, key }, http3: true } : {}
+  const handler = APIS[api](row, told)
+  if (api === 'serve') {
+    const server = serve({ fetch: handler, port: 0, hostname: '127.0.0.1', ...tls })
+    return { port: server.port, end: () => server.destroy() }
+  }
+  const server = version === 'h3' ? createSecureServer({ cert, key, allowHTTP1: true, http3: true }) : createServer()
+  server.on(api === 'core' ? 'stream' : 'request', handler)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: server.address().port, end: async () => { server.close(); server.desk.destroy() } }
+}
+
+/** Clients: they send `size` bytes and do as `row` says; each gives a function that ends it. */
+const SENDERS = {
+  async h1 (port, { size, client, answer, begun }) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${size}\r\n\r\n`
+    let heard = ''
+    const answered = new Promise(resolve => { socket.on('data', piece => { if ((heard += piece.toString('latin1')).includes('early') || heard.includes('late')) resolve() }) })
+    if (client === 'breaks off in the middle') {
+      socket.write(head)
+      socket.write(Buffer.alloc(size / 2), () => { begun.then(() => { socket.end() }) })
+    } else {
+      socket.write(head)
+      const sent = new Promise(resolve => { socket.write(Buffer.alloc(size), resolve) })
+      if (answer === 'before it reads' || client === 'keeps the connection') await Promise.all([sent, answer === 'never' ? null : answered])
+      if (client === 'closes the connection') socket.end()
+    }
+    return () => { socket.destroy() }
+  },
+  async h2 (port, { size, client, answer, begun }) {
+    const session = http2.connect(`http://127.0.0.1:${port}`)
+    session.on('error', () => {})
+    const stream = session.request({ ':method': 'POST' })
+    stream.on('error', () => {})
+    stream.resume()
+    if (client === 'breaks off in the middle') {
+      stream.write(Buffer.alloc(size / 2), () => { begun.then(() => { session.destroy() }) })
+    } else {
+      const [finished, closed] = [once(stream, 'finish'), once(stream, 'close')]
+      stream.end(Buffer.alloc(size))
+      // A stream of node's whose answer is whole may close without a word on what it has sent.
+      await (answer === 'never' ? finished : closed)
+      if (client === 'closes the connection') answer === 'never' ? session.destroy() : session.close()
+    }
+    return () => { session.destroy() }
+  },
+  async h3 (port, { size, client, answer, begun }) {
+    const agent = new Agent({ http3: 'only', connect: { ca: cert } })
+    const asked = { origin: `https://localhost:${port}`, path: '/', method: 'POST' }
+    const broken = client === 'breaks off in the middle'
+    const pieces = async function * () {
+      yield Buffer.alloc(size / 2)
+      if (broken) {
+        await begun
+        throw new Error('the client breaks off')
+      }
+      yield Buffer.alloc(size / 2)
+    }
+    const answered = agent.request({ ...asked, body: pieces() }).then(response => response.body.arrayBuffer())
+    answered.catch(() => {})
+    if (!broken && answer !== 'never') {
+      await answered
+      if (client === 'closes the connection') await agent.destroy()
+    }
+    return () => agent.destroy()
+  }
+}
+
+/** What a reader must get; null: all of it or an error, by what the client gave up. */
+function expected (version, { size, client, answer }) {
+  if (client === 'breaks off in the middle') return { end: 'error' }
+  // The client of HTTP/3 sends no more when it has a whole answer.
+  if (version === 'h3' && answer === 'before it reads') return null
+  // A client that closes before it has an answer gives the exchange up.
+  if (client === 'closes the connection' && answer !== 'before it reads') return null
+  return { end: 'end', bytes: size }
+}
+
+for (const version of ['h1', 'h2', 'h3']) {
+  for (const api of Object.keys(APIS).filter(api => version !== 'h1' || api !== 'core')) {
+    for (const client of CLIENTS) {
+      test(`${version}, ${api}: an upload of a client that ${client} is read whole or ends with an error`, async () => {
+        for (const [speed, ms] of Object.entries(SPEEDS)) {
+          for (const answer of ANSWERS) {
+            // The client of HTTP/3 sends no more behind a whole answer: there is no upload to close behind.
+            if (version === 'h3' && client === 'closes the connection' && answer === 'before it reads') continue
+            for (const [named, size] of Object.entries(SIZES)) {
+              const name = `${named} into ${speed}, answered ${answer}`
+              let told
+              const begun = new Promise(resolve => { told = read => { resolve({ read }) } })
+              const row = { size, ms, answer, client, begun }
+              const server = await listening(api, version, row, told)
+              const end = await SENDERS[version](server.port, row)
+              const { read } = await begun
+              const came = await read
+              const wanted = expected(version, row)
+              if (wanted !== null) assert.deepEqual({ ...wanted, ...Object.fromEntries(Object.keys(wanted).map(one => [one, came[one]])) }, wanted, `${name}: ${JSON.stringify(came)}`)
+              assert.ok(came.end === 'error' || came.bytes === size, `${name}: cut in silence behind ${came.bytes} bytes`)
+              await end()
+              await server.end()
+            }
+          }
+        }
+      })
+    }
+  }
+}
