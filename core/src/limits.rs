@@ -76,6 +76,8 @@ pub const DATA_OVERHEAD_BYTES: u32 = 256;
 pub const DATA_OVERHEAD_BYTES_MAX: u64 = 1024 * 1024;
 /// PRIORITY_UPDATE frames kept for streams not yet open (RFC 9218 section 7.1).
 pub const PRIORITY_UPDATES_PENDING_MAX: usize = 100;
+/// Refused requests whose reasons are kept between two looks of a server's metrics.
+pub const REFUSED_NOTES_MAX: usize = 1024;
 /// Interim (1xx) responses before the final one.
 pub const INTERIM_RESPONSES_MAX: u32 = 16;
 /// Bytes waiting to be written before we stop reading the connection (CVE-2019-9517).

@@ -19,6 +19,7 @@ mod last_answer;
 mod listening;
 mod metrics;
 mod number;
+mod open;
 mod port;
 mod quic;
 mod quic_connection;
@@ -56,6 +57,7 @@ use crate::net::listener::Listener;
 use crate::tls::Tls;
 use accept::{Cleartext, Shown};
 use access::AccessLog;
+use open::Allowed;
 use quic::Quic;
 use respond::Extra;
 use std::sync::Arc;
@@ -172,7 +174,10 @@ impl Server<()> {
             local_addr,
             listeners,
             seats,
-            connections_max: self.config.connections_max,
+            allowed: Allowed {
+                connections: self.config.connections_max,
+                per_address: self.config.connections_per_address_max,
+            },
             shown: Shown {
                 info: self.config.connection_info,
                 sni_is_binding: self.config.sni_is_binding,

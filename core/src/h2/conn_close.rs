@@ -95,6 +95,7 @@ impl Conn {
         id: u32,
         violation: Violation,
     ) -> Result<(), Violation> {
+        self.note_refused(violation);
         let code = violation.h2_code();
         let verdict = match violation {
             Violation::StreamsTooMany => {
