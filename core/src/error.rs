@@ -199,7 +199,7 @@ violations! {
     ContinuationExpected => Connection, PROTOCOL_ERROR, FRAME_UNEXPECTED, 0, "another frame inside a header block";
     ContinuationUnexpected => Connection, PROTOCOL_ERROR, FRAME_UNEXPECTED, 0, "CONTINUATION without a header block";
     ContinuationsTooMany => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "more CONTINUATION frames than continuations_max";
-    HeaderBlockTooLarge => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "a header block larger than header_block_bytes_max on the wire";
+    HeaderBlockTooLarge => Connection, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "a header block far larger than header_block_bytes_max on the wire";
     CompressionInvalid => Connection, COMPRESSION_ERROR, QPACK_DECOMPRESSION_FAILED, 0, "a header block that does not decode";
     SettingInvalid => Connection, PROTOCOL_ERROR, SETTINGS_ERROR, 0, "a setting out of its range";
     InitialWindowInvalid => Connection, FLOW_CONTROL_ERROR, SETTINGS_ERROR, 0, "SETTINGS_INITIAL_WINDOW_SIZE above 2^31-1";

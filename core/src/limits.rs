@@ -11,8 +11,15 @@ pub const FIELD_COUNT_MAX: usize = 128;
 /// Decoded size of a field section by RFC 9113 section 10.5.1, advertised as
 /// SETTINGS_MAX_HEADER_LIST_SIZE.
 pub const FIELD_SECTION_BYTES_MAX: usize = 64 * 1024;
-/// A header block on the wire, HEADERS and CONTINUATION together (CVE-2024-27983 and kin).
+/// A header block on the wire, HEADERS and CONTINUATION together (CVE-2024-27983 and kin). A larger
+/// one costs its stream.
 pub const HEADER_BLOCK_BYTES_MAX: usize = 64 * 1024;
+/// HTTP/2: a larger header block is read up to this all the same, and decoded for the table alone, so
+/// that its request is answered with 431 and the connection lives: what HEADERS and
+/// [`CONTINUATIONS_MAX`] frames carry. Beyond it the connection ends.
+pub const HEADER_BLOCK_READ_BYTES_MAX: usize = 9 * 16 * 1024;
+/// Glitch points of a GOAWAY: a peer needs two in its life.
+pub const GOAWAY_POINTS: u32 = 100;
 /// CONTINUATION frames of one header block (CVE-2024-27983, CVE-2024-27919, CVE-2024-28182).
 pub const CONTINUATIONS_MAX: u32 = 8;
 /// Our decoder's HPACK table, and the cap of our encoder's whatever the peer offers
@@ -76,6 +83,8 @@ pub const DATA_OVERHEAD_BYTES: u32 = 256;
 pub const DATA_OVERHEAD_BYTES_MAX: u64 = 1024 * 1024;
 /// PRIORITY_UPDATE frames kept for streams not yet open (RFC 9218 section 7.1).
 pub const PRIORITY_UPDATES_PENDING_MAX: usize = 100;
+/// Refused requests whose reasons are kept between two looks of a server's metrics.
+pub const REFUSED_NOTES_MAX: usize = 1024;
 /// Interim (1xx) responses before the final one.
 pub const INTERIM_RESPONSES_MAX: u32 = 16;
 /// Bytes waiting to be written before we stop reading the connection (CVE-2019-9517).

@@ -28,6 +28,13 @@ fn until_closed(rig: &mut Rig, max: u32, mut say: impl FnMut(u32) -> Vec<u8>) ->
     panic!("the connection lives after {max}");
 }
 
+/// The answer to a head that is too large.
+fn expects_431(rig: &mut Rig, stream: u32, why: &str) {
+    let answer = rig.expects(kind::HEADERS, stream, why);
+    assert!(answer.ends(), "{why}");
+    assert_eq!(rig.decode(&answer)[0].1, "431", "{why}");
+}
+
 fn id(count: u32) -> u32 {
     1 + 2 * count
 }
@@ -141,7 +148,7 @@ fn the_six_primitives_of_made_you_reset_end_the_connection_early() {
 }
 
 #[test]
-fn a_continuation_flood_ends_after_eight_frames_or_64_kib() {
+fn a_continuation_flood_ends_after_eight_frames_or_144_kib() {
     let start = frame(kind::HEADERS, 0, 1, &block(GET));
     let mut rig = Rig::server(Cut::Whole);
     rig.says(&start);
@@ -155,8 +162,73 @@ fn a_continuation_flood_ends_after_eight_frames_or_64_kib() {
     let (count, closed) = until_closed(&mut rig, 100, |_| continuation(1, &[0; 16_384], false));
     assert_eq!(
         (count, closed),
-        (4, Closed::ByUs(Violation::HeaderBlockTooLarge))
+        (9, Closed::ByUs(Violation::ContinuationsTooMany))
     );
+    let mut config = Config::default();
+    config.limits.continuations_max = 1_000;
+    let mut rig = Rig::server_with(config, Cut::Whole);
+    rig.says(&start);
+    let (count, closed) = until_closed(&mut rig, 100, |_| continuation(1, &[0; 16_384], false));
+    assert_eq!(
+        (count, closed),
+        (9, Closed::ByUs(Violation::HeaderBlockTooLarge))
+    );
+}
+
+#[test]
+fn a_head_that_is_too_large_is_answered_with_431_and_the_connection_lives() {
+    for (value, end) in [(70_000, true), (70_000, false), (100_000, true)] {
+        however_it_is_cut(|cut| {
+            let mut rig = Rig::server(cut);
+            let mut head = block(GET);
+            // One field for the table, which the next request names, and one that is too large.
+            head.extend_from_slice(&[0x40, 1, b'a', 1, b'b']);
+            head.extend_from_slice(&[0x00, 1, b'x', 0x7f]);
+            let mut left = value - 127;
+            while left >= 128 {
+                head.push((left % 128) as u8 | 0x80);
+                left /= 128;
+            }
+            head.push(left as u8);
+            head.resize(head.len() + value, b'y');
+            let pieces: Vec<_> = head.chunks(16_000).collect();
+            let flags = if end { flag::END_STREAM } else { 0 };
+            rig.says(&frame(kind::HEADERS, flags, 1, pieces[0]));
+            for (at, piece) in pieces.iter().enumerate().skip(1) {
+                rig.says(&continuation(1, piece, at + 1 == pieces.len()));
+            }
+            let frames = rig.frames();
+            let answer = rig.decode(&frames[0]);
+            assert_eq!(answer[0], (":status".to_owned(), "431".to_owned()));
+            assert!(frames[0].ends());
+            let resets: Vec<_> = frames[1..].iter().map(Frame::code).collect();
+            let due: &[H2Code] = if end { &[] } else { &[H2Code::NO_ERROR] };
+            assert_eq!(resets, due, "the rest is not wanted");
+            rig.no_event("its owner hears nothing of it");
+            assert_eq!(
+                rig.conn.poll_refused(),
+                Some(Violation::FieldSectionTooLarge)
+            );
+            let mut next = block(GET);
+            next.push(0xbe);
+            let flags = flag::END_HEADERS | flag::END_STREAM;
+            rig.says(&frame(kind::HEADERS, flags, 3, &next));
+            let (head, _) = rig.request(3);
+            assert_eq!(
+                head.fields().next().unwrap().name,
+                b"a",
+                "the tables are in step"
+            );
+        });
+    }
+}
+
+#[test]
+fn a_flood_of_goaway_uses_the_glitches_up() {
+    let mut rig = Rig::server(Cut::Whole);
+    let (count, closed) = until_closed(&mut rig, 1_000, |_| goaway(0, H2Code::NO_ERROR));
+    assert_eq!(count, 101);
+    assert_eq!(closed, Closed::ByUs(Violation::GlitchesTooMany));
 }
 
 #[test]
@@ -205,10 +277,10 @@ fn an_hpack_bomb_is_one_stream_error_and_bounded() {
         1,
         &bomb,
     ));
-    rig.expects_reset(1, H2Code::ENHANCE_YOUR_CALM, "CVE-2016-6581");
+    expects_431(&mut rig, 1, "CVE-2016-6581");
     let many = with(GET, &[("cookie", "a"); 125]);
     rig.says(&headers(3, &many, true));
-    rig.expects_reset(3, H2Code::ENHANCE_YOUR_CALM, "CVE-2026-49975: 129 fields");
+    expects_431(&mut rig, 3, "CVE-2026-49975: 129 fields");
     let enough = with(GET, &[("cookie", "a"); 124]);
     rig.says(&headers(5, &enough, true));
     rig.request(5);

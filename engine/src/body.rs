@@ -245,6 +245,10 @@ impl Inlet {
     pub(crate) fn fail(&self, error: Error) {
         self.pipe.fail(error);
     }
+    /// Whether a reader waits for more.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.pipe.lock().reader.is_some()
+    }
 }
 
 impl Drop for Inlet {

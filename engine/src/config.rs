@@ -79,7 +79,12 @@ pub struct ServerConfig {
     /// `http` URLs that come through a forward proxy under TLS. Not to be set where clients can
     /// connect themselves: they would choose what a handler takes for the scheme. Default: false.
     pub scheme_from_gateway: bool,
-    /// Connections that each worker holds open; further ones wait in the kernel's backlog.
+    /// Connections that each worker holds open. When there are as many and another peer connects,
+    /// those that have been without an exchange for longest give way: they are closed as their
+    /// version lets a server do it, and counted in
+    /// [`Metrics::connections_displaced`](crate::server::Metrics::connections_displaced). Where none
+    /// idles, further ones wait in the kernel's backlog; over QUIC they are refused. From three
+    /// quarters on, bodies without a length must come at a rate too ([`Timeouts::rate_min`]).
     /// Default 16 384.
     ///
     /// Memory that all of them can make a server hold, beside what handlers hold themselves:
@@ -92,6 +97,14 @@ pub struct ServerConfig {
     /// - of requests: [`Windows::memory_budget`] together, and for each connection
     ///   [`Windows::stream_initial`] per stream that uploads.
     pub connections_max: usize,
+    /// Of these, connections that one address may have: an IPv4 address, or an IPv6 network of 64
+    /// bits. Further ones are closed at once (over QUIC: refused), and counted in
+    /// [`Metrics::connections_refused`](crate::server::Metrics::connections_refused). Unix sockets
+    /// have no address. Default `None`: a quarter of `connections_max`, for all addresses but
+    /// loopback, and only while three quarters of `connections_max` are taken, so that a gateway or a
+    /// network behind one address meets it only where it keeps others out. `Some(usize::MAX)`: as
+    /// many as there are.
+    pub connections_per_address_max: Option<usize>,
     /// Length of the kernel's queue of connections not yet accepted. Default 1 024.
     pub backlog: u32,
     /// Whether a `date` field is added where the handler gave none (RFC 9110 section 6.6.1).
@@ -118,6 +131,7 @@ impl Default for ServerConfig {
             sni_is_binding: None,
             scheme_from_gateway: false,
             connections_max: 16 * 1024,
+            connections_per_address_max: None,
             backlog: 1024,
             date: true,
         }
@@ -141,6 +155,11 @@ impl ServerConfig {
         check(&self.limits, &self.windows)?;
         if self.connections_max == 0 {
             return Err(Error::config("connections_max is 0; it must be at least 1"));
+        }
+        if self.connections_per_address_max == Some(0) {
+            return Err(Error::config(
+                "connections_per_address_max is 0; it must be at least 1, or None",
+            ));
         }
         if self.datagrams && !self.extended_connect {
             return Err(Error::config(

@@ -20,6 +20,7 @@ mod last_answer;
 mod listening;
 mod metrics;
 mod number;
+mod open;
 mod port;
 mod quic;
 mod quic_connection;
@@ -60,6 +61,7 @@ use crate::tls::Tls;
 use accept::{Cleartext, Shown};
 use access::AccessLog;
 use handshake_log::HandshakeLog;
+use open::Allowed;
 use quic::Quic;
 use respond::Extra;
 use std::sync::Arc;
@@ -191,7 +193,10 @@ impl Server<()> {
             local_addr,
             listeners,
             seats,
-            connections_max: self.config.connections_max,
+            allowed: Allowed {
+                connections: self.config.connections_max,
+                per_address: self.config.connections_per_address_max,
+            },
             shown: Shown {
                 info: self.config.connection_info,
                 targets: Targets::new(&self.config, self.tls.as_ref()),

@@ -27,7 +27,7 @@ use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
-use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
+use crate::limits::{Config, HPACK_TABLE_BYTES_MAX, REFUSED_NOTES_MAX};
 use crate::pace::{Pace, Scarcity};
 use crate::send_account::SendAccount;
 use crate::time::TimerTable;
@@ -146,6 +146,8 @@ pub struct Conn {
     pub(super) send_account: SendAccount,
     /// Server: whether connections are scarce.
     pub(super) scarcity: Scarcity,
+    /// Server: rules that requests broke which became no exchange, for metrics.
+    pub(super) refused: Vec<Violation>,
     /// Body bytes in the queues of all streams.
     pub(super) queued: usize,
     /// The stream windows that the path has shown to need.
@@ -202,6 +204,7 @@ impl Conn {
             quota: Quota::new(WINDOW_INITIAL),
             lender: Lender::new(windows.memory_budget),
             scarcity: Scarcity::default(),
+            refused: Vec::new(),
             send_account: SendAccount::own(windows.send_budget),
             queued: 0,
             path: Path::new(now),
@@ -385,6 +388,11 @@ impl Conn {
     pub fn counts(&self) -> Counts {
         self.counts
     }
+    /// Server: a rule that a request broke which became no exchange, for metrics. What nobody asks
+    /// for is forgotten beyond [`REFUSED_NOTES_MAX`].
+    pub fn poll_refused(&mut self) -> Option<Violation> {
+        self.refused.pop()
+    }
     /// The tolerated oddities of the peer, for metrics.
     pub fn abuse(&self) -> &Abuse {
         &self.abuse
@@ -423,6 +431,7 @@ impl Conn {
         self.schedule.release();
         self.body.release();
         self.last_head.release();
+        self.refused.shrink_to_fit();
         self.spares = Spares::default();
         self.spare_bodies = None;
         if self.events.is_empty() {
@@ -472,6 +481,11 @@ impl Conn {
                 incoming
             }
             None => Box::new(fresh),
+        }
+    }
+    pub(super) fn note_refused(&mut self, violation: Violation) {
+        if self.refused.len() < REFUSED_NOTES_MAX {
+            self.refused.push(violation);
         }
     }
     /// Carries a verdict out.

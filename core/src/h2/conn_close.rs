@@ -9,7 +9,7 @@ use super::stream::{Method, Sends};
 use super::stream_state::{ClosedHow, Input, State, step};
 use crate::error::{Closed, H2Code, Scope, Violation};
 use crate::http::event::ResetBy;
-use crate::http::{Event, Reset, Side, StreamId};
+use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
 use std::time::Instant;
 
 /// How far behind the newest stream an id may be and still be remembered when it closed.
@@ -93,8 +93,10 @@ impl Conn {
         &mut self,
         now: Instant,
         id: u32,
+        end: bool,
         violation: Violation,
     ) -> Result<(), Violation> {
+        self.note_refused(violation);
         let code = violation.h2_code();
         let verdict = match violation {
             Violation::StreamsTooMany => {
@@ -104,12 +106,37 @@ impl Conn {
             _ => self.abuse.reset_provoked(violation, now),
         };
         self.judge(now, verdict)?;
-        RstStream { stream: id, code }.write(self.outbox.buffer());
+        let code = match self.say_too_large(id, violation) {
+            true => H2Code::NO_ERROR,
+            false => code,
+        };
+        // RFC 9113 section 8.1: behind an answer the reset says that the rest is not wanted.
+        let how = match end && code == H2Code::NO_ERROR {
+            true => ClosedHow::Ended,
+            false => {
+                RstStream { stream: id, code }.write(self.outbox.buffer());
+                ClosedHow::ResetByUs
+            }
+        };
         // In and out again, so that late frames find how it ended.
         let stream = self.fresh_stream(Method::Other);
         self.streams.insert(id, stream);
-        self.streams.remove(id, ClosedHow::ResetByUs);
+        self.streams.remove(id, how);
         Ok(())
+    }
+
+    /// A head that is too large is answered with 431 (RFC 6585 section 5); false: it is not that, or
+    /// has no such answer.
+    fn say_too_large(&mut self, id: u32, violation: Violation) -> bool {
+        const STATUS: u16 = 431;
+        if violation.h1_status() != STATUS {
+            return false;
+        }
+        let mut fields = Fields::new();
+        fields.push(Token::CONTENT_LENGTH, b"0");
+        let head = ResponseHead::new(STATUS, fields, Version::Http2);
+        head.map(|head| self.write_response(id, &head, true))
+            .is_ok()
     }
 
     pub(super) fn take_reset(

@@ -9,6 +9,7 @@ use super::stream_state::ClosedHow;
 use crate::error::{H2Code, Violation};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Side, StreamId};
+use crate::limits::GOAWAY_POINTS;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
@@ -119,6 +120,7 @@ impl Conn {
         payload: &[u8],
     ) -> Result<(), Violation> {
         let goaway = Goaway::parse(header, payload)?;
+        self.glitch(now, GOAWAY_POINTS)?;
         let (last, code) = (goaway.last_stream, goaway.code);
         match self.peer_goaway {
             // RFC 9113 section 6.8: what the peer has given up it cannot take back.

@@ -12,6 +12,7 @@ use crate::hpack::decode::Decoded;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
+use crate::limits::HEADER_BLOCK_READ_BYTES_MAX;
 use crate::pace::Pace;
 use std::time::Instant;
 
@@ -70,8 +71,14 @@ impl Conn {
         if block.continuations > self.config.limits.continuations_max {
             return Err(Violation::ContinuationsTooMany);
         }
-        if block.bytes.len() + fragment.len() > self.config.limits.header_block_bytes_max {
+        let len = block.bytes.len() + fragment.len();
+        let max = self.config.limits.header_block_bytes_max;
+        if len > max.max(HEADER_BLOCK_READ_BYTES_MAX) {
             return Err(Violation::HeaderBlockTooLarge);
+        }
+        if len > max {
+            // RFC 9113 section 10.5.1: the connection lives, if the block goes through the decoder.
+            block.flaw.get_or_insert(Violation::FieldSectionTooLarge);
         }
         block.bytes.extend_from_slice(fragment);
         if !continuation.end_headers {
@@ -160,11 +167,11 @@ impl Conn {
         self.abuse.stream_opened();
         let head = match head {
             Ok(head) => head,
-            Err(violation) => return self.refuse(now, id, violation),
+            Err(violation) => return self.refuse(now, id, end, violation),
         };
         if let Err(violation) = self.admit_request(end, &head) {
             self.recycle_head(head);
-            return self.refuse(now, id, violation);
+            return self.refuse(now, id, end, violation);
         }
         let mut stream = self.fresh_stream(Method::of(head.method()));
         if !end {

@@ -333,7 +333,7 @@ impl Conn {
 
     // Frames.
 
-    fn write_response(&mut self, id: u32, head: &ResponseHead, end: bool) {
+    pub(super) fn write_response(&mut self, id: u32, head: &ResponseHead, end: bool) {
         let out = self.outbox.buffer();
         let block = HeaderBlockStart::reserve(out);
         self.encoder.encode_response(head, out);

@@ -29,7 +29,7 @@ use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
-use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
+use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, REFUSED_NOTES_MAX};
 use crate::pace::Scarcity;
 use crate::qpack::{Decoder, Encoder};
 use crate::send_account::SendAccount;
@@ -156,6 +156,8 @@ pub struct Conn {
     pub(super) send_account: SendAccount,
     /// Server: whether connections are scarce.
     pub(super) scarcity: Scarcity,
+    /// Server: rules that requests broke which became no exchange, for metrics.
+    pub(super) refused: Vec<Violation>,
     /// What may wait in the transport beyond its first window: on a server out of the same budget.
     pub(super) send_lender: Lender,
     /// Bytes in the queues of all streams.
@@ -230,11 +232,9 @@ impl Conn {
             send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
             scarcity: Scarcity::default(),
+            refused: Vec::new(),
             send_account: SendAccount::own(config.windows.send_budget),
-            send_lender: Lender::new(match side {
-                Side::Server => config.windows.send_budget,
-                Side::Client => config.windows.memory_budget,
-            }),
+            send_lender: Lender::new(config.windows.send_budget),
             queued: 0,
             carried_out: 0,
             path: Path::new(now),
@@ -329,6 +329,11 @@ impl Conn {
     pub fn counts(&self) -> Counts {
         self.counts
     }
+    /// Server: a rule that a request broke which became no exchange, for metrics. What nobody asks
+    /// for is forgotten beyond [`REFUSED_NOTES_MAX`].
+    pub fn poll_refused(&mut self) -> Option<Violation> {
+        self.refused.pop()
+    }
     /// The tolerated oddities of the peer, for metrics.
     pub fn abuse(&self) -> &Abuse {
         &self.abuse
@@ -354,6 +359,7 @@ impl Conn {
         self.body.release();
         self.section = Vec::new();
         self.last_head.release();
+        self.refused.shrink_to_fit();
         self.last_response.release();
         self.spares = Spares::default();
         self.spare_queues = Vec::new();
@@ -373,6 +379,11 @@ impl Conn {
     /// The peer's settings, or the defaults before they come.
     pub(super) fn peer(&self) -> Settings {
         self.settings.or(self.remembered).unwrap_or_default()
+    }
+    pub(super) fn note_refused(&mut self, violation: Violation) {
+        if self.refused.len() < REFUSED_NOTES_MAX {
+            self.refused.push(violation);
+        }
     }
     /// Carries a verdict out.
     pub(super) fn judge(&mut self, now: Instant, verdict: Verdict) -> Result<(), Violation> {

@@ -217,6 +217,8 @@ impl Conn {
                 stream: id,
                 reset: Reset { by, unprocessed },
             });
+        } else if let ResetBy::Us(violation) = by {
+            self.note_refused(violation);
         }
         self.drop_stream(now, id);
     }

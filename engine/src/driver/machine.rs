@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 use trunkline_core::credit::Readback;
-use trunkline_core::error::{H2Code, Misuse, TransportEnd};
+use trunkline_core::error::{H2Code, Misuse, TransportEnd, Violation};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use trunkline_core::wire::Outbox;
 use trunkline_core::{h1, h2, h3};
@@ -163,6 +163,15 @@ impl Machine {
             Self::H1(conn) => conn.handler_done(stream),
             Self::H2(conn) => conn.handler_done(stream),
             Self::H3(http3) => http3.conn.handler_done(now, stream),
+        }
+    }
+
+    /// Server: a rule that a request broke which became no exchange. HTTP/1.1 closes with it.
+    pub(crate) fn poll_refused(&mut self) -> Option<Violation> {
+        match self {
+            Self::H1(_) => None,
+            Self::H2(conn) => conn.poll_refused(),
+            Self::H3(http3) => http3.conn.poll_refused(),
         }
     }
 

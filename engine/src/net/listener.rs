@@ -56,6 +56,17 @@ impl Listener {
     }
 }
 
+impl Accepted {
+    /// Who connected; `None` on a Unix socket.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(_, peer) => Some(*peer),
+            #[cfg(unix)]
+            Self::Unix(_) => None,
+        }
+    }
+}
+
 /// A listener within the runtime that serves.
 #[derive(Debug)]
 pub(crate) enum Acceptor {

@@ -7,12 +7,12 @@ use super::connection::Connection;
 use super::handshake_failure::HandshakeFailure;
 use super::handshake_log::{self, HandshakeLog};
 use super::metrics::Counters;
+use super::open::{Activity, OpenEntry};
 use super::respond::Extra;
 use super::secure::Secured;
 use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
 use super::targets::Targets;
-use super::worker::OpenEntry;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
@@ -22,7 +22,6 @@ use crate::driver::transport::Transport;
 use crate::tls::{Judge, Tls};
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
-use std::cell::Cell;
 use std::future::poll_fn;
 use std::io;
 use std::mem;
@@ -36,6 +35,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::credit::Lender;
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
+use trunkline_core::pace::Scarcity;
 use trunkline_core::{h1, h2};
 
 /// RFC 9113 section 3.4.
@@ -81,6 +81,8 @@ pub(super) struct Ground<S> {
     pub(super) lender: Arc<Lender>,
     /// What they hold for peers that do not take it comes out of this.
     pub(super) send_lender: Arc<Lender>,
+    /// Whether this worker's connections are scarce.
+    pub(super) scarcity: Scarcity,
     /// What every answer carries beside the handler's fields.
     pub(super) extra: Arc<Extra>,
     pub(super) shown: Shown,
@@ -209,13 +211,13 @@ where
 impl<S: Serve, T> Unpin for Served<S, T> {}
 
 /// Opens a connection over `socket`. `addresses`: `None` on a Unix socket, and where nobody wants to
-/// know; `open`: how many of its exchanges are.
+/// know; `activity`: what it is doing.
 pub(super) async fn start<S, T>(
     socket: T,
     addresses: Option<Addresses>,
     ground: Ground<S>,
     signals: Arc<Signals>,
-    open: Rc<Cell<u64>>,
+    activity: Rc<Activity>,
 ) -> Started<S, T>
 where
     S: Serve,
@@ -246,7 +248,7 @@ where
             info: wants_info.then(|| ConnectionInfo::new(addresses, None)),
         };
         return Ok(Opening::Http(
-            opened.connection(&first, ground, signals, open),
+            opened.connection(&first, ground, signals, activity),
         ));
     };
     let secured = Secured::new(socket, tls, addresses);
@@ -272,7 +274,12 @@ where
         http2,
         info,
     };
-    Ok(Opening::Http(opened.connection(&[], ground, signals, open)))
+    Ok(Opening::Http(opened.connection(
+        &[],
+        ground,
+        signals,
+        activity,
+    )))
 }
 
 /// A client under TLS that does not say what it speaks.
@@ -312,7 +319,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         first: &[u8],
         ground: Ground<S>,
         signals: Arc<Signals>,
-        open: Rc<Cell<u64>>,
+        activity: Rc<Activity>,
     ) -> Box<Connection<S, T>> {
         let now = Instant::now();
         let mut machine = machine(&ground, self.http2, now);
@@ -324,7 +331,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Opened<T> {
         let mut exchanges = ground.exchanges(&signals, secure);
         let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &ground.shown);
-        let mut serving = Serving::new(exchanges, signals, ground.counters, open);
+        let mut serving = Serving::new(exchanges, signals, ground.counters, activity);
         serving.set_targets(targets);
         Box::new(Connection::new(link, serving))
     }
@@ -335,11 +342,13 @@ fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
         let config = Arc::clone(&ground.config);
         let conn = h2::Conn::new(Side::Server, config, now);
         let conn = conn.borrowing_from(&ground.lender);
-        Machine::H2(Box::new(conn.sending_from(&ground.send_lender)))
+        let conn = conn.sending_from(&ground.send_lender);
+        Machine::H2(Box::new(conn.heeding(&ground.scarcity)))
     } else {
         let config = Arc::clone(&ground.http1_config);
         let conn = h1::Conn::new(Side::Server, config, now);
-        Machine::H1(Box::new(conn.sending_from(&ground.send_lender)))
+        let conn = conn.sending_from(&ground.send_lender);
+        Machine::H1(Box::new(conn.heeding(&ground.scarcity)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Who hears of every exchange when it is over.
 
 use crate::connection_info::ConnectionInfo;
+use crate::error::Error;
 use http::{Method, StatusCode, Uri, Version};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +26,10 @@ pub struct Access<'a> {
     pub body_bytes: u64,
     /// From the request's head to the last byte of the answer that was handed on.
     pub time: Duration,
+    /// Why the exchange ended before its response did; `None`: it did not. A client that was too
+    /// slow, or broke another rule, is an [`ErrorKind::Violation`](crate::ErrorKind::Violation) that
+    /// names the rule.
+    pub error: Option<&'a Error>,
 }
 
 /// Who hears of every exchange.
@@ -52,6 +57,7 @@ pub(super) struct Record {
     began: Instant,
     pub(super) status: Option<StatusCode>,
     pub(super) body_bytes: u64,
+    pub(super) error: Option<Error>,
 }
 
 impl Record {
@@ -63,6 +69,7 @@ impl Record {
             began,
             status: None,
             body_bytes: 0,
+            error: None,
         })
     }
     /// A request that no handler saw, answered at once.
@@ -80,6 +87,7 @@ impl Record {
             began,
             status,
             body_bytes: 0,
+            error: None,
         }
     }
     /// The exchange is over.
@@ -92,6 +100,7 @@ impl Record {
             status: self.status,
             body_bytes: self.body_bytes,
             time: now.saturating_duration_since(self.began),
+            error: self.error.as_ref(),
         };
         // A log that panics has said so; the exchange is over for everybody else too.
         let _ = catch_unwind(AssertUnwindSafe(|| (log.0)(&access)));

@@ -3,8 +3,8 @@
 
 use super::attendant::{Attendant, Ended, Line, Order, Place};
 use super::attended_entry::Entry;
+use super::open::OpenEntry;
 use super::serve::Left;
-use super::worker::OpenEntry;
 use crate::driver::signals::{Notes, Signals, Stop};
 use crate::upgrade::Upgraded;
 use bytes::{Buf, Bytes};

@@ -1,9 +1,9 @@
 //! One connection on one task: its socket, its machine and all its handlers. A turn reads what is
 //! there, runs what became ready, and writes once.
 
+use super::open::OpenEntry;
 use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
-use super::worker::OpenEntry;
 use crate::driver::link::Link;
 use crate::driver::transport::RECORD_BYTES;
 use crate::upgrade::Upgraded;
@@ -52,6 +52,8 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         T: Send + 'static,
     {
         let write_stall = self.link.write_stall();
+        // A tunnel is never idle.
+        self.serving.activity.exchanges.set(1);
         if let Some(left) = self.serving.left.take()
             && let (stream, rest) = *left
             && let Some(transport) = self.link.into_transport()

@@ -17,7 +17,6 @@ use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
-use crate::error::Error;
 use crate::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use http::{Request, StatusCode};
@@ -242,9 +241,7 @@ impl<S: HttpService> Exchanging for Exchanges<S> {
             && let Some(slot) = slots.of(stream)
         {
             let ended = &mut slots.all[slot as usize];
-            if let Some(inlet) = &ended.inlet {
-                inlet.fail(Error::reset(reset));
-            }
+            ended.fail_request(reset, &slots.wakers[slot as usize]);
             if let (Some(view), Some(record)) = (&mut self.view, &mut ended.record) {
                 view.heed_reset(record, reset);
             }

@@ -7,13 +7,15 @@ use super::super::service::HttpService;
 use crate::body::{Body, Inlet};
 use crate::datagrams::DatagramInlet;
 use crate::driver::machine::Machine;
+use crate::error::Error;
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
+use trunkline_core::http::Reset;
 
 /// A place for one exchange.
 pub(super) struct Slot<S: HttpService> {
@@ -119,6 +121,23 @@ impl<S: HttpService> Slot<S> {
                 }
                 Step::Wait
             }
+        }
+    }
+    /// The exchange is over. A handler that waits for its request's body is run once more, to learn
+    /// why; what it answers goes nowhere.
+    pub(super) fn fail_request(&mut self, reset: Reset, waker: &Waker) {
+        let Some(inlet) = &self.inlet else {
+            return;
+        };
+        let is_awaited = inlet.is_awaited();
+        inlet.fail(Error::reset(reset));
+        let mut cx = Context::from_waker(waker);
+        if is_awaited
+            && matches!(self.stage, Stage::Handling { .. })
+            && let Some(handler) = self.handler.as_mut().as_pin_mut()
+        {
+            // A panic is told where panics are; there is nothing left to fail.
+            let _ = catch_unwind(AssertUnwindSafe(|| handler.poll(&mut cx).is_ready()));
         }
     }
     /// Sends what the handler has said so far. `over`: its answer follows.

@@ -6,6 +6,7 @@ use super::attendant::Attendant;
 use super::attended_serve::Attended;
 use super::metrics::{self, Counters, Metrics};
 use super::no_worker;
+use super::open::Allowed;
 use super::quic::Seat;
 use super::respond::Extra;
 use super::running::{Running, WorkerHandle};
@@ -25,6 +26,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use trunkline_core::credit::Lender;
 use trunkline_core::limits::Config;
+use trunkline_core::pace::Scarcity;
 
 /// Open sockets, on which nobody is accepted yet. It goes to the thread that is to serve.
 pub struct Listening<A = SocketAddr> {
@@ -34,7 +36,7 @@ pub struct Listening<A = SocketAddr> {
     pub(super) tls: Option<Tls>,
     pub(super) config: Arc<Config>,
     pub(super) http1_config: Arc<Config>,
-    pub(super) connections_max: usize,
+    pub(super) allowed: Allowed,
     pub(super) shown: Shown,
     pub(super) cleartext: Cleartext,
     pub(super) extra: Arc<Extra>,
@@ -130,7 +132,7 @@ impl<A> Listening<A> {
             listener,
             seat,
             ground: self.ground(service),
-            connections_max: self.connections_max,
+            allowed: self.allowed,
         }
     }
     fn ground<S>(&self, service: S) -> Ground<S> {
@@ -142,6 +144,7 @@ impl<A> Listening<A> {
             counters: Arc::new(Counters::default()),
             lender: Arc::clone(&self.lender),
             send_lender: Arc::clone(&self.send_lender),
+            scarcity: Scarcity::shared(),
             shown: self.shown.clone(),
             cleartext: self.cleartext,
             extra: Arc::clone(&self.extra),

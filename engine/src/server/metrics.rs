@@ -5,6 +5,7 @@ use crate::driver::quic::rules;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trunkline_core::error::{Closed, Violation};
+use trunkline_core::http::{Reset, ResetBy, Version};
 
 /// A reading of a server's counters, since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,10 @@ pub struct Metrics {
     pub connections_accepted: u64,
     /// Connections open now.
     pub connections_open: u64,
+    /// Connections that were closed at once, because their address had as many as it may.
+    pub connections_refused: u64,
+    /// Connections without an exchange that were closed to let others in.
+    pub connections_displaced: u64,
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
     /// Those by why they failed: `timeout`, `gone`, `not_tls`, `version`, `cipher`, `protocol`,
@@ -57,8 +62,10 @@ pub struct Metrics {
     pub quic_violations: Vec<(&'static str, u64)>,
     /// Exchanges that ended before their response did.
     pub resets: u64,
-    /// Connections that we closed for a broken rule, by the rule's name. Rules that nobody broke
-    /// are left out.
+    /// Connections that we closed, exchanges that we reset and requests that we refused for a broken
+    /// rule, by the rule's name ([`Violation::name`](crate::core::error::Violation::name)): limits
+    /// and timeouts too, such as `BodyTooSlow` and `StreamStalled`. Rules that nobody broke are left
+    /// out.
     pub violations: Vec<(&'static str, u64)>,
 }
 
@@ -67,6 +74,8 @@ pub struct Metrics {
 pub(super) struct Counters {
     pub(super) connections_accepted: AtomicU64,
     pub(super) connections_closed: AtomicU64,
+    pub(super) connections_refused: AtomicU64,
+    pub(super) connections_displaced: AtomicU64,
     pub(super) handshakes_failed: AtomicU64,
     /// Indexed as [`handshake_failure::NAMES`].
     handshakes_failed_by: [AtomicU64; handshake_failure::NAMES.len()],
@@ -96,6 +105,8 @@ impl Default for Counters {
         Self {
             connections_accepted: AtomicU64::default(),
             connections_closed: AtomicU64::default(),
+            connections_refused: AtomicU64::default(),
+            connections_displaced: AtomicU64::default(),
             handshakes_failed: AtomicU64::default(),
             handshakes_failed_by: Default::default(),
             misdirected: AtomicU64::default(),
@@ -133,9 +144,19 @@ impl Counters {
     }
     /// A connection ended.
     pub(super) fn closed(&self, closed: Closed) {
-        if let Closed::ByUs(violation) = closed
-            && let Some(at) = Violation::ALL.iter().position(|rule| *rule == violation)
-        {
+        if let Closed::ByUs(violation) = closed {
+            self.broken(violation);
+        }
+    }
+    /// An exchange ended early. One of HTTP/1.1 ends with its connection, which counts the rule.
+    pub(super) fn reset(&self, version: Version, reset: Reset) {
+        if let (ResetBy::Us(violation), Version::Http2 | Version::Http3) = (reset.by, version) {
+            self.broken(violation);
+        }
+    }
+    /// A peer broke this rule, and its connection or its exchange ended.
+    pub(super) fn broken(&self, violation: Violation) {
+        if let Some(at) = Violation::ALL.iter().position(|rule| *rule == violation) {
             add(&self.violations[at], 1);
         }
     }
@@ -175,6 +196,8 @@ pub(super) fn sum(workers: &[Arc<Counters>]) -> Metrics {
     Metrics {
         connections_accepted: accepted,
         connections_open: accepted.saturating_sub(total(|worker| &worker.connections_closed)),
+        connections_refused: total(|worker| &worker.connections_refused),
+        connections_displaced: total(|worker| &worker.connections_displaced),
         handshakes_failed: total(|worker| &worker.handshakes_failed),
         handshakes_failed_by: broken(handshake_failure::NAMES.into_iter(), of_handshake),
         misdirected: total(|worker| &worker.misdirected),

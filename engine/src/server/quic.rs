@@ -5,9 +5,9 @@
 use super::accept::Ground;
 use super::handshake_failure::HandshakeFailure;
 use super::metrics::add;
+use super::open::OpenConnections;
 use super::quic_connection::QuicConnection;
 use super::serve::Serve;
-use super::worker::OpenConnections;
 use crate::driver::quic::batch::Batch;
 use crate::driver::quic::cid::Steering;
 use crate::driver::quic::config::{self, QuicSettings};
@@ -98,7 +98,6 @@ impl Quic {
 pub(super) struct QuicListener<S: Serve> {
     ground: Ground<S>,
     open: Rc<OpenConnections>,
-    connections_max: usize,
     socket: Socket,
     endpoint: Endpoint,
     worker: u16,
@@ -133,7 +132,6 @@ impl<S: Serve> QuicListener<S> {
         seat: Seat,
         ground: Ground<S>,
         open: Rc<OpenConnections>,
-        connections_max: usize,
         signals: Arc<Signals>,
     ) -> std::io::Result<Self> {
         let socket = Socket::new(seat.socket)?;
@@ -146,7 +144,6 @@ impl<S: Serve> QuicListener<S> {
         Ok(Self {
             ground,
             open,
-            connections_max,
             socket,
             endpoint,
             worker: seat.worker,
@@ -258,7 +255,13 @@ impl<S: Serve> QuicListener<S> {
     fn accept(&mut self, now: Instant, incoming: Incoming) {
         let mut answer = Vec::new();
         let counters = Arc::clone(&self.ground.counters);
-        if self.draining || self.open.len() >= self.connections_max {
+        let is_full = self.open.is_full();
+        if is_full && !self.draining {
+            // Whoever is refused tries again.
+            self.open.make_room();
+        }
+        let peer = incoming.remote_address().ip();
+        if self.draining || is_full || !self.open.admits(peer) {
             let transmit = self.endpoint.refuse(incoming, &mut answer);
             return self.answer(&transmit, &answer);
         }

@@ -3,16 +3,15 @@
 use super::accept::{Ground, Shown};
 use super::handshake_failure::HandshakeFailure;
 use super::metrics::{Counters, add};
+use super::open::{Activity, OpenConnections, OpenEntry};
 use super::serve::{Exchanging, Serve};
 use super::serving::Serving;
-use super::worker::{OpenConnections, OpenEntry};
 use crate::connection_info::{Addresses, ConnectionInfo, certificates_of};
 use crate::driver::link::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
 use quinn_proto::{Connection, ConnectionHandle, Transmit};
-use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -69,18 +68,20 @@ impl<S: Serve> QuicConnection<S> {
         now: Instant,
     ) -> Self {
         let signals = Arc::new(Signals::default());
-        let exchanges = Rc::new(Cell::new(0));
-        let entry = OpenConnections::enter(open, &signals, &exchanges);
+        let activity = Activity::new();
+        let peer = Some(quic.remote_address());
+        let entry = OpenConnections::enter(open, &signals, &activity, peer);
         let counters = Arc::clone(&ground.counters);
         let serving = Serving::new(
             ground.exchanges(&signals, true),
             signals,
             Arc::clone(&counters),
-            exchanges,
+            activity,
         );
         let conn = h3::Conn::new(Side::Server, Arc::clone(&ground.config), now)
             .borrowing_from(&ground.lender)
-            .sending_from(&ground.send_lender);
+            .sending_from(&ground.send_lender)
+            .heeding(&ground.scarcity);
         let handshake = ground.config.timeouts.handshake;
         Self {
             session: Session::new(quic, 0),

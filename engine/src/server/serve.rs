@@ -4,11 +4,11 @@
 use super::accept::Shown;
 use super::attendant::Pause;
 use super::handshake_failure::HandshakeFailure;
+use super::open::OpenEntry;
 use super::respond::Extra;
 use super::said::Heard;
 use super::scratch::Scratch;
 use super::view::View;
-use super::worker::OpenEntry;
 use crate::connection_info::{Addresses, ConnectionInfo};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;

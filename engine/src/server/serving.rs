@@ -3,6 +3,7 @@
 
 use super::attendant::Pause;
 use super::metrics::{Counters, add};
+use super::open::Activity;
 use super::said::Heard;
 use super::scratch::{Scratch, with_scratch};
 use super::serve::{Exchanging, Serve};
@@ -10,7 +11,6 @@ use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, Signals, Stop};
 use bytes::Bytes;
 use http::StatusCode;
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -26,8 +26,8 @@ pub(super) struct Serving<S: Serve> {
     signals: Arc<Signals>,
     notes: Option<Box<Notes>>,
     counters: Arc<Counters>,
-    /// Exchanges open, for whoever drains the server.
-    open: Rc<Cell<u64>>,
+    /// For whoever drains the server, or needs a place in it.
+    pub(super) activity: Rc<Activity>,
     /// The connection left HTTP with this exchange; the bytes came behind it.
     pub(super) left: Option<Box<(StreamId, Bytes)>>,
     pub(super) draining: bool,
@@ -47,14 +47,15 @@ impl<S: Serve> Serving<S> {
         exchanges: S::Exchanges,
         signals: Arc<Signals>,
         counters: Arc<Counters>,
-        open: Rc<Cell<u64>>,
+        activity: Rc<Activity>,
     ) -> Self {
+        activity.is_serving.set(true);
         Self {
             exchanges,
             signals,
             notes: None,
             counters,
-            open,
+            activity,
             left: None,
             draining: false,
             early: false,
@@ -94,6 +95,9 @@ impl<S: Serve> Serving<S> {
     }
     /// Carries out what others noted.
     pub(super) fn take_notes(&mut self, machine: &mut Machine, now: Instant) {
+        while let Some(violation) = machine.poll_refused() {
+            self.counters.broken(violation);
+        }
         self.signals.begin_turn(&mut self.notes);
         let Some(mut notes) = self.notes.take() else {
             return;
@@ -200,6 +204,7 @@ impl<S: Serve> Serving<S> {
                 }
                 Event::StreamReset { stream, reset } => {
                     resets += 1;
+                    self.counters.reset(machine.version(), reset);
                     exchanges.cancel(machine, now, stream, reset);
                 }
                 Event::InputEnded => exchanges.half_close(),
@@ -227,9 +232,10 @@ impl<S: Serve> Serving<S> {
                 false => None,
             };
         }
+        self.activity.moved_at.set(now);
         self.count(machine, requests, resets);
     }
-    fn count(&self, machine: &Machine, requests: u64, resets: u64) {
+    fn count(&self, machine: &mut Machine, requests: u64, resets: u64) {
         if requests > 0 {
             let counter = match machine {
                 Machine::H1(_) => &self.counters.requests_h1,
@@ -241,11 +247,14 @@ impl<S: Serve> Serving<S> {
         if resets > 0 {
             add(&self.counters.resets, resets);
         }
-        self.open.set(self.exchanges.len() as u64);
+        while let Some(violation) = machine.poll_refused() {
+            self.counters.broken(violation);
+        }
+        self.activity.exchanges.set(self.exchanges.len() as u64);
     }
     /// Before the owner sleeps. `release`: give memory back too.
     pub(super) fn rest(&mut self, release: bool) {
-        self.open.set(self.exchanges.len() as u64);
+        self.activity.exchanges.set(self.exchanges.len() as u64);
         if release {
             self.exchanges.release();
             self.signals.release();

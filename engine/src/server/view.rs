@@ -5,6 +5,7 @@ use super::access::{AccessLog, Record};
 use super::request::{Requests, version_of};
 use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
+use crate::error::Error;
 use http::{Request, StatusCode};
 use std::time::Instant;
 use trunkline_core::error::{Closed, Violation};
@@ -60,6 +61,7 @@ impl View {
     }
     /// The exchange of `record` ended early.
     pub(super) fn heed_reset(&mut self, record: &mut Record, reset: Reset) {
+        record.error = Some(Error::reset(reset));
         match reset.by {
             ResetBy::Us(violation) => {
                 self.told_broken = true;
@@ -77,7 +79,8 @@ impl View {
             && let Some(status) = self.refusal(violation)
         {
             let version = version_of(self.version);
-            let record = Record::turned_away(version, (None, None), Some(status), now);
+            let mut record = Record::turned_away(version, (None, None), Some(status), now);
+            record.error = Some(Error::violation(violation));
             self.tell(&record, now);
         }
     }

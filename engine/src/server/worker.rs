@@ -3,16 +3,16 @@
 
 use super::accept::{Ground, Served, start};
 use super::attendant::Pause;
-use super::metrics::{Counters, add};
+use super::metrics::add;
+use super::open::{Activity, Allowed, OpenConnections};
 use super::quic::{QuicListener, Seat};
 use super::serve::Serve;
 use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
 use crate::net::listener::{Accepted, Acceptor, Listener};
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -20,7 +20,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::LocalOptions;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trunkline_core::limits::Config;
@@ -45,7 +45,7 @@ pub(super) struct Post<S> {
     /// HTTP/3's.
     pub(super) seat: Option<Seat>,
     pub(super) ground: Ground<S>,
-    pub(super) connections_max: usize,
+    pub(super) allowed: Allowed,
 }
 
 /// Runs a worker until it is drained or `commands` is closed. `begun` hears whether it could begin.
@@ -101,12 +101,11 @@ impl QuicTask {
         seat: Seat,
         ground: &Ground<S>,
         open: &Rc<OpenConnections>,
-        connections_max: usize,
     ) -> io::Result<Self> {
         let signals = Arc::new(Signals::default());
         let (ground, open) = (ground.clone(), Rc::clone(open));
         let notes = Arc::clone(&signals);
-        let listener = QuicListener::new(seat, ground, open, connections_max, notes)?;
+        let listener = QuicListener::new(seat, ground, open, notes)?;
         let task = tokio::task::spawn_local(listener);
         Ok(Self { signals, task })
     }
@@ -131,44 +130,37 @@ struct Worker<S> {
     acceptor: Acceptor,
     quic: Option<QuicTask>,
     ground: Ground<S>,
-    connections_max: usize,
     open: Rc<OpenConnections>,
-}
-
-/// The connections of a worker, for draining.
-pub(super) struct OpenConnections {
-    by_number: RefCell<HashMap<u64, OpenConnection>>,
-    next: Cell<u64>,
-    closed: Notify,
-    counters: Arc<Counters>,
-}
-
-struct OpenConnection {
-    signals: Arc<Signals>,
-    exchanges: Rc<Cell<u64>>,
+    /// It was accepted, and waits for a place.
+    waiting: Option<Accepted>,
 }
 
 impl<S: Serve> Worker<S> {
     /// Within the runtime that is to serve.
     fn new(post: Post<S>) -> io::Result<Self> {
-        let (ground, connections_max) = (post.ground, post.connections_max);
+        let ground = post.ground;
         let acceptor = Acceptor::new(post.listener)?;
-        let open = OpenConnections::new(&ground.counters);
+        let open = OpenConnections::new(post.allowed, &ground.scarcity, &ground.counters);
         let quic = match post.seat {
-            Some(seat) => Some(QuicTask::new(seat, &ground, &open, connections_max)?),
+            Some(seat) => Some(QuicTask::new(seat, &ground, &open)?),
             None => None,
         };
         Ok(Self {
             acceptor,
             quic,
             ground,
-            connections_max,
             open,
+            waiting: None,
         })
     }
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let command = loop {
-            let full = self.open.len() >= self.connections_max;
+            if !self.open.is_full()
+                && let Some(waiting) = self.waiting.take()
+            {
+                self.serve(waiting);
+            }
+            let full = self.waiting.is_some();
             let pause = self.ground.service.pause();
             let paused = pause.is_some();
             tokio::select! {
@@ -183,7 +175,7 @@ impl<S: Serve> Worker<S> {
                 },
                 () = until_over(pause), if paused => {}
                 accepted = poll_fn(|cx| self.poll_accept(cx)), if !full && !paused => match accepted {
-                    Some(Ok(accepted)) => self.serve(accepted),
+                    Some(Ok(accepted)) => self.take(accepted),
                     Some(Err(error)) => pause_after(&error).await,
                     None => {}
                 },
@@ -215,6 +207,20 @@ impl<S: Serve> Worker<S> {
         }
         self.acceptor.poll_accept(cx).map(Some)
     }
+    /// Serves it, or lets it wait until another one has given way.
+    fn take(&mut self, accepted: Accepted) {
+        if let Some(peer) = accepted.peer()
+            && !self.open.admits(peer.ip())
+        {
+            return;
+        }
+        if self.open.is_full() {
+            self.open.make_room();
+            self.waiting = Some(accepted);
+        } else {
+            self.serve(accepted);
+        }
+    }
     fn serve(&self, accepted: Accepted) {
         match accepted {
             Accepted::Tcp(socket, peer) => {
@@ -226,22 +232,22 @@ impl<S: Serve> Worker<S> {
                     // A socket without an address is closed already.
                     false => socket.local_addr().ok().map(|local| (peer, local)),
                 };
-                self.serve_socket(socket, addresses);
+                self.serve_socket(socket, Some(peer), addresses);
             }
             #[cfg(unix)]
-            Accepted::Unix(socket) => self.serve_socket(socket, None),
+            Accepted::Unix(socket) => self.serve_socket(socket, None, None),
         }
     }
-    fn serve_socket<T>(&self, socket: T, addresses: Option<Addresses>)
+    fn serve_socket<T>(&self, socket: T, peer: Option<SocketAddr>, addresses: Option<Addresses>)
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         add(&self.ground.counters.connections_accepted, 1);
         let signals = Arc::new(Signals::default());
-        let exchanges = Rc::new(Cell::new(0));
-        let entry = OpenConnections::enter(&self.open, &signals, &exchanges);
+        let activity = Activity::new();
+        let entry = OpenConnections::enter(&self.open, &signals, &activity, peer);
         let ground = self.ground.clone();
-        let start = start(socket, addresses, ground, Arc::clone(&signals), exchanges);
+        let start = start(socket, addresses, ground, Arc::clone(&signals), activity);
         tokio::task::spawn_local(Served::new(start, signals, &self.ground.counters, entry));
     }
 }
@@ -249,103 +255,6 @@ impl<S: Serve> Worker<S> {
 async fn until_over(pause: Option<Pause>) {
     if let Some(pause) = pause {
         pause.await;
-    }
-}
-
-impl OpenConnections {
-    fn new(counters: &Arc<Counters>) -> Rc<Self> {
-        Rc::new(Self {
-            by_number: RefCell::default(),
-            next: Cell::new(0),
-            closed: Notify::new(),
-            counters: Arc::clone(counters),
-        })
-    }
-    /// Lets what is open finish until the earliest deadline that is set; counts the exchanges cut
-    /// then. `told`: who is to hear of it.
-    async fn drain(
-        &self,
-        mut until: Instant,
-        told: &mut Vec<oneshot::Sender<u64>>,
-        commands: &mut mpsc::UnboundedReceiver<Command>,
-    ) -> u64 {
-        loop {
-            tokio::select! {
-                is_empty = self.wait_until_empty(until) => match is_empty {
-                    true => return 0,
-                    false => break,
-                },
-                command = commands.recv() => match command {
-                    Some(Command::Drain { deadline, cut }) => {
-                        until = after(deadline).min(until);
-                        told.push(cut);
-                    }
-                    // Nobody is accepted any more.
-                    Some(Command::Configure { .. }) => {}
-                    // Nobody waits for it any more.
-                    None => return self.exchanges(),
-                },
-            }
-        }
-        let cut = self.exchanges();
-        self.stop(Stop::Abort);
-        self.wait_until_empty(after(LAST_WORDS)).await;
-        cut
-    }
-    pub(super) fn len(&self) -> usize {
-        self.by_number.borrow().len()
-    }
-    pub(super) fn enter(
-        this: &Rc<Self>,
-        signals: &Arc<Signals>,
-        exchanges: &Rc<Cell<u64>>,
-    ) -> OpenEntry {
-        let number = this.next.get();
-        this.next.set(number + 1);
-        let connection = OpenConnection {
-            signals: Arc::clone(signals),
-            exchanges: Rc::clone(exchanges),
-        };
-        this.by_number.borrow_mut().insert(number, connection);
-        OpenEntry {
-            open: Rc::clone(this),
-            number,
-        }
-    }
-    fn stop(&self, how: Stop) {
-        for connection in self.by_number.borrow().values() {
-            connection.signals.stop(how);
-        }
-    }
-    fn exchanges(&self) -> u64 {
-        self.by_number
-            .borrow()
-            .values()
-            .map(|connection| connection.exchanges.get())
-            .sum()
-    }
-    async fn wait_until_empty(&self, until: Instant) -> bool {
-        while self.len() > 0 {
-            let closed = tokio::time::timeout_at(until, self.closed.notified());
-            if closed.await.is_err() {
-                return self.len() == 0;
-            }
-        }
-        true
-    }
-}
-
-/// A connection's place among the open ones; leaves it on drop.
-pub(super) struct OpenEntry {
-    open: Rc<OpenConnections>,
-    number: u64,
-}
-
-impl Drop for OpenEntry {
-    fn drop(&mut self) {
-        self.open.by_number.borrow_mut().remove(&self.number);
-        add(&self.open.counters.connections_closed, 1);
-        self.open.closed.notify_one();
     }
 }
 
@@ -365,14 +274,14 @@ async fn pause_after(error: &io::Error) {
 }
 
 /// So long from now; what is further off than clocks go, in a year.
-fn after(time: Duration) -> Instant {
+pub(super) fn after(time: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(time).unwrap_or(now + YEAR)
 }
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// How long resets and goodbyes may take to be written after the deadline.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
 /// See [`pause_after`].
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 

@@ -14,6 +14,7 @@ use std::sync::mpsc::channel;
 use trunkline_core::credit::Lender;
 use trunkline_core::http::{Fields, RequestHead, Version};
 use trunkline_core::limits::Config;
+use trunkline_core::pace::Scarcity;
 
 /// Nobody asks it anything.
 #[derive(Clone)]
@@ -55,6 +56,7 @@ fn post() -> Post<Attended<Idle>> {
             counters: Arc::default(),
             lender: Arc::new(Lender::new(1 << 20)),
             send_lender: Arc::new(Lender::new(1 << 20)),
+            scarcity: Scarcity::default(),
             extra,
             shown: Shown {
                 info: false,
@@ -66,7 +68,10 @@ fn post() -> Post<Attended<Idle>> {
                 judge: None,
             },
         },
-        connections_max: 1,
+        allowed: Allowed {
+            connections: 1,
+            per_address: None,
+        },
     }
 }
 

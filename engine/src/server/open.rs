@@ -1,0 +1,266 @@
+//! The open connections of a worker: how many there are, whose, and which give way when there are as
+//! many as there may be.
+
+use super::metrics::{Counters, add};
+use super::worker::{Command, LAST_WORDS, after};
+use crate::driver::signals::{Signals, Stop};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
+use trunkline_core::pace::Scarcity;
+
+/// How many connections a worker may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowed {
+    /// Of all peers.
+    pub(super) connections: usize,
+    /// Of one address; `None`: a quarter of those of all, while connections are scarce.
+    pub(super) per_address: Option<usize>,
+}
+
+impl Allowed {
+    /// From so many on connections are scarce.
+    fn scarce_from(self) -> usize {
+        self.connections - self.connections / 4
+    }
+    /// So many that idle give way at once: to close takes a moment, and whoever is kept waiting for
+    /// a place is seldom alone.
+    fn displaced_at_once(self) -> usize {
+        (self.connections / 64).max(1)
+    }
+}
+
+/// The connections of a worker.
+pub(super) struct OpenConnections {
+    by_number: RefCell<HashMap<u64, OpenConnection>>,
+    by_address: RefCell<HashMap<Address, usize>>,
+    next: Cell<u64>,
+    allowed: Allowed,
+    scarcity: Scarcity,
+    pub(super) closed: Notify,
+    counters: Arc<Counters>,
+}
+
+struct OpenConnection {
+    signals: Arc<Signals>,
+    activity: Rc<Activity>,
+    /// Whose it is; `None`: of a Unix socket.
+    address: Option<Address>,
+    /// It was told to give way.
+    leaves: Cell<bool>,
+}
+
+/// What a connection is doing, as its owner last said.
+#[derive(Debug)]
+pub(super) struct Activity {
+    /// Exchanges that are open.
+    pub(super) exchanges: Cell<u64>,
+    /// When the last event of an exchange was.
+    pub(super) moved_at: Cell<std::time::Instant>,
+    /// Its handshake is done.
+    pub(super) is_serving: Cell<bool>,
+}
+
+impl Activity {
+    /// Of a connection that was accepted now.
+    pub(super) fn new() -> Rc<Self> {
+        Rc::new(Self {
+            exchanges: Cell::new(0),
+            moved_at: Cell::new(std::time::Instant::now()),
+            is_serving: Cell::new(false),
+        })
+    }
+}
+
+/// Whose connections are counted together: those of an IPv4 address, or of an IPv6 network of 64
+/// bits, which is what one customer has at least (RFC 6177).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Address {
+    V4([u8; 4]),
+    V6([u8; 8]),
+}
+
+impl Address {
+    fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => Self::V4(v4.octets()),
+            IpAddr::V6(v6) => {
+                let [a, b, c, d, e, f, g, h, ..] = v6.octets();
+                Self::V6([a, b, c, d, e, f, g, h])
+            }
+        }
+    }
+}
+
+impl OpenConnections {
+    pub(super) fn new(allowed: Allowed, scarcity: &Scarcity, counters: &Arc<Counters>) -> Rc<Self> {
+        Rc::new(Self {
+            by_number: RefCell::default(),
+            by_address: RefCell::default(),
+            next: Cell::new(0),
+            allowed,
+            scarcity: scarcity.clone(),
+            closed: Notify::new(),
+            counters: Arc::clone(counters),
+        })
+    }
+    /// Lets what is open finish until the earliest deadline that is set; counts the exchanges cut
+    /// then. `told`: who is to hear of it.
+    pub(super) async fn drain(
+        &self,
+        mut until: Instant,
+        told: &mut Vec<oneshot::Sender<u64>>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> u64 {
+        loop {
+            tokio::select! {
+                is_empty = self.wait_until_empty(until) => match is_empty {
+                    true => return 0,
+                    false => break,
+                },
+                command = commands.recv() => match command {
+                    Some(Command::Drain { deadline, cut }) => {
+                        until = after(deadline).min(until);
+                        told.push(cut);
+                    }
+                    // Nobody is accepted any more.
+                    Some(Command::Configure { .. }) => {}
+                    // Nobody waits for it any more.
+                    None => return self.exchanges(),
+                },
+            }
+        }
+        let cut = self.exchanges();
+        self.stop(Stop::Abort);
+        self.wait_until_empty(after(LAST_WORDS)).await;
+        cut
+    }
+    pub(super) fn len(&self) -> usize {
+        self.by_number.borrow().len()
+    }
+    /// Whether no further connection is taken before one has ended.
+    pub(super) fn is_full(&self) -> bool {
+        self.len() >= self.allowed.connections
+    }
+    /// Whether `peer` may have one more; counts it if not. A quarter of all is more than a gateway
+    /// in front leaves the others only where connections are scarce; and what comes over loopback
+    /// is a gateway's, unless the limit was asked for.
+    pub(super) fn admits(&self, peer: IpAddr) -> bool {
+        let most = match self.allowed.per_address {
+            Some(most) => most,
+            None if self.scarcity.is_set() && !peer.to_canonical().is_loopback() => {
+                (self.allowed.connections / 4).max(1)
+            }
+            None => return true,
+        };
+        let counts = self.by_address.borrow();
+        let admits = counts.get(&Address::of(peer)).is_none_or(|&has| has < most);
+        if !admits {
+            add(&self.counters.connections_refused, 1);
+        }
+        admits
+    }
+    /// A connection of `peer` was accepted; `None`: of a Unix socket.
+    pub(super) fn enter(
+        this: &Rc<Self>,
+        signals: &Arc<Signals>,
+        activity: &Rc<Activity>,
+        peer: Option<SocketAddr>,
+    ) -> OpenEntry {
+        let number = this.next.get();
+        this.next.set(number + 1);
+        let connection = OpenConnection {
+            signals: Arc::clone(signals),
+            activity: Rc::clone(activity),
+            address: peer.map(|peer| Address::of(peer.ip())),
+            leaves: Cell::new(false),
+        };
+        if let Some(address) = connection.address {
+            *this.by_address.borrow_mut().entry(address).or_default() += 1;
+        }
+        this.by_number.borrow_mut().insert(number, connection);
+        this.note_len();
+        OpenEntry {
+            open: Rc::clone(this),
+            number,
+        }
+    }
+    fn note_len(&self) {
+        self.scarcity.set(self.len() >= self.allowed.scarce_from());
+    }
+    /// A peer waits for a place, and none is free: the connections that have been without an
+    /// exchange for longest give theirs up, each as its version lets it.
+    pub(super) fn make_room(&self) {
+        let open = self.by_number.borrow();
+        let leaving = open.values().filter(|open| open.leaves.get()).count();
+        let wanted = self.allowed.displaced_at_once().saturating_sub(leaving);
+        let is_idle =
+            |open: &&OpenConnection| !open.leaves.get() && open.activity.exchanges.get() == 0;
+        let mut idle: Vec<_> = open.values().filter(is_idle).collect();
+        if wanted == 0 || idle.is_empty() {
+            return;
+        }
+        let last = wanted.min(idle.len()) - 1;
+        idle.select_nth_unstable_by_key(last, |open| open.activity.moved_at.get());
+        for open in &idle[..=last] {
+            open.leaves.set(true);
+            open.signals.stop(match open.activity.is_serving.get() {
+                true => Stop::Drain,
+                // A handshake hears of nothing else.
+                false => Stop::Abort,
+            });
+            add(&self.counters.connections_displaced, 1);
+        }
+    }
+    pub(super) fn stop(&self, how: Stop) {
+        for connection in self.by_number.borrow().values() {
+            connection.signals.stop(how);
+        }
+    }
+    fn exchanges(&self) -> u64 {
+        let open = self.by_number.borrow();
+        let exchanges = open.values().map(|open| open.activity.exchanges.get());
+        exchanges.sum()
+    }
+    pub(super) async fn wait_until_empty(&self, until: Instant) -> bool {
+        while self.len() > 0 {
+            let closed = tokio::time::timeout_at(until, self.closed.notified());
+            if closed.await.is_err() {
+                return self.len() == 0;
+            }
+        }
+        true
+    }
+}
+
+/// A connection's place among the open ones; leaves it on drop.
+pub(super) struct OpenEntry {
+    open: Rc<OpenConnections>,
+    number: u64,
+}
+
+impl Drop for OpenEntry {
+    fn drop(&mut self) {
+        let left = self.open.by_number.borrow_mut().remove(&self.number);
+        if let Some(address) = left.and_then(|left| left.address) {
+            let mut counts = self.open.by_address.borrow_mut();
+            if let Some(count) = counts.get_mut(&address) {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(&address);
+                }
+            }
+        }
+        self.open.note_len();
+        add(&self.open.counters.connections_closed, 1);
+        self.open.closed.notify_one();
+    }
+}
+
+#[cfg(test)]
+#[path = "open_test.rs"]
+mod open_test;

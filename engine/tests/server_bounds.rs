@@ -1,0 +1,193 @@
+//! What a server bounds, over real sockets: connections, and how slow a request may come; and what
+//! its handlers, its log and its metrics say of it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/frame_client.rs"]
+mod frame_client;
+#[path = "support/peer.rs"]
+mod support;
+
+use frame_client::{Frame, FramePeer, kind};
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use support::service;
+use trunkline::core::error::Violation;
+use trunkline::{Body, ErrorKind, Running, Server, ServerConfig};
+
+const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+fn server(config: ServerConfig) -> Running {
+    let answer = |_: Request<Body>| async { Response::new(Body::from("ok")) };
+    Server::bind("127.0.0.1:0")
+        .config(config)
+        .serve(service(answer))
+        .unwrap()
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(address).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    socket
+}
+
+/// Asks, and reads the answer.
+fn ask(socket: &mut TcpStream) -> String {
+    socket.write_all(GET.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"ok") {
+        let mut byte = [0];
+        assert_eq!(socket.read(&mut byte).unwrap(), 1, "{answer:?}");
+        answer.push(byte[0]);
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+/// What comes until the end.
+fn rest(socket: &mut TcpStream) -> String {
+    let mut rest = Vec::new();
+    // A reset is an end too.
+    let _ = socket.read_to_end(&mut rest);
+    String::from_utf8(rest).unwrap()
+}
+
+#[test]
+fn of_idle_connections_the_one_that_idles_for_longest_gives_way_to_a_new_one() {
+    let running = server(ServerConfig {
+        connections_max: 2,
+        ..ServerConfig::default()
+    });
+    let mut first = connect(running.local_addr());
+    ask(&mut first);
+    let mut second = FramePeer::connect(running.local_addr());
+    second.says(&Frame::new(kind::HEADERS, 5, 1, frame_client::GET));
+    second.hears(kind::DATA);
+    let mut third = connect(running.local_addr());
+    ask(&mut third);
+    assert_eq!(rest(&mut first), "", "closed, and nothing is said");
+    let mut fourth = connect(running.local_addr());
+    fourth.write_all(GET.as_bytes()).unwrap();
+    let goaway = second.hears(kind::GOAWAY);
+    assert_eq!(goaway.payload[4..8], [0; 4], "NO_ERROR");
+    drop(second);
+    assert!(ask(&mut fourth).contains("200 OK"));
+    let metrics = running.metrics();
+    assert_eq!(metrics.connections_displaced, 2);
+    assert_eq!(metrics.connections_refused, 0);
+}
+
+#[test]
+fn an_address_has_no_more_connections_than_it_may_and_others_when_one_ended() {
+    let running = server(ServerConfig {
+        connections_per_address_max: Some(2),
+        ..ServerConfig::default()
+    });
+    let mut open = [0, 1].map(|_| connect(running.local_addr()));
+    open.iter_mut().for_each(|socket| drop(ask(socket)));
+    let mut third = connect(running.local_addr());
+    // It may be closed before this is written.
+    let _ = third.write_all(GET.as_bytes());
+    assert_eq!(rest(&mut third), "");
+    assert_eq!(running.metrics().connections_refused, 1);
+    drop(open);
+    // The ends of the first two are on their way.
+    let answered = std::iter::repeat_with(|| {
+        let mut socket = connect(running.local_addr());
+        let _ = socket.write_all(GET.as_bytes());
+        rest_of(&mut socket)
+    });
+    assert!(answered.take(1_000).any(|answer| answer.contains("200 OK")));
+}
+
+/// What comes with the first read.
+fn rest_of(socket: &mut TcpStream) -> String {
+    let mut answer = [0; 1024];
+    let read = socket.read(&mut answer).unwrap_or(0);
+    String::from_utf8_lossy(&answer[..read]).into_owned()
+}
+
+/// A server on which a dribbled body is too slow at once; what its handlers and its log say of it.
+fn impatient() -> (Running, Receiver<ErrorKind>, Arc<Mutex<Vec<String>>>) {
+    let mut config = ServerConfig::default();
+    config.timeouts.rate_grace = Duration::from_millis(50);
+    let (heard, hears): (Sender<ErrorKind>, _) = channel();
+    let answer = move |request: Request<Body>| {
+        let heard = heard.clone();
+        async move {
+            if let Err(error) = request.into_body().collect().await {
+                heard.send(error.kind()).unwrap();
+            }
+            Response::new(Body::empty())
+        }
+    };
+    let logged: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = Arc::clone(&logged);
+    let running = Server::bind("127.0.0.1:0")
+        .config(config)
+        .access_log(move |access| {
+            let error = access.error.map(ToString::to_string);
+            log.lock().unwrap().push(error.unwrap_or_default());
+        })
+        .serve(service(answer))
+        .unwrap();
+    (running, hears, logged)
+}
+
+#[test]
+fn who_is_too_slow_is_named_to_the_handler_the_log_and_the_metrics_on_http_1() {
+    let (running, hears, logged) = impatient();
+    let mut socket = connect(running.local_addr());
+    let head = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\nx";
+    socket.write_all(head.as_bytes()).unwrap();
+    let answer = rest(&mut socket);
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    told(&running, &hears, &logged);
+}
+
+#[test]
+fn who_is_too_slow_is_named_to_the_handler_the_log_and_the_metrics_on_http_2() {
+    let (running, hears, logged) = impatient();
+    let mut peer = FramePeer::connect(running.local_addr());
+    // content-length: 100000, without the table.
+    let length = [&[0x0f, 0x0d, 6][..], b"100000"].concat();
+    let post = [&[0x83, 0x86, 0x84, 0x41, 0x01, b'a'], &length[..]].concat();
+    peer.says(&Frame::new(kind::HEADERS, 4, 1, &post));
+    peer.says(&Frame::new(kind::DATA, 0, 1, b"x"));
+    let reset = peer.hears(kind::RST_STREAM);
+    assert_eq!(reset.payload, [0, 0, 0, 8], "CANCEL");
+    told(&running, &hears, &logged);
+}
+
+#[track_caller]
+fn told(running: &Running, hears: &Receiver<ErrorKind>, logged: &Mutex<Vec<String>>) {
+    let due = Violation::BodyTooSlow;
+    let heard = hears.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(heard, ErrorKind::Violation(due));
+    let logged = logged.lock().unwrap();
+    assert!(
+        matches!(&logged[..], [one] if one.contains(due.text())),
+        "{logged:?}"
+    );
+    assert_eq!(running.metrics().violations, [(due.name(), 1)]);
+}
+
+#[test]
+fn a_request_that_becomes_no_exchange_is_counted_by_the_rule_that_it_broke() {
+    let running = server(ServerConfig::default());
+    let mut peer = FramePeer::connect(running.local_addr());
+    // No :path.
+    let flawed = [0x82, 0x86, 0x41, 0x01, b'a'];
+    peer.says(&Frame::new(kind::HEADERS, 5, 1, &flawed));
+    peer.hears(kind::RST_STREAM);
+    // The answer to another request is behind the count.
+    peer.says(&Frame::new(kind::HEADERS, 5, 3, frame_client::GET));
+    peer.hears(kind::DATA);
+    let name = Violation::PseudoFieldMissing.name();
+    assert_eq!(running.metrics().violations, [(name, 1)]);
+}
