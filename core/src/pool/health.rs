@@ -347,6 +347,11 @@ impl Health {
         self.silent_since.is_some()
     }
 
+    /// Since when it is.
+    pub fn silent_since(&self) -> Option<Instant> {
+        self.silent_since
+    }
+
     /// The network says that no process listens at the peer's port.
     pub fn is_refused(&self) -> bool {
         self.unanswered.is_some_and(|unanswered| unanswered.refused)

@@ -2,7 +2,7 @@
 //! others doubtful, because they lead to the same peer; one that works while another stays silent
 //! says that the silent one is dead.
 
-use super::{Action, ConnectionId, Decision, Key, Pool, decide};
+use super::{Action, ConnectionId, Decision, Key, Pool, Standing, decide};
 use std::time::Instant;
 
 impl<R> Pool<R> {
@@ -13,13 +13,17 @@ impl<R> Pool<R> {
         }
     }
 
-    /// A connection stays silent: opens one in its place, unless one is being opened. The bounds
-    /// hold, and the pause after an attempt that failed. Where they leave no room the others are
-    /// asked: that one of them was heard before the silence says nothing of the path now.
-    pub fn replace(&mut self, now: Instant, silent: ConnectionId) {
+    /// A connection stays silent: opens one in its place, unless one was opened since it is
+    /// silent or is being opened. The bounds hold, and the pause after an attempt that failed. Where
+    /// they leave no room the others are asked: that one of them was heard before the silence says
+    /// nothing of the path now.
+    pub fn replace(&mut self, now: Instant, silent: ConnectionId, since: Instant) {
         let Some(origin) = self.connections.get(silent.0).map(|it| it.origin) else {
             return;
         };
+        let is_fresh = self.connections.iter().any(|(_, other)| {
+            other.origin == origin && other.born > since && other.gate.standing() == Standing::Open
+        });
         let bounds = self.bounds(None, 0);
         let Some(state) = self.origins.get_mut(origin) else {
             return;
@@ -27,8 +31,8 @@ impl<R> Pool<R> {
         if !state.silent.contains(&silent.0) {
             state.silent.push(silent.0);
         }
-        if self.shut_down {
-            return;
+        if is_fresh || self.shut_down {
+            return self.tell_outlived(origin);
         }
         let mut view = state.view(now, &self.connections, &bounds);
         // As for one request that waits: what was sent on the silent connection waits no less.

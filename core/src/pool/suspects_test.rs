@@ -24,7 +24,8 @@ fn suspect(scene: &mut Scene, connection: ConnectionId) {
 }
 
 fn replace(scene: &mut Scene, connection: ConnectionId) {
-    scene.pool.replace(scene.now, connection);
+    let now = scene.now;
+    scene.pool.replace(now, connection, now);
     scene.carry_out();
 }
 
@@ -61,6 +62,24 @@ fn a_silent_connection_gets_one_replacement_and_is_told_when_that_works() {
     scene.pool.handle_alive(fresh);
     scene.carry_out();
     assert_eq!(scene.outlived, [silent], "it is told once");
+}
+
+#[test]
+fn a_connection_that_was_opened_in_the_silence_is_the_replacement() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1);
+    let silent = scene.connect_h2();
+    scene.report(silent, 99, 1, 1);
+    suspect(&mut scene, silent);
+    let since = scene.now;
+    scene.wait(1);
+    scene.submit(2);
+    let fresh = scene.connect_h2();
+    scene.report(fresh, 99, 1, 1);
+    scene.pool.replace(scene.now, silent, since);
+    scene.carry_out();
+    assert!(scene.attempts.is_empty());
+    assert_eq!(scene.outlived, [silent]);
 }
 
 #[test]

@@ -73,9 +73,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Checkup::Replace => {
                 // An idle connection is replaced when a request comes.
                 if self.slots.len() > 0
+                    && let Some(since) = self.health.silent_since()
                     && let Some(dispatch) = self.dispatch.upgrade()
                 {
-                    dispatch.replace(now, self.id);
+                    dispatch.replace(now, self.id, since);
                 }
             }
             Checkup::Bury => {

@@ -45,9 +45,14 @@ impl Dispatch {
     }
 
     /// A connection stays silent: another may be opened in its place.
-    pub(in super::super) fn replace(self: &Arc<Self>, now: Instant, id: ConnectionId) {
+    pub(in super::super) fn replace(
+        self: &Arc<Self>,
+        now: Instant,
+        id: ConnectionId,
+        since: Instant,
+    ) {
         let mut state = self.lock();
-        state.pool.replace(now, id);
+        state.pool.replace(now, id, since);
         self.finish(state, None);
     }
 

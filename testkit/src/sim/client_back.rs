@@ -168,8 +168,11 @@ impl World {
 
     fn heed(&mut self, link: usize, own: &mut Link, checkup: Checkup) {
         self.ask(own, checkup);
-        if checkup == Checkup::Replace && !own.exchanges.is_empty() {
-            self.pool.replace(self.now, own.id);
+        if checkup == Checkup::Replace
+            && !own.exchanges.is_empty()
+            && let Some(since) = own.health.silent_since()
+        {
+            self.pool.replace(self.now, own.id, since);
             self.carry_out();
         }
         if checkup == Checkup::Bury && !own.client.machine.is_closed() {
