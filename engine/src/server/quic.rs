@@ -234,18 +234,15 @@ impl<S: Serve> QuicListener<S> {
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
-            Some(DatagramEvent::Response(transmit)) => {
-                self.answer_stranger(now, &transmit, &answer)
-            }
+            Some(DatagramEvent::Response(reply)) => self.answer_stranger(now, &reply, &answer),
         }
     }
     /// Whoever is named as the sender of a packet of no connection gets an answer, at a rate.
     fn answer_stranger(&mut self, now: Instant, transmit: &Transmit, contents: &[u8]) {
-        let counters = &self.ground.counters;
         if !self.answers.charge(1, now) {
-            return add(&counters.quic_answers_withheld, 1);
+            return add(&self.ground.counters.quic_answers_withheld, 1);
         }
-        add(&counters.quic_answers, 1);
+        add(&self.ground.counters.quic_answers, 1);
         self.answer(transmit, contents);
     }
     /// Best effort: who asked asks again.
@@ -257,7 +254,6 @@ impl<S: Serve> QuicListener<S> {
         let counters = Arc::clone(&self.ground.counters);
         let is_full = self.open.is_full();
         if is_full && !self.draining {
-            // Whoever is refused tries again.
             self.open.make_room();
         }
         let peer = incoming.remote_address().ip();

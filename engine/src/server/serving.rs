@@ -18,7 +18,7 @@ use std::time::Instant;
 use trunkline_core::error::H2Code;
 use trunkline_core::h3;
 use trunkline_core::http::idempotence::may_be_early;
-use trunkline_core::http::{Event, HostRule, SchemeRule, StreamId, TargetRule};
+use trunkline_core::http::{Event, HostRule, RequestHead, SchemeRule, StreamId, TargetRule};
 
 /// The exchanges of one connection and those who may leave it notes.
 pub(super) struct Serving<S: Serve> {
@@ -175,21 +175,12 @@ impl<S: Serve> Serving<S> {
             match event {
                 Event::RequestReceived { stream, head, end } => {
                     requests += 1;
-                    if self.early && !may_be_early(head.method()) {
-                        // RFC 8470 section 5.2: it comes again after the handshake.
-                        add(&self.counters.too_early, 1);
-                        let status = StatusCode::TOO_EARLY;
-                        exchanges.turn_away(scratch, machine, now, stream, head, status);
-                    } else if !self.targets.admits(&head) {
-                        // RFC 9110 section 15.5.20: it may be sent again on another connection.
-                        add(&self.counters.misdirected, 1);
-                        let status = StatusCode::MISDIRECTED_REQUEST;
-                        exchanges.turn_away(scratch, machine, now, stream, head, status);
-                    } else {
-                        if self.early {
-                            add(&self.counters.requests_early, 1);
+                    let refusal = refusal(&head, self.early, &self.targets, &self.counters);
+                    match refusal {
+                        Some(status) => {
+                            exchanges.turn_away(scratch, machine, now, stream, head, status);
                         }
-                        exchanges.start(scratch, machine, now, stream, head, end);
+                        None => exchanges.start(scratch, machine, now, stream, head, end),
                     }
                 }
                 Event::BodyReceived { stream, data, end } => {
@@ -265,4 +256,27 @@ impl<S: Serve> Serving<S> {
     pub(super) fn end_turn(&self, waker: &Waker) -> bool {
         self.signals.end_turn(waker)
     }
+}
+
+/// The status of a request that no handler may see on this connection, counted; `None`: it may.
+fn refusal(
+    head: &RequestHead,
+    early: bool,
+    targets: &TargetRule,
+    counters: &Counters,
+) -> Option<StatusCode> {
+    if early && !may_be_early(head.method()) {
+        // RFC 8470 section 5.2: it comes again after the handshake.
+        add(&counters.too_early, 1);
+        return Some(StatusCode::TOO_EARLY);
+    }
+    if !targets.admits(head) {
+        // RFC 9110 section 15.5.20: it may be sent again on another connection.
+        add(&counters.misdirected, 1);
+        return Some(StatusCode::MISDIRECTED_REQUEST);
+    }
+    if early {
+        add(&counters.requests_early, 1);
+    }
+    None
 }
