@@ -20,6 +20,9 @@ const REQUEST_LANES: u64 = 24;
 const UNI_LANES: u64 = 7;
 /// Above every round trip and head timeout, below the age of a connection.
 const LONG: Duration = Duration::from_secs(40);
+/// Deadlines that pass before a server gives a request up: those that look at the rate of bodies come
+/// again every few seconds until the one for silence.
+const DEADLINES_MAX: u32 = 64;
 
 /// An HTTP/3 server and what a client says on its streams.
 pub fn h3_conn_server(data: &[u8]) {
@@ -239,7 +242,7 @@ impl Run {
     /// What came whole and waits for the QPACK table cannot be reset by the peer any more: it is
     /// over when a server loses patience, or when a client's user does.
     fn give_up_blocked(&mut self) {
-        for _ in 0..4 {
+        for _ in 0..DEADLINES_MAX {
             if self.side == Side::Server
                 && self.user.conn.active() > 0
                 && !self.user.conn.is_closed()
