@@ -75,9 +75,9 @@ export const invalidInfoStatus = (status: unknown): CodedError =>
 export const payloadForbidden = (status: number): CodedError =>
   coded(Error, 'ERR_HTTP2_PAYLOAD_FORBIDDEN', `a response with status ${status}, or to HEAD, has no body`)
 export const sessionError = (code: number): CodedError =>
-  coded(Error, 'ERR_HTTP2_SESSION_ERROR', `the session ended with ${nameOf(code)}`)
+  coded(Error, 'ERR_HTTP2_SESSION_ERROR', `Session closed with error code ${code}`)
 export const streamError = (code: number): CodedError =>
-  coded(Error, 'ERR_HTTP2_STREAM_ERROR', `the stream ended with ${nameOf(code)}`)
+  coded(Error, 'ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOf(code)}`)
 
 const NAMES = new Map<number, string>()
 for (const [name, value] of Object.entries(constants)) {

@@ -32,6 +32,7 @@ export interface DeskOptions {
   unknownProtocolTimeout: number
   sharesPort: boolean | undefined
   schemeFromGateway: boolean | undefined
+  requests: 'http' | 'http2' | undefined
   limits: Limits
   timeouts: Record<string, number>
   session: SessionOptions
@@ -102,15 +103,16 @@ export class Desk {
   constructor (private readonly server: Server, private readonly options: DeskOptions, private readonly offer: Offer) {
     this.settings = options.settings
     this.identity = offer.tls
+    this.wantsHttp1 = options.requests === 'http'
     server.on('newListener', (event: string, listener: object) => {
-      if (event === 'request' && isOfHttp1(listener)) this.wantsHttp1 = true
+      if (event === 'request' && options.requests === undefined && isOfHttp1(listener)) this.wantsHttp1 = true
     })
   }
 
   // Its life.
 
-  /** `lent`: what it listens on by a descriptor, and who closes it. */
-  listen (place: Place, backlog: number, lent?: { close: () => void }): Handle {
+  /** `lent`: what it listens on by a descriptor, and who closes it. `isShared`: other processes may listen on the port. */
+  listen (place: Place, backlog: number, lent?: { close: () => void }, isShared = false): Handle {
     const { server } = this
     const listener = new Listener({
       onRequest: exchange => { this.onRequest(exchange) },
@@ -127,7 +129,7 @@ export class Desk {
       }
     })
     const question: ListenOptions = { ...place, ...this.question() }
-    if (this.options.sharesPort !== undefined) question.sharesPort = this.options.sharesPort
+    if (place.port !== undefined) question.sharesPort = this.options.sharesPort ?? isShared
     if (backlog > 0) question.backlog = backlog
     if (this.offer.isSecure) question.tls = { ...this.identity, anyNames: true, ...this.offer.clients, policy: this.offer.policy, names: this.names(), asks: this.asks(), tellsSecrets: server.listenerCount('keylog') > 0 }
     listener.listen(question)
@@ -271,7 +273,8 @@ export class Desk {
     if (this.dropped.has(exchange.connection)) return
     const socket = this.keep(exchange.connection, new UpgradeSocket(exchange, true))
     server.emit('secureConnection', socket)
-    if (server.emit('unknownProtocol', socket)) return
+    // A listener of the event before may have ended it.
+    if (socket.writableEnded || socket.destroyed || server.emit('unknownProtocol', socket)) return
     const timer = setTimeout(() => { socket.destroy() }, this.options.unknownProtocolTimeout).unref()
     socket.once('close', () => { clearTimeout(timer) })
     socket.resume().end(MISSING_ALPN)

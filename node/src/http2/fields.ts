@@ -39,8 +39,15 @@ const nameOf = remembering((key: string): Name => {
   return { lower, isSingle: SINGLE.has(lower), good: '' }
 })
 
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
+/** A value without the blanks around it, which no field has (RFC 9113 section 8.2.1); HTTP/1.1 leaves them out too. */
+function trimmed (value: string): string {
+  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
+}
+
 /** `text` with one more field. */
 function added (text: string, name: Name, value: string, isHidden: boolean): string {
+  value = trimmed(value)
   if (name.good !== value) {
     if (BAD_VALUE.test(value)) throw invalidCharacter(name.lower)
     if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')

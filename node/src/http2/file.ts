@@ -106,6 +106,8 @@ function send (stream: ServerHttp2Stream, fd: number, headers: Headers, range: R
   stream.endForFile()
   let at = range.offset > 0 ? range.offset : 0
   let left = range.length < 0 ? Infinity : range.length
+  /** A pipe has no positions. */
+  let seeks = range.offset >= 0
   const done = (): void => {
     drop()
     stream.finishBody()
@@ -114,8 +116,12 @@ function send (stream: ServerHttp2Stream, fd: number, headers: Headers, range: R
     if (stream.closed || stream.destroyed) return drop()
     if (left <= 0) return done()
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, left))
-    read(fd, piece, 0, piece.length, range.offset < 0 ? null : at, (error, bytes) => {
+    read(fd, piece, 0, piece.length, seeks ? at : null, (error, bytes) => {
       if (stream.closed || stream.destroyed) return drop()
+      if (error?.code === 'ESPIPE' && seeks && at === 0) {
+        seeks = false
+        return more()
+      }
       if (error !== null) {
         drop()
         return stream.close(INTERNAL_ERROR)

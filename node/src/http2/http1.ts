@@ -2,6 +2,7 @@
 // whatever version the exchange has. The response makes its head as ever, and what it would write to
 // a socket becomes the exchange's answer.
 
+import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { apart } from '../ring'
@@ -87,6 +88,8 @@ export interface Teller {
   timeout: number
   /** How many requests a connection of HTTP/1.1 may have; 0 and undefined: any number. */
   maxRequestsPerSocket?: number
+  /** How many fields of a request are told; 0 and null: all. */
+  maxHeadersCount?: number | null
   emit: (event: string, ...args: unknown[]) => boolean
   listenerCount: (event: string) => number
 }
@@ -141,6 +144,8 @@ class Carrier implements ExchangeEars {
   isPlanned = false
   private isFinished = false
   private deadline: NodeJS.Timeout | undefined
+  /** Tells a writer that waits of room, in its own context. */
+  private drains: (() => void) | undefined
 
   constructor (
     private readonly exchange: Exchange,
@@ -201,9 +206,10 @@ class Carrier implements ExchangeEars {
       if (this.isStreaming) this.exchange.write(bytes)
       else this.pieces.push(bytes)
     }
-    if (typeof done === 'function') this.waiting.push(done)
+    if (typeof done === 'function') this.waiting.push(AsyncResource.bind(done))
     this.plan()
     if (this.exchange.pending <= AHEAD_BYTES_MAX && this.kept <= AHEAD_BYTES_MAX) return true
+    this.drains ??= AsyncResource.bind(() => { this.response.emit('drain') })
     return false
   }
 
@@ -237,7 +243,10 @@ class Carrier implements ExchangeEars {
     const { response } = this
     if (NEEDS_DRAIN === undefined || !(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] || this.isFinished) return
     ;(response as unknown as Record<symbol, boolean>)[NEEDS_DRAIN] = false
-    response.emit('drain')
+    const { drains } = this
+    this.drains = undefined
+    if (drains === undefined) response.emit('drain')
+    else drains()
   }
 
   finish (): void {
@@ -375,13 +384,20 @@ function finish (this: Response): void {
  * an extended CONNECT asks for, as programs of node:http look for them. */
 function rawOf (exchange: Exchange): string[] {
   const raw = exchange.rawFields()
+  // RFC 9112 section 3.2.2: beside a target in absolute form the host of the field is ignored.
+  if (exchange.version < 20 && exchange.ownScheme !== '') replaceHost(raw, exchange.authority)
   const has = (name: string): boolean => exchange.field(name) !== undefined
   if (exchange.authority !== '' && !has('host')) raw.unshift('host', exchange.authority)
   const isBody = exchange.hasBody && exchange.protocol === ''
   if (exchange.protocol !== '') raw.push('connection', 'Upgrade', 'upgrade', exchange.protocol)
-  if (exchange.protocol === 'websocket') raw.push('sec-websocket-key', randomBytes(KEY_BYTES).toString('base64'))
+  if (exchange.protocol === 'websocket' && !has('sec-websocket-key')) raw.push('sec-websocket-key', randomBytes(KEY_BYTES).toString('base64'))
   if (isBody && !has('content-length') && !has('transfer-encoding')) raw.push('transfer-encoding', 'chunked')
   return raw
+}
+
+/** Puts `authority` in the place of each host among names and values by turns. */
+function replaceHost (raw: string[], authority: string): void {
+  for (let at = 0; at < raw.length; at += 2) if (raw[at]!.toLowerCase() === 'host') raw[at + 1] = authority
 }
 
 /** The target as it came: proxies get it in absolute form. */
@@ -391,7 +407,7 @@ function targetOf (exchange: Exchange): string {
 }
 
 /** A request of node:http for an exchange. */
-function requestOf (exchange: Exchange, socket: Socket, http1: Http1): Request {
+function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fieldsMax?: number | null): Request {
   const request = new http1.IncomingMessage(socket as never) as Request
   const major = exchange.version === 30 ? 3 : exchange.version === 20 ? 2 : 1
   request.httpVersionMajor = major
@@ -402,7 +418,7 @@ function requestOf (exchange: Exchange, socket: Socket, http1: Http1): Request {
   ;(request as unknown as { upgrade: boolean }).upgrade = false
   request.joinDuplicateHeaders = http1.joinDuplicateHeaders === true
   const raw = rawOf(exchange)
-  request._addHeaderLines(raw, raw.length)
+  request._addHeaderLines(raw, fieldsMax != null && fieldsMax > 0 ? Math.min(raw.length, 2 * fieldsMax) : raw.length)
   return request
 }
 
@@ -440,7 +456,7 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket,
     hearErrors(server, socket)
   }
   socket.limit(server.timeout)
-  const request = requestOf(exchange, socket, http1)
+  const request = requestOf(exchange, socket, http1, server.maxHeadersCount)
   const { rejectNonStandardBodyWrites } = http1
   const response = new (http1.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX, rejectNonStandardBodyWrites }) as Response
   // Node's own goes by the minor number of the version, and refuses trailers where it is zero.

@@ -2,6 +2,7 @@
 // Nothing of node's streams is made before somebody reads. What was received stays readable when the
 // exchange is over; a reader of a body that was cut gets an error behind it, never an end.
 
+import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import type { Exchange } from '../server/exchange'
 
@@ -13,6 +14,7 @@ export class Intake {
   private other: Readable | null = null
   private wants = false
   private isDropped = false
+  private context: AsyncResource | undefined
   /** Fails the reader: the rest of the body does not come. */
   private cut: ((reader: Readable) => void) | null = null
   /** All has come. */
@@ -25,6 +27,9 @@ export class Intake {
 
   /** Whether bytes wait for their reader. */
   get holds (): boolean { return this.held.length > 0 }
+
+  /** Whether all of it was given to another reader. */
+  isSpent (by: object): boolean { return this.isWhole && !this.holds && this.reader !== null && this.reader as object !== by }
 
   onData (chunk: Buffer): void {
     if (this.isDropped) this.exchange.take(chunk.length)
@@ -48,6 +53,8 @@ export class Intake {
   /** `reader` has room; the first reader gets the body. */
   read (reader: Readable): void {
     this.didRead = true
+    // What its reader hears, it hears in the context in which it began to read.
+    this.context ??= new AsyncResource('TRUNKLINEBODY')
     this.reader ??= reader
     if (this.reader !== reader) this.other = reader
     else {
@@ -67,7 +74,7 @@ export class Intake {
   private settle (): void {
     if (this.held.length > 0) return
     const { cut, other, reader } = this
-    if (this.isWhole) reader?.push(null)
+    if (this.isWhole) this.push(null)
     else if (cut === null) return
     else if (reader !== null) cut(reader)
     other?.push(null)
@@ -75,7 +82,12 @@ export class Intake {
 
   private give (chunk: Buffer): void {
     const bytes = chunk.length
-    this.wants = this.reader!.push(chunk)
+    this.wants = this.push(chunk)
     this.exchange.take(bytes)
+  }
+
+  private push (chunk: Buffer | null): boolean {
+    const { context, reader } = this
+    return reader !== null && context!.runInAsyncScope(() => reader.push(chunk))
   }
 }

@@ -46,11 +46,28 @@ export function finalHeaders (given: Headers | undefined, options: RespondOption
   return headers
 }
 
-export function respond (stream: ServerHttp2Stream, given: Headers | undefined, options: RespondOptions | undefined): void {
+/** From this line on node takes names and values by turns too. */
+const LISTS_FROM = 22
+const takesLists = Number.parseInt(process.versions.node, 10) >= LISTS_FROM
+
+/** Headers of names and values by turns; a name that comes again has all its values. */
+function headersOfList (list: unknown[]): Headers {
+  if (list.length % 2 !== 0) throw invalidValue('headers', list)
+  const headers = Object.create(null) as Headers
+  for (let at = 0; at < list.length; at += 2) {
+    const name = String(list[at]).toLowerCase()
+    const before = headers[name] as unknown
+    headers[name] = before === undefined ? list[at + 1] : ([] as unknown[]).concat(before, list[at + 1])
+  }
+  return headers
+}
+
+export function respond (stream: ServerHttp2Stream, given: Headers | unknown[] | undefined, options: RespondOptions | undefined): void {
   checkAnswerable(stream)
   checkObject(options, 'options')
+  if (Array.isArray(given) && takesLists) given = headersOfList(given)
   checkObject(given, 'headers')
-  const head = finalHead(given ?? NO_HEADERS)
+  const head = finalHead((given as Headers | undefined) ?? NO_HEADERS)
   let status, text
   if (head !== undefined) {
     status = head.status
@@ -58,7 +75,7 @@ export function respond (stream: ServerHttp2Stream, given: Headers | undefined, 
     text = added === undefined ? head.text : head.dated(added)
     stream.sentHeaders = () => head.headers(added)
   } else {
-    const headers = finalHeaders(given, options)
+    const headers = finalHeaders(given as Headers | undefined, options)
     text = textOf(headers, ':status')
     status = headers[':status'] as number
     stream.sentHeaders = headers

@@ -1,6 +1,7 @@
 // A response of the compatible API. What it says goes to its stream; `end` with the whole body is
 // one message.
 
+import { AsyncResource } from 'node:async_hooks'
 import { Http2ServerResponse as NodeResponse } from 'node:http2'
 import { Stream } from 'node:stream'
 import { TOKEN } from '../names'
@@ -10,7 +11,7 @@ import {
 import type { Headers } from './fields'
 import type { Http2ServerRequest } from './request'
 import { trailerText } from './respond'
-import { streamSocket, type Socket } from './socket'
+import type { Socket } from './socket'
 import type { Face, ServerHttp2Stream } from './stream'
 
 const OF_REQUESTS = new Set([':status', ':method', ':path', ':authority', ':scheme'])
@@ -18,7 +19,10 @@ const OF_REQUESTS = new Set([':status', ':method', ':path', ':authority', ':sche
 const LINK = /^(?:<[^>]*>)(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/
 
 let toldMessage = false
-let toldConnection = false
+/** Names of the connection's fields that were told. */
+const toldNames = new Set<string>()
+/** Fields of a connection of HTTP/1.1 (RFC 9113 section 8.2.2). */
+const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 function warn (text: string): void { process.emitWarning(text, 'UnsupportedWarning') }
 function warnOfMessage (): void {
   if (!toldMessage) warn('HTTP/2 and HTTP/3 have no status message (RFC 9113 section 8.3.2)')
@@ -43,11 +47,11 @@ function nameOf (name: unknown, value: unknown): string {
   return lower
 }
 
-/** `connection` is left out, and that is told once. */
+/** Fields of the connection are left out, each of which is told once. */
 function isLeftOut (name: string, value: unknown): boolean {
-  if (name !== 'connection' || value === 'trailers') return false
-  if (!toldConnection) warn('the header connection does not exist in HTTP/2 and HTTP/3 and is left out')
-  toldConnection = true
+  if (!OF_CONNECTIONS.has(name) || value === 'trailers') return false
+  if (!toldNames.has(name)) warn(`the header ${name} does not exist in HTTP/2 and HTTP/3 and is left out`)
+  toldNames.add(name)
   return true
 }
 
@@ -67,7 +71,14 @@ export class Http2ServerResponse implements Face {
   private wasHead = false
   private proxy: Socket | undefined
 
-  constructor (readonly stream: ServerHttp2Stream, readonly req: Http2ServerRequest) { stream.face = this }
+  /** Programs may put something else, or nothing, in the place of the request. */
+  req: Http2ServerRequest
+  private readonly request: Http2ServerRequest
+
+  constructor (readonly stream: ServerHttp2Stream, request: Http2ServerRequest) {
+    this.req = this.request = request
+    stream.face = this
+  }
 
   get _header (): boolean { return this.headersSent }
   /** For middleware of node:http that sends the head by this name. */
@@ -83,7 +94,7 @@ export class Http2ServerResponse implements Face {
   get writableObjectMode (): boolean { return false }
   get socket (): Socket | undefined {
     if (this.isClosed) return undefined
-    return (this.proxy ??= this.req?.socket ?? streamSocket(this.stream, () => false))
+    return (this.proxy ??= this.request.socket)
   }
   get connection (): Socket | undefined { return this.socket }
   get sendDate (): boolean { return this.sendsDate }
@@ -128,7 +139,7 @@ export class Http2ServerResponse implements Face {
     if (isLeftOut(name, value)) return undefined
     if (name[0] === ':') throw invalidPseudoHeader(name)
     if (!TOKEN.test(name)) this.destroy(invalidToken('Header name', name))
-    else if (name !== 'connection' && names.size < NAMES_MAX) names.set(given, name)
+    else if (!OF_CONNECTIONS.has(name) && names.size < NAMES_MAX) names.set(given, name)
     return name
   }
 
@@ -225,7 +236,7 @@ export class Http2ServerResponse implements Face {
     if (typeof chunk === 'function') [chunk, encoding, done] = [null, undefined, chunk]
     else if (typeof encoding === 'function') [encoding, done] = ['utf8', encoding]
     const { stream } = this
-    if ((this.isClosed || this.isEnding) && this.wasHead === stream.headRequest) {
+    if (this.isClosed || (this.isEnding && this.wasHead === stream.headRequest)) {
       if (typeof done === 'function') process.nextTick(done as () => void)
       return this
     }
@@ -235,7 +246,7 @@ export class Http2ServerResponse implements Face {
     else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
     this.wasHead = stream.headRequest
     this.isEnding = true
-    if (typeof done === 'function') this.once('finish', done as () => void)
+    if (typeof done === 'function') this.once('finish', AsyncResource.bind(done as () => void))
     if (!stream.headersSent) this.writeHead(this.status)
     if (this.isClosed || stream.destroyed) this.onStreamClosed()
     else if (isRest && !stream.headRequest) stream.end(chunk, encoding)
@@ -292,17 +303,17 @@ export class Http2ServerResponse implements Face {
 
   // What the stream tells.
 
-  get isHeard (): boolean { return hasListeners(this) || hasListeners(this.req) }
+  get isHeard (): boolean { return hasListeners(this) || hasListeners(this.request) }
   trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields) }
-  onStreamTrailers (trailers: Headers, raw: string[]): void { this.req.onTrailers(trailers, raw) }
-  onStreamAborted (): void { this.req.onAborted() }
+  onStreamTrailers (trailers: Headers, raw: string[]): void { this.request.onTrailers(trailers, raw) }
+  onStreamAborted (): void { this.request.onAborted() }
   onStreamDrain (): void { this.emit('drain') }
   onStreamTimeout (): void {
-    this.req.emit('timeout')
+    this.request.emit('timeout')
     this.emit('timeout')
   }
   onStreamClosed (): void {
-    this.req.onClosed()
+    this.request.onClosed()
     if (this.isClosed) return
     this.isClosed = true
     this.proxy = undefined

@@ -6,12 +6,12 @@ import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
 import net from 'node:net'
-import { constants } from 'node:os'
 import tls from 'node:tls'
 import { checkCall, checkObject, invalidType } from './codes'
 import type { ClientOptions } from '../server/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/identity'
 import { optionsIn } from '../server/context'
+import { listenError, NO_PORT } from '../server/listen_error'
 import { deadlineOf, type Limits, type Place } from '../server/listener'
 import { policyOf, type Policy } from '../server/policy'
 import { notProvided } from '../server/refused'
@@ -26,6 +26,9 @@ const HEADER_PAIRS_MIN = 4
 const UNKNOWN_PROTOCOL_MS = 10_000
 /** Pings, and changes of settings, that a session may have under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
+
+/** As they were when this was loaded: programs may put ours in their place. */
+const { createServer: nodeServer, createSecureServer: nodeSecureServer } = nodeHttp2
 
 type Listener = (...args: any[]) => void
 
@@ -43,8 +46,12 @@ export interface Options extends ServerOptions {
   /** Every peer is a gateway that ends TLS: a request is `http` or `https` as it says, whatever its connection is;
    * otherwise one that says another scheme than its connection's is answered with 421. Default: false. */
   schemeFromGateway?: boolean
-  /** Other processes may listen on the same port, each with a share of the connections. */
+  /** Other processes may listen on the same port, each with a share of the connections. Default: what `listen` says
+   * with `reusePort`, and in a worker of a cluster true, unless `listen` says `exclusive`. */
   sharesPort?: boolean
+  /** What listeners of `request` get on HTTP/2 and HTTP/3: 'http' the requests and responses of node:http, as on
+   * HTTP/1.1, 'http2' those of node:http2. Default: 'http' for an Express application, 'http2' for others. */
+  requests?: 'http' | 'http2'
 }
 export interface SecureOptions extends SecureServerOptions, Options {
   /** HTTP/3 on the same port. Default: false. */
@@ -58,15 +65,18 @@ interface Bare extends net.Server {
   _listen2: (address: string | null, port: number | null, family: number | null, backlog: number, fd?: number) => void
   /** Ours: whose descriptor is listened on. */
   lender?: NodeHandle | undefined
+  /** Ours: whether other processes may listen on its port. */
+  isShared?: boolean
 }
 type Made<S> = abstract new (...args: any[]) => S
 
 /** Checks what node:http2 checks, with its errors. */
 function checked<T extends object> (options: T | undefined): T {
   checkObject(options, 'options')
-  nodeHttp2.createServer(options as ServerOptions)
+  nodeServer(options as ServerOptions)
   const own = { ...options } as T & { settings?: Settings }
   checkHeeded(own)
+  checkRequests(own)
   own.settings = { ...own.settings }
   return own
 }
@@ -81,6 +91,10 @@ function checkHeeded (options: Options & { strictSingleValueFields?: boolean; st
   for (const name of ['strictSingleValueFields', 'strictFieldWhitespaceValidation'] as const) {
     if (options[name] === false) throw notProvided(`${name} is false; it must be true: requests are read strictly`)
   }
+}
+
+function checkRequests ({ requests }: Options): void {
+  if (requests !== undefined && requests !== 'http' && requests !== 'http2') throw invalidType('options.requests', "'http' or 'http2'", requests)
 }
 
 function checkSettings (settings: Settings | undefined): void {
@@ -107,6 +121,7 @@ function deskOptions (options: Options & Untyped & Http1Options & Partial<Pick<S
     drainTimeout: deadlineOf(options.drainTimeout),
     sharesPort: options.sharesPort,
     schemeFromGateway: options.schemeFromGateway,
+    requests: options.requests,
     limits: { ...limitsOf(options), ...(own.maxHeaderSize === undefined ? {} : { fieldSectionBytesMax: own.maxHeaderSize }), ...options.limits },
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
@@ -142,7 +157,7 @@ interface OwnHttp1 {
 
 /** Checks them as node does, and throws where they would have requests read less strictly. */
 function ownHttp1 (options: Http1Options): OwnHttp1 {
-  const own = nodeHttp2.createSecureServer({ ...options, allowHTTP1: true } as SecureOptions) as OwnHttp1
+  const own = nodeSecureServer({ ...options, allowHTTP1: true } as SecureOptions) as OwnHttp1
   const { insecureHTTPParser = false, httpValidation = 'strict', requireHostHeader = true } = { ...options, ...options.http1Options } as Unheeded
   if (insecureHTTPParser) throw notProvided('insecureHTTPParser is true; it must be false: requests are read strictly')
   if (httpValidation !== 'strict') throw notProvided(`httpValidation is ${httpValidation}; it must be strict: requests are read strictly`)
@@ -161,18 +176,6 @@ function timesOf (own: OwnHttp1): OwnHttp1 {
   return times
 }
 
-/** As `uvException` of node's: `address` and `port` are what was asked for. */
-function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number | null): Error {
-  let code = failure.system ?? 'EINVAL'
-  // As libuv has it of paths.
-  if (code === 'ENOENT' && port === NO_PORT) code = 'EACCES'
-  const error = new Error(`listen ${code}: ${failure.message}`)
-  const errno = -(constants.errno as Record<string, number>)[code]!
-  return Object.assign(error, { code, errno, syscall: 'listen', address: address ?? (port === null ? null : '::') }, port === null ? {} : { port })
-}
-
-/** What node takes for the port of a path. */
-const NO_PORT = -1
 
 /** A handle of libuv's, of node's own. */
 interface NodeHandle { fd?: number; close: () => void }
@@ -186,6 +189,7 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   const rest = typeof args[0] === 'function' ? args : args.slice(1)
   const bare = server as Bare
   bare.lender = undefined
+  bare.isShared = options.reusePort === true || (cluster.isWorker && options.exclusive !== true)
   if (typeof given.fd !== 'number') {
     const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, { exclusive: true })
     return listen.call(server, own, ...rest) as unknown as net.Server
@@ -225,7 +229,7 @@ function serving<B extends Made<net.Server>> (Base: B) {
       server._handle = null
       try {
         const place = lender === undefined ? placeOf(address, port, fd) : { fd: lender.fd!, fdIsLent: true }
-        server._handle = this.desk.listen(place, backlog, taken === null ? lender : undefined)
+        server._handle = this.desk.listen(place, backlog, taken === null ? lender : undefined, server.isShared)
         taken?.close()
       } catch (failure) {
         const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null)
@@ -343,6 +347,7 @@ function onRejection (this: net.Server, error: Error, event: string, ...given: a
 export function createServer (options?: Options | Listener, listener?: Listener): Http2Server {
   return typeof options === 'function' ? new Http2Server({}, options) : new Http2Server(options, listener)
 }
-export function createSecureServer (options?: SecureOptions | Listener, listener?: Listener): Http2SecureServer {
-  return typeof options === 'function' ? new Http2SecureServer({}, options) : new Http2SecureServer(options, listener)
+export function createSecureServer (options?: SecureOptions, listener?: Listener): Http2SecureServer {
+  if (typeof options === 'function') throw invalidType('options', 'an object', options)
+  return new Http2SecureServer(options, listener)
 }

@@ -1,5 +1,6 @@
 // A connection of HTTP/2 or HTTP/3, as programs of node:http2 know it.
 
+import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
 import { Open } from '../open'
@@ -116,7 +117,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   get originSet (): string[] | undefined {
     if (!this.encrypted || this.isDestroyed) return undefined
     const { servername, remoteAddress, remotePort } = this.connection
-    const host = `https://${servername ?? remoteAddress}`
+    const address = remoteAddress?.includes(':') === true ? `[${remoteAddress}]` : remoteAddress
+    const host = `https://${servername ?? address}`
     return [new URL(remotePort === undefined ? host : `${host}:${remotePort}`).origin]
   }
 
@@ -167,7 +169,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     if (this.sent.length >= this.options.settingsMax) {
       if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
       this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
-    } else if (this.connection.say(Say.Settings, packed)) this.sent.push({ settings: { ...settings }, callback })
+    } else if (this.connection.say(Say.Settings, packed)) this.sent.push({ settings: { ...settings }, callback: callback && AsyncResource.bind(callback) })
     else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 
@@ -188,7 +190,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
       callback(plain('ERR_HTTP2_PING_CANCEL'))
       return false
     }
-    this.pings.push({ payload: sent, callback: callback as PingCallback })
+    this.pings.push({ payload: sent, callback: AsyncResource.bind(callback as PingCallback) })
     return true
   }
 
@@ -350,7 +352,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   /** `told` is called when all has been told. */
   onConnectionClosed (told: () => void): void {
     this.isOver = true
-    this.isClosed = true
+    // One that was destroyed was not closed before, as node has it.
+    if (!this.isDestroyed) this.isClosed = true
     this.once('close', told)
     // What the same batch has told of its streams comes first.
     later(() => {

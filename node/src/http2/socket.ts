@@ -3,6 +3,7 @@
 // what would disturb HTTP, as node:http2 has it.
 
 import type { X509Certificate } from 'node:crypto'
+import net from 'node:net'
 import { Duplex } from 'node:stream'
 import type { Connection } from '../server/connection'
 import { plain } from './codes'
@@ -88,6 +89,10 @@ export class Socket extends Duplex {
     done(error)
   }
 }
+
+// Programs test for sockets by their class. Nothing of node's has a handle here: what would need one is not inherited.
+Object.setPrototypeOf(Socket.prototype, net.Socket.prototype)
+Object.defineProperty(Socket.prototype, '_writev', { value: null, writable: true, configurable: true })
 
 type Bag = Record<string | symbol, unknown>
 

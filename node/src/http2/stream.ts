@@ -1,7 +1,9 @@
 // A stream of a server. It is a Duplex in name from the start, and in fact from the moment somebody
 // touches what only a Duplex has: an answer that is given at once never makes one.
 
-import { Duplex } from 'node:stream'
+import { AsyncResource } from 'node:async_hooks'
+import { Duplex, Readable, Writable } from 'node:stream'
+import { inspect, type InspectOptions } from 'node:util'
 import type { ServerHttp2Session } from './session'
 import type { Held } from '../open'
 import { Flags } from '../server/border'
@@ -36,8 +38,19 @@ export interface Face {
 }
 
 /** What a stream has of its own, in another shape than a Duplex. */
-type Own = 'destroyed' | 'closed' | 'pending' | 'write' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
+type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 'write' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
 
+/** From this line on node warns of `priority`. */
+const WARNS_FROM = 24
+let toldPriority = Number.parseInt(process.versions.node, 10) < WARNS_FROM
+function warnOfPriority (): void {
+  if (!toldPriority) process.emitWarning('priorities of RFC 7540 are not sent any more (RFC 9113 section 5.3.2)', 'DeprecationWarning', 'DEP0194')
+  toldPriority = true
+}
+
+/** The members of a Duplex in fact. */
+const readableOf = Object.getOwnPropertyDescriptor(Readable.prototype, 'readable')!
+const writableLengthOf = (Object.getOwnPropertyDescriptor(Duplex.prototype, 'writableLength') ?? Object.getOwnPropertyDescriptor(Writable.prototype, 'writableLength'))!
 /** The write and the end of a Duplex in fact. */
 const longWrite = Duplex.prototype.write as (...given: unknown[]) => boolean
 const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
@@ -91,11 +104,22 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   get aborted (): boolean { return this.isAborted }
   get headRequest (): boolean { return this.exchange.isHead }
   get endAfterHeaders (): boolean { return !this.exchange.hasBody }
-  get bufferSize (): number { return this.exchange.pending + (this.isDuplex ? this.writableLength : this.outgoing.bytes) }
+  get bufferSize (): number { return this.writableLength }
   get pushAllowed (): boolean { return false }
   get scheme (): string { return this.exchange.scheme }
   /** Whether the answer has gone as one message, and nothing more is to be heard. */
   get isOver (): boolean { return this.isAnswered }
+  /** Read to its end by the request of the compatible API, it is as if it were read here. */
+  get readable (): boolean {
+    if (this.body?.isSpent(this) === true) return false
+    return readableOf.get!.call(this) as boolean
+  }
+  set readable (value: boolean) { readableOf.set!.call(this, value) }
+  /** What the connection has not taken counts. */
+  get writableLength (): number {
+    const { pending } = this.exchange
+    return pending + (this.isDuplex ? writableLengthOf.get!.call(this) as number : this.outgoing.bytes)
+  }
   /** Whether the exchange is whole, and its body is still being read. */
   get isDraining (): boolean {
     return this.exchange.closeCode === NO_ERROR && this.exchange.hasBody && this.intake.didRead && !this.readableEnded
@@ -167,13 +191,13 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     this.exchange.write(bytes)
     const { pending } = this.exchange
     if (pending <= AHEAD_BYTES_MAX) done()
-    else (this.writing ??= []).push({ left: pending - AHEAD_BYTES_MAX, done })
+    else (this.writing ??= []).push({ left: pending - AHEAD_BYTES_MAX, done: AsyncResource.bind(done) })
   }
 
   _final (done: (error?: Error | null) => void): void {
     if (this.isClosed || this.isAnswered) return done()
     if (!this.isFile) this.finishBody()
-    later(done)
+    later(AsyncResource.bind(done))
   }
 
   /** The body is whole: what follows are trailers, or nothing. */
@@ -218,7 +242,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
 
   // Answers.
 
-  respond (headers?: Headers, options?: RespondOptions): void { respond(this, headers, options) }
+  respond (headers?: Headers | unknown[], options?: RespondOptions): void { respond(this, headers, options) }
   additionalHeaders (headers?: Headers): void { inform(this, headers) }
   sendTrailers (headers?: Headers): void { sendTrailers(this, headers) }
   respondWithFile (path: string | Buffer | URL, headers?: Headers, options?: FileOptions): void {
@@ -229,7 +253,13 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   }
   pushStream (): void { throw plain('ERR_HTTP2_PUSH_DISABLED') }
   priority (): void {
+    warnOfPriority()
     if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  }
+
+  [inspect.custom] (depth: number, options: InspectOptions): unknown {
+    const { id, closed, destroyed, state, _readableState: readableState, _writableState: writableState } = this
+    return depth < 0 ? this : `ServerHttp2Stream ${inspect({ id, closed, destroyed, state, readableState, writableState }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
   }
 
   /** The head goes at the end of this turn, or with what is written before. */

@@ -3,6 +3,7 @@
 // HTTP/1.1, as on a socket of node's; from a 101 on its bytes are theirs. On a stream the 101 is a 200.
 // A connection that never spoke HTTP has no head before its bytes.
 
+import { AsyncResource } from 'node:async_hooks'
 import { apart } from '../ring'
 import { Flags } from '../server/border'
 import type { Exchange, ExchangeEars } from '../server/exchange'
@@ -47,7 +48,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     if (this.refusal !== null) this.refusal.body.push(Buffer.from(body))
     else if (body.length > 0) this.exchange.write(body)
     if (this.exchange.pending <= AHEAD_BYTES_MAX) done()
-    else this.waiting.push(done)
+    else this.waiting.push(AsyncResource.bind(done))
   }
 
   /** What follows the head in a piece; undefined: it is none. */
@@ -92,7 +93,12 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     this.refresh()
     this.intake.onData(chunk)
   }
-  onEnd (): void { this.intake.onEnd() }
+  onEnd (): void {
+    // As on a socket of node's, which tells the end where nothing is left to read, though nobody reads.
+    if (!this.intake.holds && this.readableFlowing === null) this.push(null)
+    this.intake.onEnd()
+    this.read(0)
+  }
   onRoom (): void {
     if (this.exchange.pending <= AHEAD_BYTES_MAX) for (const done of this.waiting.splice(0)) done()
   }

@@ -36,8 +36,9 @@ export class RequestHeaders {
     return this.#real
   }
 
-  /** HTTP/2 and HTTP/3 say the host in `:authority` (RFC 9113 section 8.3.1). */
-  private host (): string | null { return this.#exchange.field('host') ?? (this.#exchange.authority || null) }
+  /** HTTP/2 and HTTP/3 say the host in `:authority` (RFC 9113 section 8.3.1); beside a target in absolute form
+   * the field is ignored (RFC 9112 section 3.2.2). */
+  private host (): string | null { return this.#exchange.authority || (this.#exchange.field('host') ?? null) }
 
   /** Cookies may come in crumbs (RFC 9113 section 8.2.3). */
   private cookie (): string | null { return this.#exchange.joined('cookie', '; ') ?? null }

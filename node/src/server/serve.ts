@@ -1,6 +1,8 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
-import { errorOf } from '../errors'
+import { inspect, type InspectOptions } from 'node:util'
+import { errorOf, InvalidArgumentError } from '../errors'
+import { listenError, NO_PORT } from './listen_error'
 import { Flags, INTERNAL_ERROR } from './border'
 import type { Exchange } from './exchange'
 import { textOf } from './fields'
@@ -21,8 +23,10 @@ export type Answered = Response | globalThis.Response
 /** Nothing is returned by a handler that has called `info.upgrade()`. */
 export type Fetch = (request: globalThis.Request, info: RequestInfo) => Answered | undefined | Promise<Answered | undefined>
 
-export interface ServeOptions extends Omit<ListenOptions, 'host' | 'tls'> {
+export interface ServeOptions extends Omit<ListenOptions, 'tls'> {
   hostname?: string
+  /** The same, by the name that `listen` of node:net has for it. */
+  host?: string
   tls?: ServeTls
   fetch: Fetch
   /** What is answered when `fetch` fails. Default: the error is written to stderr, and 500. It is also
@@ -36,6 +40,39 @@ export interface ServeOptions extends Omit<ListenOptions, 'host' | 'tls'> {
   signal?: AbortSignal
 }
 
+/** Node.js 20 has it by this name. */
+const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')
+
+/** Names of options. */
+const NAMES = new Set([
+  'fetch', 'error', 'signal', 'hostname', 'host', 'port', 'path', 'readableAll', 'writableAll', 'fd', 'fdIsLent', 'sharesPort', 'backlog', 'tls',
+  'maxRequestBodySize', 'http1', 'http2', 'http3', 'extendedConnect', 'frameEvents', 'spelledNames', 'connectionsMax', 'limits', 'timeouts', 'http1Timeouts', 'windows'
+])
+const ADVERTISED = [...NAMES].filter(name => !['fdIsLent', 'frameEvents', 'spelledNames', 'http1Timeouts'].includes(name))
+
+function checkOptions (options: unknown): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError(`serve takes an object of options with a function fetch; it was given ${inspect(options, { depth: 0 })}`)
+  for (const name of Object.keys(options)) {
+    if (!NAMES.has(name)) throw new InvalidArgumentError(`serve has no option ${name}; it has ${ADVERTISED.join(', ')}`)
+  }
+}
+
+const PORT_MAX = 65_535
+/** A port as a number, or as the text of one, as environments have it. */
+function portOf (given: unknown): number {
+  const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > PORT_MAX) {
+    throw new RangeError(`port is ${inspect(given)}; it must be an integer from 0 to ${PORT_MAX}`)
+  }
+  return port
+}
+
+/** What could not be listened on: the system's own errors are those of node's `listen`. */
+function failedListen (failure: Failure, host: string | undefined, port: number | undefined, path: string | undefined): Error {
+  if (failure.system == null) return errorOf(failure, false)
+  return listenError(failure, path ?? host ?? null, path === undefined ? port ?? 0 : NO_PORT)
+}
+
 /** A server that serves. */
 export class Server {
   /** When it has ended. */
@@ -46,7 +83,10 @@ export class Server {
   private readonly bodyMax: number
 
   constructor (private readonly options: ServeOptions) {
-    const { fetch, error, signal, hostname, maxRequestBodySize, tls, ...rest } = options
+    checkOptions(options)
+    const { fetch, error, signal, hostname, host = hostname, maxRequestBodySize, tls, port, ...others } = options
+    const rest = { ...others, ...(port === undefined ? {} : { port: portOf(port) }) }
+    if (hostname !== undefined && host !== hostname) throw new TypeError(`hostname is ${hostname} and host is ${host}; they must be the same, or one of them absent`)
     if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
     if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')
     this.bodyMax = maxRequestBodySize ?? Infinity
@@ -57,9 +97,9 @@ export class Server {
     this.closed = new Promise(resolve => { told = resolve })
     this.listener = new Listener({ onRequest: exchange => { this.handle(exchange) }, onClosed: () => { told() } })
     try {
-      this.listener.listen({ ...rest, host: hostname, ...(tls === undefined ? {} : { tls: listenTlsOf(tls) }) })
+      this.listener.listen({ ...rest, ...(host === undefined ? {} : { host }), ...(tls === undefined ? {} : { tls: listenTlsOf(tls) }) })
     } catch (failure) {
-      throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
+      throw failure instanceof Error ? failure : failedListen(failure as Failure, host, rest.port, options.path)
     }
     this.where = this.listener.address()
     if (signal != null) this.follow(signal)
@@ -107,6 +147,13 @@ export class Server {
     } catch (failure) {
       throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
     }
+  }
+
+  async [asyncDispose] (): Promise<void> { await this.close() }
+
+  [inspect.custom] (_: number, options: InspectOptions): string {
+    const { hostname, port, path, url } = this
+    return `Server ${inspect(path === undefined ? { hostname, port, url } : { path }, options)}`
   }
 
   ref (): this { this.listener.ref(); return this }

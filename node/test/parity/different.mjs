@@ -10,13 +10,18 @@ const SIDES = 'the two sides of a stream end independently: their order says not
 const SENSITIVE = 'cookies that are set are not kept by compressors'
 const HEAD = 'a head that was given goes, also when its stream is destroyed in the same turn'
 const TOLD = 'the end of a session is told before its server\'s'
+const CONTEXT = 'who reads is told in the context in which reading began, where node has none'
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 
 const listed = {
   'abort: a body that is longer than said': LENGTH,
   'abort: a body that is shorter than said': LENGTH,
   'abort: destroying a response': RESET,
+  'async_context: events of a body': CONTEXT,
+  'async_context: events of HTTP/1.1': CONTEXT,
   'context: a protocol of nobody after ALPNCallback': 'node speaks HTTP/2 whatever was chosen',
+  'details: values with blanks around them': 'blanks around a value are left out; node sends them, and clients leave the field out',
+  'http1: a target in absolute form is the url': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',
   'http1: a head longer than maxHeaderSize': ['a refusal says that it has no body', 24, 26],
   'http1: a request behind the last that a connection may have': 'behind an answer that ends its connection there is none (RFC 9112 section 9.6)',
   'http1: an echo of HTTP/1.1': WHOLE,

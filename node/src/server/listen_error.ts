@@ -1,0 +1,16 @@
+// The errors of `listen`, as node's own servers have them.
+
+import { constants } from 'node:os'
+
+/** As `uvException` of node's: `address` and `port` are what was asked for. */
+export function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number | null): Error {
+  let code = failure.system ?? 'EINVAL'
+  // As libuv has it of paths.
+  if (code === 'ENOENT' && port === NO_PORT) code = 'EACCES'
+  const error = new Error(`listen ${code}: ${failure.message}`)
+  const errno = -(constants.errno as Record<string, number>)[code]!
+  return Object.assign(error, { code, errno, syscall: 'listen', address: address ?? (port === null ? null : '::') }, port === null ? {} : { port })
+}
+
+/** What node takes for the port of a path. */
+export const NO_PORT = -1

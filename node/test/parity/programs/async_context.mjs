@@ -1,0 +1,58 @@
+// The context of AsyncLocalStorage in callbacks and events.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { compat, core, http1, session } from '../shapes.mjs'
+
+const storage = new AsyncLocalStorage()
+/** Runs `work` in a context of its own, and says of each name that it is told in which context that was. */
+const inside = (log, work) => storage.run('mine', () => { work(name => () => { log(name, storage.getStore()) }) })
+const POST = { headers: { ':method': 'POST' }, body: 'hello there' }
+const BIG = Buffer.alloc(400_000, 'b')
+
+/** A response that is written until it is to wait, then ended. */
+const writing = (response, told) => {
+  response.on('drain', told('drain'))
+  response.on('finish', told('finish'))
+  response.write('first')
+  let waits = true
+  for (let count = 0; waits && count < 20; count++) waits = response.write(BIG)
+  response.once('drain', () => { response.end('last', told('end')) })
+}
+
+export default {
+  'callbacks of a session': session((own, { log }) => new Promise(resolve => {
+    inside(log, told => {
+      own.ping(told('ping'))
+      own.settings({ initialWindowSize: 70_000 }, () => { told('settings')(); resolve() })
+    })
+  })),
+  'callbacks of a response': compat((request, response, { log }) => {
+    inside(log, told => {
+      response.write('a', told('write'))
+      response.end('b', told('end'))
+    })
+  }),
+  'a stream whose writer waits': core((stream, { log }) => {
+    inside(log, told => {
+      stream.respond()
+      writing(stream, told)
+    })
+  }),
+  'events of a body': core((stream, { log }) => {
+    inside(log, told => {
+      stream.on('data', told('data'))
+      stream.on('end', told('end'))
+      stream.on('end', () => { stream.respond(); stream.end() })
+    })
+  }, POST),
+  'events of HTTP/1.1': http1((request, response, { log }) => {
+    inside(log, told => {
+      request.on('end', told('request end'))
+      response.on('finish', told('finish'))
+      request.resume()
+      request.on('end', () => { response.end('ok', told('end')) })
+    })
+  }, [{}, { method: 'POST', body: 'hello' }]),
+  'a response of HTTP/1.1 whose writer waits': http1((request, response, { log }) => {
+    inside(log, told => { writing(response, told) })
+  })
+}
