@@ -31,6 +31,7 @@ mod h3_record;
 mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
+mod server_bounds;
 mod server_interim;
 mod server_shown;
 mod server_targets;
