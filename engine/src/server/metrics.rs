@@ -150,6 +150,7 @@ impl Counters {
     }
     /// An exchange ended early. One of HTTP/1.1 ends with its connection, which counts the rule.
     pub(super) fn reset(&self, version: Version, reset: Reset) {
+        add(&self.resets, 1);
         if let (ResetBy::Us(violation), Version::Http2 | Version::Http3) = (reset.by, version) {
             self.broken(violation);
         }

@@ -146,6 +146,15 @@ impl OpenConnections {
     pub(super) fn is_full(&self) -> bool {
         self.len() >= self.allowed.connections
     }
+    /// Whether `peer` is taken now. Where it is not because all places are taken, others give way:
+    /// over QUIC a client that is refused tries again.
+    pub(super) fn has_room_for(&self, peer: IpAddr) -> bool {
+        if self.is_full() {
+            self.make_room();
+            return false;
+        }
+        self.admits(peer)
+    }
     /// Whether `peer` may have one more; counts it if not. A quarter of all is more than a gateway
     /// in front leaves the others only where connections are scarce; and what comes over loopback
     /// is a gateway's, unless the limit was asked for.

@@ -252,12 +252,7 @@ impl<S: Serve> QuicListener<S> {
     fn accept(&mut self, now: Instant, incoming: Incoming) {
         let mut answer = Vec::new();
         let counters = Arc::clone(&self.ground.counters);
-        let is_full = self.open.is_full();
-        if is_full && !self.draining {
-            self.open.make_room();
-        }
-        let peer = incoming.remote_address().ip();
-        if self.draining || is_full || !self.open.admits(peer) {
+        if self.draining || !self.open.has_room_for(incoming.remote_address().ip()) {
             let transmit = self.endpoint.refuse(incoming, &mut answer);
             return self.answer(&transmit, &answer);
         }

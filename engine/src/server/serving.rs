@@ -168,7 +168,7 @@ impl<S: Serve> Serving<S> {
         first: Event,
         enough: usize,
     ) {
-        let (mut requests, mut resets) = (0, 0);
+        let mut requests = 0;
         let exchanges = &mut self.exchanges;
         let mut next = Some(first);
         while let Some(event) = next {
@@ -194,7 +194,6 @@ impl<S: Serve> Serving<S> {
                     exchanges.resume_stream(scratch, machine, now, stream)
                 }
                 Event::StreamReset { stream, reset } => {
-                    resets += 1;
                     self.counters.reset(machine.version(), reset);
                     exchanges.cancel(machine, now, stream, reset);
                 }
@@ -218,15 +217,13 @@ impl<S: Serve> Serving<S> {
                     }
                 }
             }
-            next = match machine.written().len() < enough {
-                true => machine.poll_event(),
-                false => None,
-            };
+            let goes_on = machine.written().len() < enough;
+            next = if goes_on { machine.poll_event() } else { None };
         }
         self.activity.moved_at.set(now);
-        self.count(machine, requests, resets);
+        self.count(machine, requests);
     }
-    fn count(&self, machine: &mut Machine, requests: u64, resets: u64) {
+    fn count(&self, machine: &mut Machine, requests: u64) {
         if requests > 0 {
             let counter = match machine {
                 Machine::H1(_) => &self.counters.requests_h1,
@@ -234,9 +231,6 @@ impl<S: Serve> Serving<S> {
                 Machine::H3(_) => &self.counters.requests_h3,
             };
             add(counter, requests);
-        }
-        if resets > 0 {
-            add(&self.counters.resets, resets);
         }
         while let Some(violation) = machine.poll_refused() {
             self.counters.broken(violation);
