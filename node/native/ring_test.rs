@@ -272,3 +272,22 @@ fn submissions_come_out_with_their_bytes_and_positions_may_wrap() {
     );
     assert!(!memory.has_submissions());
 }
+
+#[test]
+fn javascripts_end_reads_what_is_completed_and_writes_what_is_submitted() {
+    let memory = Memory::new();
+    let mut completions = Completions::new(Arc::clone(&memory));
+    let mut submissions = Submissions::new(Arc::clone(&memory));
+    let mut script = ScriptEnd::new(memory);
+    assert!(completions.push([3, 7, 0, 0, 0, 0, 0, 0], b"text", b"more"));
+    let mut seen = Vec::new();
+    assert!(!script.drain(|entry, text| seen.push((entry[1], text.to_vec()))));
+    assert_eq!(seen, [(7, b"text".to_vec())]);
+    assert!(!script.flush(), "there is nothing to see");
+    assert!(script.submit([1, 8, 0, 0, 0, 0, 0, 0], b"asked"));
+    assert!(!script.flush(), "the engine has not said that it sleeps");
+    let range = |entry: &Entry| Some((entry[3], entry[4]));
+    let mut seen = None;
+    assert!(submissions.next(range, |entry, text| seen = Some((entry[1], text.to_vec()))));
+    assert_eq!(seen, Some((8, b"asked".to_vec())));
+}
