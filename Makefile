@@ -1,7 +1,7 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak fuzz mutants docs sim windows
+.PHONY: demo test ready tidy conform bench bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak fuzz sanitize mutants docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
@@ -19,6 +19,7 @@ node-test: ; @$(XTASK) node-test
 node-pack: ; @$(XTASK) node-pack
 node-soak: ; @$(XTASK) node-soak
 fuzz: ; @$(XTASK) fuzz
+sanitize: ; @$(XTASK) sanitize
 mutants: ; @$(XTASK) mutants
 docs: ; @$(XTASK) docs
 sim: ; @cargo run -q -p trunkline-testkit --bin sim

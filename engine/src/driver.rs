@@ -4,6 +4,7 @@
 pub(crate) mod greeted;
 mod last_alert;
 pub(crate) mod link;
+mod lock;
 pub(crate) mod machine;
 pub(crate) mod quic;
 pub(crate) mod read_buffer;

@@ -4,6 +4,7 @@
 //! Everything hangs on an `Environment`, one per Node.js environment
 //! (the main thread and each worker): there is no state of the process.
 
+mod area;
 mod callback;
 mod choices;
 mod client;
@@ -28,11 +29,13 @@ mod said;
 mod secured;
 mod servers;
 mod settings;
+mod sync;
 mod told;
 mod uv;
 
 use napi::{Env, Value};
 
+#[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -4,8 +4,8 @@
 //! the engine looks for room before each time that it sleeps.
 
 use crate::ring::{Completions, Entry, Memory};
+use crate::sync::Arc;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 pub(crate) struct Outbound {
     completions: Completions,

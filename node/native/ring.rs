@@ -8,15 +8,12 @@
 //! flag of its own, and only then is it woken. A full ring is back-pressure: what has no room waits
 //! at the writer.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::area::Area;
+pub(crate) use crate::area::{ARENA_BYTES, ENTRIES};
+use crate::sync::{Arc, AtomicU32, Ordering};
 
 /// Words of an entry.
 pub(crate) const ENTRY_WORDS: usize = 8;
-/// Entries of each ring, a power of two.
-pub(crate) const ENTRIES: u32 = 4096;
-/// Bytes of each arena, a power of two: 64 bodies of the largest size that goes through it.
-pub(crate) const ARENA_BYTES: u32 = 1 << 20;
 /// Bytes from which a piece of a body crosses by reference.
 pub(crate) const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
 
@@ -56,58 +53,11 @@ pub(crate) struct Memory {
     pub(crate) completion_arena: Area,
 }
 
-/// Bytes that both sides reach by address.
-pub(crate) struct Area {
-    start: *mut u8,
-    words: usize,
-}
-
-// SAFETY: which bytes are whose is settled by the rings' positions, stored with release and read
-// with acquire order.
-unsafe impl Send for Area {}
-// SAFETY: as above.
-unsafe impl Sync for Area {}
-
-impl Area {
-    fn new(bytes: usize) -> Self {
-        let words = bytes / size_of::<u64>();
-        let start = Box::into_raw(vec![0_u64; words].into_boxed_slice()).cast();
-        Self { start, words }
-    }
-    pub(crate) fn start(&self) -> *mut u8 {
-        self.start
-    }
-    pub(crate) fn len(&self) -> usize {
-        self.words * size_of::<u64>()
-    }
-    /// # Safety
-    /// The range lies inside and is the caller's turn.
-    unsafe fn bytes(&self, at: usize, length: usize) -> &[u8] {
-        debug_assert!(at + length <= self.len());
-        // SAFETY: by the caller's promise.
-        unsafe { std::slice::from_raw_parts(self.start.add(at), length) }
-    }
-    /// # Safety
-    /// The range lies inside and is the caller's turn.
-    unsafe fn write(&self, at: usize, bytes: &[u8]) {
-        debug_assert!(at + bytes.len() <= self.len());
-        // SAFETY: by the caller's promise; a slice of ours never overlaps it.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.add(at), bytes.len()) };
-    }
-}
-
-impl Drop for Area {
-    fn drop(&mut self) {
-        let words = std::ptr::slice_from_raw_parts_mut(self.start.cast::<u64>(), self.words);
-        // SAFETY: made by `new` with this length.
-        drop(unsafe { Box::from_raw(words) });
-    }
-}
-
 impl Memory {
     pub(crate) fn new() -> Arc<Self> {
         let entries = ENTRIES as usize * size_of::<Entry>();
-        let control = Box::new([const { AtomicU32::new(0) }; CONTROL_WORDS]);
+        let control = Box::new(std::array::from_fn(|_| AtomicU32::new(0)));
+        let control: Box<[AtomicU32; CONTROL_WORDS]> = control;
         control[SCRIPT_SLEEPS].store(1, Ordering::SeqCst);
         Arc::new(Self {
             control,

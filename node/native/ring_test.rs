@@ -38,6 +38,111 @@ impl Reader {
     }
 }
 
+/// JavaScript's end of both rings, step by step as `node/src/ring.ts` has it.
+pub(crate) struct ScriptEnd {
+    memory: Arc<Memory>,
+    drained: u32,
+    drained_arena: u32,
+    submitted: u32,
+    published: u32,
+    arena_written: u32,
+}
+
+impl ScriptEnd {
+    pub(crate) fn new(memory: Arc<Memory>) -> Self {
+        Self {
+            memory,
+            drained: 0,
+            drained_arena: 0,
+            submitted: 0,
+            published: 0,
+            arena_written: 0,
+        }
+    }
+    /// Hands out what is completed, until it may sleep. True: it kicks the engine, which holds
+    /// completions back.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Entry, &[u8])) -> bool {
+        let memory = Arc::clone(&self.memory);
+        let control = &memory.control;
+        loop {
+            let completed = control[COMPLETED].load(Ordering::SeqCst);
+            if completed == self.drained {
+                control[SCRIPT_SLEEPS].store(1, Ordering::SeqCst);
+                if control[COMPLETED].load(Ordering::SeqCst) == completed {
+                    break;
+                }
+                control[SCRIPT_SLEEPS].store(0, Ordering::SeqCst);
+                continue;
+            }
+            while self.drained != completed {
+                self.complete(&mut take);
+                self.drained = self.drained.wrapping_add(1);
+            }
+            control[DRAINED_ARENA].store(self.drained_arena, Ordering::SeqCst);
+            control[DRAINED].store(self.drained, Ordering::SeqCst);
+        }
+        control[OVERFLOWS].load(Ordering::SeqCst) == 1
+    }
+    fn complete(&mut self, take: &mut impl FnMut(Entry, &[u8])) {
+        let at = (self.drained % ENTRIES) as usize * size_of::<Entry>();
+        let mut entry = [0; ENTRY_WORDS];
+        // SAFETY: written, as COMPLETED says.
+        let bytes = unsafe { self.memory.completions.bytes(at, size_of::<Entry>()) };
+        for (word, bytes) in entry.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_ne_bytes(*bytes);
+        }
+        let [_, _, _, position, length, ..] = entry;
+        let at = (position % ARENA_BYTES) as usize;
+        // SAFETY: as above.
+        let text = unsafe { self.memory.completion_arena.bytes(at, length as usize) };
+        if length > 0 {
+            self.drained_arena = position.wrapping_add(length);
+        }
+        take(entry, text);
+    }
+    /// Writes a submission whose words 3 and 4 become where `text` lies. False: there is no room.
+    pub(crate) fn submit(&mut self, mut entry: Entry, text: &[u8]) -> bool {
+        let control = &self.memory.control;
+        let intaken = control[INTAKEN].load(Ordering::SeqCst);
+        if self.submitted.wrapping_sub(intaken) >= ENTRIES {
+            return false;
+        }
+        let length = text.len() as u32;
+        let left = ARENA_BYTES - self.arena_written % ARENA_BYTES;
+        let skipped = if length > left { left } else { 0 };
+        let read = control[INTAKEN_ARENA].load(Ordering::SeqCst);
+        if self.arena_written.wrapping_sub(read) + skipped + length > ARENA_BYTES {
+            return false;
+        }
+        let position = self.arena_written.wrapping_add(skipped);
+        entry[3] = position;
+        entry[4] = length;
+        self.arena_written = position.wrapping_add(length);
+        let at = (self.submitted % ENTRIES) as usize * size_of::<Entry>();
+        // SAFETY: the engine has read both, as INTAKEN and INTAKEN_ARENA say.
+        unsafe {
+            let arena_at = (position % ARENA_BYTES) as usize;
+            self.memory.submission_arena.write(arena_at, text);
+            for (index, word) in entry.iter().enumerate() {
+                let at = at + index * 4;
+                self.memory.submissions.write(at, &word.to_ne_bytes());
+            }
+        }
+        self.submitted = self.submitted.wrapping_add(1);
+        true
+    }
+    /// Lets the engine see what was submitted. True: it sleeps and is to be kicked.
+    pub(crate) fn flush(&mut self) -> bool {
+        if self.published == self.submitted {
+            return false;
+        }
+        self.published = self.submitted;
+        let control = &self.memory.control;
+        control[SUBMITTED].store(self.submitted, Ordering::SeqCst);
+        control[ENGINE_SLEEPS].swap(0, Ordering::SeqCst) == 1
+    }
+}
+
 fn pair() -> (Completions, Reader) {
     let memory = Memory::new();
     let reader = Reader::new(Arc::clone(&memory));
@@ -166,4 +271,23 @@ fn submissions_come_out_with_their_bytes_and_positions_may_wrap() {
         position.wrapping_add(3)
     );
     assert!(!memory.has_submissions());
+}
+
+#[test]
+fn javascripts_end_reads_what_is_completed_and_writes_what_is_submitted() {
+    let memory = Memory::new();
+    let mut completions = Completions::new(Arc::clone(&memory));
+    let mut submissions = Submissions::new(Arc::clone(&memory));
+    let mut script = ScriptEnd::new(memory);
+    assert!(completions.push([3, 7, 0, 0, 0, 0, 0, 0], b"text", b"more"));
+    let mut seen = Vec::new();
+    assert!(!script.drain(|entry, text| seen.push((entry[1], text.to_vec()))));
+    assert_eq!(seen, [(7, b"text".to_vec())]);
+    assert!(!script.flush(), "there is nothing to see");
+    assert!(script.submit([1, 8, 0, 0, 0, 0, 0, 0], b"asked"));
+    assert!(!script.flush(), "the engine has not said that it sleeps");
+    let range = |entry: &Entry| Some((entry[3], entry[4]));
+    let mut seen = None;
+    assert!(submissions.next(range, |entry, text| seen = Some((entry[1], text.to_vec()))));
+    assert_eq!(seen, Some((8, b"asked".to_vec())));
 }

@@ -100,7 +100,7 @@ for (const version of versions) {
         const [settings] = await once(session, 'remoteSettings')
         assert.equal(settings.enableConnectProtocol, true)
         const open = path => session.request({
-          ':method': 'CONNECT', ':protocol': 'websocket', ':path': path, ':scheme': 'https', ':authority': 'localhost', 'sec-websocket-version': '13'
+          ':method': 'CONNECT', ':protocol': 'websocket', ':path': path, ':scheme': secure ? 'https' : 'http', ':authority': 'localhost', 'sec-websocket-version': '13'
         })
         const stream = open('/chat')
         const [headers] = await once(stream, 'response')

@@ -9,6 +9,7 @@ mod capsules;
 mod conn;
 mod frames;
 mod generated;
+mod h1_end;
 mod h2_heads;
 mod h3_conn;
 mod h3_frames;
@@ -16,23 +17,29 @@ mod h3_lanes;
 mod h3_said;
 mod hpack;
 mod qpack;
+mod values;
 mod written;
 
 pub use capsules::capsules;
 pub use conn::{h1_body, h1_head, h2_conn_client, h2_conn_server};
 pub use frames::h2_frames;
 pub use generated::Generator;
+pub use h1_end::h1_end;
 pub use h2_heads::h2_heads;
 pub use h3_conn::{h3_conn_client, h3_conn_server};
 pub use h3_frames::h3_frames;
 pub use hpack::hpack;
 pub use qpack::qpack;
+pub use values::{alt_svc, priority};
 
 /// A target: its name and its body.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, named as in `fuzz/fuzz_targets` and `fuzz/seeds`.
 pub const TARGETS: &[Target] = &[
+    ("alt_svc", alt_svc),
+    ("priority", priority),
+    ("h1_end", h1_end),
     ("capsules", capsules),
     ("h1_body", h1_body),
     ("h1_head", h1_head),

@@ -5,11 +5,7 @@ use trunkline_testkit::fuzz::{self, Generator};
 
 /// Runs `body` on generated inputs of up to `bytes_max`.
 fn generate(body: fn(&[u8]), seeds: u64, bytes_max: usize) {
-    let one = std::env::var("TRUNKLINE_SEED").ok();
-    let one = one.and_then(|seed| seed.parse::<u64>().ok());
-    let seeds = one.map_or(0..seeds, |seed| seed..seed + 1);
-    for seed in seeds {
-        let mut generator = Generator::new(seed);
+    each_seed(seeds, |seed, generator| {
         let length = generator.below(bytes_max);
         let input = match seed % 4 {
             0 => generator.bytes(length),
@@ -21,13 +17,105 @@ fn generate(body: fn(&[u8]), seeds: u64, bytes_max: usize) {
                 (0..length).map(|_| *generator.one_of(&alphabet)).collect()
             }
         };
+        body(&input);
+    });
+}
+
+/// Runs `body` on inputs of up to `words_max` of these words, behind `before` arbitrary bytes.
+fn compose(body: fn(&[u8]), seeds: u64, before: usize, words_max: usize, words: &[&[u8]]) {
+    each_seed(seeds, |_, generator| {
+        let mut input = generator.bytes(before);
+        for _ in 0..generator.below(words_max) {
+            let word: &&[u8] = generator.one_of(words);
+            input.extend_from_slice(word);
+        }
+        body(&input);
+    });
+}
+
+fn each_seed(seeds: u64, run: impl Fn(u64, &mut Generator)) {
+    let one = std::env::var("TRUNKLINE_SEED").ok();
+    let one = one.and_then(|seed| seed.parse::<u64>().ok());
+    let seeds = one.map_or(0..seeds, |seed| seed..seed + 1);
+    for seed in seeds {
+        let mut generator = Generator::new(seed);
         // Shown when the body panics.
         eprintln!("TRUNKLINE_SEED={seed}");
-        body(&input);
+        run(seed, &mut generator);
     }
 }
 
 #[test]
 fn heads_that_are_remembered_are_those_that_a_decoder_without_a_memory_reads() {
     generate(fuzz::h2_heads, 30_000, 200);
+}
+
+#[test]
+fn no_end_but_one_in_order_completes_a_response_that_the_end_delimits() {
+    let words: [&[u8]; 18] = [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.0 200 OK\r\n",
+        b"HTTP/1.1 204 No Content\r\n",
+        b"HTTP/1.1 103 Early Hints\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n",
+        b"content-length: 4\r\n",
+        b"content-length: 0\r\n",
+        b"transfer-encoding: chunked\r\n",
+        b"transfer-encoding: gzip\r\n",
+        b"connection: close\r\n",
+        b"connection: keep-alive\r\n",
+        b"\r\n",
+        b"body",
+        b"4\r\nbody\r\n",
+        b"4;x=y\r\n",
+        b"0\r\n\r\n",
+        b"0\r\nx: y\r\n\r\n",
+        b"\n",
+    ];
+    compose(fuzz::h1_end, 20_000, 2, 8, &words);
+    // What begins as a response gets further.
+    compose(
+        |input| {
+            let (front, rest) = input.split_at(input.len().min(2));
+            fuzz::h1_end(&[front, b"HTTP/1.1 200 OK\r\n", rest].concat());
+        },
+        20_000,
+        2,
+        8,
+        &words,
+    );
+}
+
+#[test]
+fn alternatives_that_are_read_are_usable() {
+    let words: [&[u8]; 16] = [
+        b"h3",
+        b"h2",
+        b"=",
+        b"\"",
+        b":443",
+        b":0",
+        b":65536",
+        b"a.test",
+        b"b.test",
+        b";",
+        b",",
+        b" ",
+        b"ma=60",
+        b"ma=0",
+        b"ma=\"9\"",
+        b"clear",
+    ];
+    compose(fuzz::alt_svc, 20_000, 0, 14, &words);
+    generate(fuzz::alt_svc, 5_000, 60);
+}
+
+#[test]
+fn priorities_are_in_range_and_the_last_word_counts() {
+    let words: [&[u8]; 20] = [
+        b"u", b"i", b"=", b"?0", b"?1", b"3", b"-1", b"8", b"1.5", b",", b" ", b";", b"x",
+        b"\"s\"", b":YQ==:", b"(", b")", b"@1", b"*", b"a",
+    ];
+    compose(fuzz::priority, 20_000, 0, 14, &words);
+    generate(fuzz::priority, 5_000, 60);
 }

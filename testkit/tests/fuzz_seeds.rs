@@ -74,3 +74,15 @@ fn seeds_of_h3_servers_hold() {
 fn seeds_of_h3_clients_hold() {
     replay("h3_conn_client");
 }
+#[test]
+fn seeds_of_alternatives_hold() {
+    replay("alt_svc");
+}
+#[test]
+fn seeds_of_priorities_hold() {
+    replay("priority");
+}
+#[test]
+fn seeds_of_h1_ends_hold() {
+    replay("h1_end");
+}

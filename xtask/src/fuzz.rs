@@ -7,6 +7,9 @@ use std::process::Command;
 
 /// Every target; a test keeps it equal to the files of `fuzz/fuzz_targets`.
 pub(crate) const TARGETS: &[&str] = &[
+    "h1_end",
+    "priority",
+    "alt_svc",
     "h1_head",
     "h1_body",
     "hpack",

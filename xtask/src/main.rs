@@ -8,6 +8,7 @@ mod fuzz;
 mod mutants;
 mod node;
 mod ready;
+mod sanitize;
 mod tidy;
 mod tools;
 
@@ -28,6 +29,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node-soak [client|server]   mixed load with faults: ten minutes on the client, thirty on servers
                  (--seconds N, --seed N)
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
+  sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
   mutants [WORD..]   break the code under each property of the simulator; a test must notice
   docs           the rustdoc of the workspace";
 
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
         "fuzz" => fuzz::fuzz(rest),
+        "sanitize" => sanitize::sanitize(rest),
         "mutants" => mutants::mutants(rest),
         "docs" => ready::docs(),
         "" | "help" | "--help" | "-h" => {

@@ -3,18 +3,22 @@
 use crate::Outcome;
 use crate::root;
 use crate::tools::{cargo, run};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Builds the addon in `profile` (`dev`, `demo` or `release`) and puts it beside the package, then
 /// compiles the TypeScript.
 pub(crate) fn build(profile: &str) -> Outcome {
-    let built = addon(profile, cargo(&["build"]))?;
+    put_beside(&addon(profile, cargo(&["build"]))?)
+}
+
+/// Puts an addon beside the package and compiles the TypeScript.
+pub(crate) fn put_beside(built: &Path) -> Outcome {
     let folder = root().join("node").join("addon");
     // A new file: a process that has the old one mapped keeps it.
     let fresh = folder.join("trunkline.node.new");
     std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::copy(&built, &fresh))
+        .and_then(|()| std::fs::copy(built, &fresh))
         .and_then(|_| std::fs::rename(&fresh, folder.join("trunkline.node")))
         .map_err(|why| format!("cannot put {} beside the package: {why}", built.display()))?;
     compile()
@@ -131,7 +135,7 @@ pub(crate) fn script(profile: &str, name: &str, flags: &[String]) -> Outcome {
 }
 
 /// Builds the engine's example `origin`; where it lies.
-fn origin(profile: &str) -> Result<PathBuf, String> {
+pub(crate) fn origin(profile: &str) -> Result<PathBuf, String> {
     let origin = ["build", "--quiet", "-p", "trunkline", "--example", "origin"];
     run(cargo(&origin).args(["--profile", profile]))?;
     Ok(built_in(profile).join("examples").join("origin"))

@@ -166,7 +166,8 @@ impl Conn {
     }
 
     fn tell_capacity(&mut self) {
-        if self.side == Side::Client {
+        // `Closed` is the last event, and says that there is none.
+        if self.side == Side::Client && !self.is_closed() {
             let capacity = self.capacity();
             if capacity != self.capacity_told {
                 self.capacity_told = capacity;

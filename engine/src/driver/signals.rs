@@ -4,9 +4,10 @@
 //! Invariant: a note left while the task is asleep wakes it once; a note left during its turn
 //! wakes nobody, because `end_turn` sees it under the same lock.
 
+use super::lock::{Mutex, MutexGuard};
 use crate::window::WindowAsk;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};
 use trunkline_core::http::StreamId;
 

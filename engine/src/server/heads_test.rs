@@ -126,3 +126,55 @@ fn http1_spells_names_and_says_a_reason_as_they_are_given_and_nobody_else_does()
         (None, 0)
     );
 }
+
+/// Texts that come across from JavaScript, generated: a head that is used again is the one that is made
+/// afresh, and a text that is refused is refused each time.
+#[test]
+fn a_head_that_is_used_again_is_the_one_that_would_be_made() {
+    let words: [&[u8]; 14] = [
+        b"a",
+        b"content-type",
+        b"content-length",
+        b"transfer-encoding",
+        b"connection",
+        b"\0",
+        b"\0",
+        b"\0",
+        b"3",
+        b"text/plain",
+        b"\r\n",
+        b"\x01",
+        b" ",
+        b"\xff",
+    ];
+    let mut state = 1_u64;
+    let mut below = |end: usize| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as usize % end
+    };
+    let (used, now) = (heads(None), Instant::now());
+    let shown = |made: Result<Rc<ResponseHead>, Violation>| made.map(|head| said(&head));
+    let mut good = 0;
+    for _ in 0..10_000 {
+        let mut text = Vec::new();
+        for _ in 0..below(9) {
+            text.extend_from_slice(words[below(words.len())]);
+        }
+        let version = [Version::Http11, Version::Http2][below(2)];
+        let making = making([200, 204, 304][below(3)], version);
+        let fresh = shown(heads(None).make(now, b"", &text, making));
+        for _ in 0..2 {
+            assert_eq!(shown(used.make(now, b"", &text, making)), fresh, "{text:?}");
+        }
+        let no_control = |text: &str| !text.contains(['\r', '\n', '\0']);
+        if let Ok(fields) = &fresh {
+            good += 1;
+            assert!(
+                fields
+                    .iter()
+                    .all(|(name, value)| no_control(name) && no_control(value))
+            );
+        }
+    }
+    assert!(good > 100, "{good} texts are heads");
+}

@@ -162,3 +162,44 @@ fn a_reply_that_is_cut_off_is_not_a_connection() {
         assert_eq!(outcome, Ok(false), "cut off after {end} bytes");
     }
 }
+
+/// Some thousand generated answers, each at every split ([`talk`]): one that is taken names the proxy's
+/// version, and nothing behind it is taken.
+#[test]
+fn whatever_a_proxy_answers_ends_the_same_at_every_split_and_takes_nothing_of_the_origins() {
+    let words: [&[u8]; 12] = [
+        &[5, 0],
+        &[5, 2],
+        &[5, 255],
+        &[1, 0],
+        &[1, 1],
+        &[5, 0, 0, 1],
+        &[5, 0, 0, 3, 2],
+        &[5, 0, 0, 4],
+        &[5, 1, 0, 1],
+        &[0, 0, 0, 0],
+        &[4],
+        b"HTTP/1.1 400",
+    ];
+    let mut state = 1_u64;
+    let mut below = |end: usize| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as usize % end
+    };
+    let mut connected = 0;
+    for _ in 0..5_000 {
+        let mut said = Vec::new();
+        for _ in 0..below(7) {
+            said.extend_from_slice(words[below(words.len())]);
+        }
+        let credentials = (below(2) == 0).then(credentials);
+        let (_, outcome, left) = talk(NAME, credentials.as_ref(), &said);
+        if outcome == Ok(true) {
+            connected += 1;
+            assert_eq!(said[0], 5);
+            // Method, then version, code, reserved, kind, length of an empty name, port.
+            assert!(said.len() - left >= 2 + 7, "{said:?}");
+        }
+    }
+    assert!(connected > 20, "{connected} answers let us in");
+}

@@ -1,0 +1,51 @@
+//! What Miri and loom look at: `make sanitize`.
+//!
+//! Under loom (`--cfg loom`) the atomics, locks and memory are its own, and the rings are of two
+//! entries, so that every order of the steps of two threads is tried in seconds.
+#![allow(dead_code, reason = "the addon and the engine use the rest")]
+
+#[cfg(not(loom))]
+#[path = "../../node/native/area.rs"]
+mod area;
+#[cfg(loom)]
+#[path = "loom_area.rs"]
+mod area;
+#[cfg(loom)]
+mod loom_atomic;
+#[path = "../../node/native/outbound.rs"]
+mod outbound;
+#[path = "../../node/native/ring.rs"]
+mod ring;
+#[path = "../../engine/src/driver/signals.rs"]
+mod signals;
+
+/// In place of `node/native/sync.rs` and `engine/src/driver/lock.rs`.
+mod sync {
+    #[cfg(loom)]
+    pub(crate) use crate::loom_atomic::AtomicU32;
+    #[cfg(loom)]
+    pub(crate) use loom::sync::Arc;
+    #[cfg(loom)]
+    pub(crate) use loom::sync::atomic::Ordering;
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::Arc;
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::atomic::{AtomicU32, Ordering};
+}
+mod lock {
+    #[cfg(loom)]
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+}
+
+/// What `signals.rs` carries for users of windows.
+mod window {
+    #[derive(Debug)]
+    pub(crate) struct WindowAsk;
+}
+
+#[cfg(test)]
+mod ring_peer;
+#[cfg(test)]
+mod signals_peer;

@@ -1,0 +1,15 @@
+use super::{ADDRESS_TESTS, sanitize};
+use crate::root;
+
+#[test]
+fn an_unknown_part_is_refused_with_what_there_is() {
+    let why = sanitize(&["nothing".into()]).expect_err("refused");
+    assert!(why.contains("'nothing'") && why.contains("loom"), "{why}");
+}
+
+#[test]
+fn the_tests_that_run_with_the_sanitizer_are_there() {
+    for name in ADDRESS_TESTS {
+        assert!(root().join("node/test").join(name).exists(), "{name}");
+    }
+}
