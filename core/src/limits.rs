@@ -446,6 +446,9 @@ pub struct Config {
     /// HTTP/1.1 server: the names of a request's fields are kept as they are spelled too
     /// ([`Fields::spellings`](crate::http::Fields::spellings)).
     pub spelled_names: bool,
+    /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
+    /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs.
+    pub says_keep_alive: bool,
 }
 
 #[cfg(test)]

@@ -151,6 +151,7 @@ impl ServerConfig {
             datagrams: self.datagrams,
             frame_events: self.frame_events,
             spelled_names: self.spelled_names,
+            says_keep_alive: false,
         }))
     }
 }
@@ -166,6 +167,9 @@ pub struct ClientConfig {
     pub windows: Windows,
     /// HTTP datagrams (RFC 9297) are announced over QUIC. Default: false.
     pub datagrams: bool,
+    /// A request of HTTP/1.1 whose connection stays open says `connection: keep-alive`, for servers
+    /// and proxies of HTTP/1.0. Default: false.
+    pub says_keep_alive: bool,
 }
 
 impl ClientConfig {
@@ -185,6 +189,7 @@ impl ClientConfig {
             datagrams: self.datagrams,
             frame_events: false,
             spelled_names: false,
+            says_keep_alive: self.says_keep_alive,
         })
     }
 }
