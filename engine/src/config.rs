@@ -175,6 +175,7 @@ impl ServerConfig {
             frame_events: self.frame_events,
             spelled_names: self.spelled_names,
             expectations: self.expectations,
+            says_keep_alive: false,
         }))
     }
 }
@@ -190,6 +191,9 @@ pub struct ClientConfig {
     pub windows: Windows,
     /// HTTP datagrams (RFC 9297) are announced over QUIC. Default: false.
     pub datagrams: bool,
+    /// A request of HTTP/1.1 whose connection stays open says `connection: keep-alive`, for servers
+    /// and proxies of HTTP/1.0. Default: false.
+    pub says_keep_alive: bool,
 }
 
 impl ClientConfig {
@@ -210,6 +214,7 @@ impl ClientConfig {
             frame_events: false,
             spelled_names: false,
             expectations: false,
+            says_keep_alive: self.says_keep_alive,
         })
     }
 }

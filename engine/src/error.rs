@@ -1,6 +1,7 @@
 //! What can go wrong, for people and for programs: the kind, whose fault it is, and whether the
 //! request may be sent again. `Display` prints one level; the cause is `source()`.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::{error, fmt};
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
@@ -18,6 +19,7 @@ pub struct Error {
     was_sent: bool,
     wait_reason: Option<WaitReason>,
     proxy: Option<ProxyRefusal>,
+    address: Option<SocketAddr>,
     source: Option<Arc<dyn error::Error + Send + Sync>>,
 }
 
@@ -128,6 +130,7 @@ impl Error {
             was_sent: false,
             wait_reason: None,
             proxy: None,
+            address: None,
             source: None,
         }
     }
@@ -228,6 +231,7 @@ impl Error {
         Self {
             text: self.text.clone(),
             proxy: self.proxy,
+            address: self.address,
             source: self.source.clone(),
             ..Self::new(self.kind, self.origin, self.retry)
         }
@@ -287,6 +291,17 @@ impl Error {
     pub(crate) fn with_proxy_refusal(mut self, refusal: ProxyRefusal) -> Self {
         self.proxy = Some(refusal);
         self
+    }
+    /// Names the address that could not be connected to.
+    #[must_use]
+    pub(crate) fn with_address(mut self, address: SocketAddr) -> Self {
+        self.address = Some(address);
+        self
+    }
+    /// Client: the address that was tried last where no connection could be opened; its error is the
+    /// source.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
     }
     /// Client: why the proxy in between gave no connection, where it said so.
     pub fn proxy_refusal(&self) -> Option<ProxyRefusal> {

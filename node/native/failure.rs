@@ -18,6 +18,7 @@ pub(crate) fn describe(error: &Error) -> Value {
         "kind": word(error.kind()),
         "message": error.to_string(),
         "causes": causes(error),
+        "address": error.address().map(|address| json!({ "ip": address.ip(), "port": address.port() })),
         "system": system_code(error),
         "tls": certificate_code(error),
         "lookup": failed_lookup(error),

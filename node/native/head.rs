@@ -1,5 +1,5 @@
 //! Heads of requests as they cross the border: method, path and authority, then names and values by
-//! turns, a zero between two.
+//! turns, a zero between two. Names may be spelled in any case.
 
 use trunkline::core::http::{Fields, RequestHead, Token, Version};
 
@@ -53,9 +53,7 @@ fn request_head(scheme: &[u8], text: &[u8]) -> Result<RequestHead, String> {
     fields.push(Token::SCHEME, scheme);
     fields.push(Token::AUTHORITY, authority);
     fields.push(Token::PATH, path);
-    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
-        fields.push_named(name, value);
-    }
+    push_fields(&mut fields, pieces);
     for token in [Token::AUTHORIZATION, Token::PROXY_AUTHORIZATION] {
         fields.mark_sensitive(token);
     }
@@ -76,10 +74,30 @@ pub(crate) fn leaving_head(text: &[u8]) -> Result<RequestHead, String> {
         fields.push(Token::PATH, path);
     }
     fields.push(Token::HOST, authority);
-    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
-        fields.push_named(name, value);
+    if pieces.clone().step_by(2).any(has_capital) {
+        fields.spell(b"host");
     }
+    push_fields(&mut fields, pieces);
     RequestHead::from_fields(fields, Version::Http11).map_err(|violation| violation.to_string())
+}
+
+fn has_capital(name: &[u8]) -> bool {
+    name.iter().any(u8::is_ascii_uppercase)
+}
+
+/// Appends fields: names and values by turns. HTTP/1.1 carries names as they are spelled, and for peers
+/// that heed it, which RFC 9110 section 5.1 does not allow, it matters.
+fn push_fields<'a>(fields: &mut Fields, mut pieces: impl Iterator<Item = &'a [u8]> + Clone) {
+    if !pieces.clone().step_by(2).any(has_capital) {
+        while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
+            fields.push_named(name, value);
+        }
+        return;
+    }
+    while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {
+        fields.spell(name);
+        fields.push_named(&name.to_ascii_lowercase(), value);
+    }
 }
 
 #[cfg(test)]

@@ -56,3 +56,30 @@ fn what_is_secret_stays_marked_in_a_head_that_comes_again() {
         assert!(field.sensitive);
     }
 }
+
+#[test]
+fn names_are_spelled_as_they_come_and_are_lower_case_for_everybody_else() {
+    let mut heads = Heads::default();
+    for text in [
+        &b"GET\0/\0origin\0x-one\x001\0SOAPAction\0\"a\"\0X-Two\x002"[..],
+        b"GET\0/\0origin\0X-One\x001\0soapaction\0\"a\"\0x-two\x002",
+    ] {
+        let head = heads.read("http", text).expect("a valid head");
+        let names: Vec<_> = head.fields().map(|field| field.name.to_vec()).collect();
+        assert_eq!(names, [&b"x-one"[..], b"soapaction", b"x-two"]);
+        let given: Vec<_> = text.split(|&byte| byte == 0).skip(3).step_by(2).collect();
+        assert_eq!(head.section().spellings().collect::<Vec<_>>(), given);
+    }
+    let lower = heads
+        .read("http", b"GET\0/\0origin\0x-one\x001")
+        .expect("a valid head");
+    assert_eq!(lower.section().spellings().count(), 0);
+    let leaving =
+        leaving_head(b"GET\0/\0origin\0connection\0upgrade\0Upgrade\0websocket\0X-Own\x001")
+            .expect("a valid head");
+    let spelled = leaving.fields().zip(leaving.section().spellings());
+    assert!(spelled.clone().count() >= 3);
+    for (field, name) in spelled {
+        assert!(field.name.eq_ignore_ascii_case(name), "{:?}", field.name);
+    }
+}

@@ -101,6 +101,8 @@ impl Settings {
             ..HealthTimes::default()
         };
         let mut builder = Client::builder().timeouts(timeouts).tls(tls).health(health);
+        // As node:http and undici: servers and proxies of HTTP/1.0 close without it.
+        builder = builder.says_keep_alive(true);
         /// Says to the builder what is there.
         macro_rules! say {
             ($($setting:ident => $verb:ident),*) => {

@@ -50,17 +50,17 @@ export class Body extends Readable {
     super({ highWaterMark })
   }
 
-  /** The body as a stream of the web. */
-  get body (): ReadableStream<Uint8Array> {
+  /** The body as a stream of the web; typed so that it is a body by undici's types, which know of none here. */
+  get body (): never {
     if (this.web === null) {
       this.web = (ReadableStream as unknown as { from: (body: Readable) => ReadableStream<Uint8Array> }).from(this)
       // Somebody reads all of it already.
       if (this.isCollected) this.web.getReader()
     }
-    return this.web
+    return this.web as never
   }
   /** Responses of node:http have none, and who takes ours for one of them (got) puts its own here. */
-  set body (value: unknown) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
+  set body (value: never) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
 
   /** Whether it was read, or is being read. */
   get bodyUsed (): boolean { return this.isCollected || this.readableDidRead || this.readableAborted }
@@ -226,25 +226,26 @@ export class Body extends Readable {
     return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   }
   async blob (): Promise<Blob> { return new Blob([await this.collect() as Uint8Array<ArrayBuffer>], { type: this.type() ?? '' }) }
-  async formData (): Promise<FormData> {
+  /** A FormData, as `fetch` gives one; typed as undici types what it does not have. */
+  async formData (): Promise<never> {
     const type = this.type()
-    return await new Response(await this.collect() as Uint8Array<ArrayBuffer>, { headers: type === undefined ? {} : { 'content-type': type } }).formData()
+    return await new Response(await this.collect() as Uint8Array<ArrayBuffer>, { headers: type === undefined ? {} : { 'content-type': type } }).formData() as never
   }
 
   /** Reads what is left and throws it away; more than `limit` bytes cost the exchange, at once where
    * content-length says so. */
-  async dump ({ limit = DUMPED_BYTES_MAX, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<null> {
+  async dump ({ limit = DUMPED_BYTES_MAX, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<void> {
     if (signal != null && !('aborted' in Object(signal))) throw new InvalidArgumentError('signal must be an AbortSignal')
     if (signal?.aborted) throw signal.reason ?? new AbortError()
-    if (this.closed) return null
-    return await new Promise<null>((resolve, reject) => {
+    if (this.closed) return
+    await new Promise<void>((resolve, reject) => {
       if ((this.length() ?? 0) > limit || this.seen > limit) this.destroy(new AbortError())
       const stop = (): void => { this.destroy(signal!.reason as Error) }
       signal?.addEventListener('abort', stop)
       this.on('close', () => {
         signal?.removeEventListener('abort', stop)
         if (signal?.aborted) reject(signal.reason as Error)
-        else resolve(null)
+        else resolve()
       }).on('error', noop).on('data', () => {
         if (this.seen > limit) this.destroy()
       }).resume()
@@ -252,10 +253,13 @@ export class Body extends Readable {
   }
 }
 
+/** What there is where no interceptor says anything: null, as with undici, whose types know no null there. */
+const NOTHING = null as unknown as object
+
 /** A response. */
 export class Answer {
   private fields: Fields | null = null
-  private tail: Fields = {}
+  private tail: Record<string, string> = {}
   private stream: Body | null = null
 
   constructor (
@@ -267,7 +271,7 @@ export class Answer {
     private readonly spring: Spring,
     private readonly extras: { opaque?: unknown; highWaterMark?: number; method?: string },
     /** What interceptors say of the exchange. */
-    readonly context: unknown = null
+    readonly context: object = NOTHING
   ) {}
 
   /** Fields by lower-case name; a name that came more than once has an array. */
@@ -281,8 +285,8 @@ export class Answer {
   /** Names and values by turns, as they came. */
   get rawHeaders (): string[] { return rawFields(this.text) }
   /** Filled when the body has ended. */
-  get trailers (): Fields { return this.tail }
-  get opaque (): unknown { return this.extras.opaque ?? null }
+  get trailers (): Record<string, string> { return this.tail }
+  get opaque (): any { return this.extras.opaque || null }
   get body (): Body { return (this.stream ??= new Body(this.spring, () => this.field('content-type'), () => this.contentLength(), this.extras.highWaterMark)) }
 
   private contentLength (): number | null {

@@ -4,27 +4,31 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex, finished, PassThrough, Readable, type Writable } from 'node:stream'
 import { Answer, type Spring } from './answer'
+import { endStream, isStream } from './body'
 import type { Dispatch, DispatchOptions } from './dispatcher'
 import { InvalidArgumentError, InvalidReturnValueError, RequestAbortedError, SocketError } from './errors'
 import type { Exchange, NewHandler } from './exchange'
 import { both } from './handler'
 import { addFields, type Fields } from './head'
 import type { RequestExtras, Told } from './lane'
-import { follow } from './signal'
+import { follow, type Signal } from './signal'
 
 /** The fast lane of our own dispatchers; a symbol, so that a Proxy of `compose` has it too. */
 export const kRequest = Symbol('trunkline request')
 
-export type RequestOptions = Omit<DispatchOptions, 'method'> & RequestExtras & { method?: string }
-export type ConnectRequest = Omit<RequestOptions, 'body'> & { protocol?: string }
+export type RequestOptions = Omit<DispatchOptions, 'method'> & RequestExtras & { method?: string | undefined }
+export type ConnectRequest = Omit<RequestOptions, 'body'> & { protocol?: string | undefined }
 
 
-export interface StreamAnswer { opaque: unknown; trailers: Fields | null }
-export type StreamFactory = (head: { statusCode: number; headers: Fields; opaque: unknown; context: unknown }) => Writable
-export type PipelineCall = (answer: { statusCode: number; headers: Fields; opaque: unknown; body: Readable; context: unknown }) => Readable
+export interface StreamAnswer { opaque: any; trailers: Record<string, string> }
+export type StreamFactory = (head: { statusCode: number; headers: Fields; opaque: any; context: object }) => Writable
+export type PipelineCall = (answer: { statusCode: number; headers: Fields; opaque: any; body: any; context: object }) => Readable
 
 /** What an upgrade or a CONNECT opened. */
-export interface Opened { statusCode: number; headers: Fields; socket: Duplex; opaque: unknown; context: unknown }
+export interface Opened { statusCode: number; headers: Fields; socket: Duplex; opaque: any; context: object }
+
+/** A dispatcher of any package: what it takes is undici's of some version. */
+export interface AnyDispatcher { dispatch: (options: any, handler: any) => boolean }
 
 /** Whoever dispatches: one of ours, a composed one, or a foreign one. */
 export interface Dispatching {
@@ -39,6 +43,9 @@ export function setOwnDispatch (dispatch: Dispatch): void { own = dispatch }
 
 function checkExtras (options: unknown): asserts options is RequestOptions {
   if (options === null || typeof options !== 'object') throw new InvalidArgumentError('invalid opts')
+  if ((options as { dispatcher?: unknown }).dispatcher) {
+    throw new InvalidArgumentError('opts.dispatcher is not supported by the methods of a dispatcher: they use the dispatcher itself. Give it to request() of this package, or call the method of the other dispatcher')
+  }
   const { signal, onInfo, highWaterMark } = options as RequestExtras
   if (signal != null && typeof (signal as AbortSignal).addEventListener !== 'function' && typeof (signal as NodeJS.EventEmitter).on !== 'function') {
     throw new InvalidArgumentError('signal must be an EventEmitter or EventTarget')
@@ -54,14 +61,24 @@ type Called<T> = (error: Error | null, value: T | Failed) => void
 
 /** A call with a callback or a promise. */
 function answered<T> (options: unknown, callback: ((error: Error | null, value: any) => void) | undefined, start: (done: Called<T>) => void): Promise<T> | undefined {
+  const begin = (done: Called<T>): void => {
+    try {
+      start(done)
+    } catch (error) {
+      // The body of a request that is refused is not wanted any more.
+      const body = (options as { body?: unknown } | null | undefined)?.body
+      if (isStream(body)) endStream(body, error as Error)
+      throw error
+    }
+  }
   if (callback === undefined) {
     return new Promise<T>((resolve, reject) => {
-      start((error, value) => { if (error === null) resolve(value as T); else reject(error) })
+      begin((error, value) => { if (error === null) resolve(value as T); else reject(error) })
     })
   }
   try {
     if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
-    start(AsyncResource.bind(callback))
+    begin(AsyncResource.bind(callback))
   } catch (error) {
     if (typeof callback !== 'function') throw error
     const opaque = (options as RequestExtras | null | undefined)?.opaque
@@ -95,14 +112,14 @@ export function request (on: Dispatching, options: RequestOptions, callback?: To
 class Following {
   protected controller: Exchange | null = null
   /** What interceptors say of the exchange. */
-  protected context: unknown = null
+  protected context = null as unknown as object
   private readonly unfollow: (() => void) | null = null
   private reason: Error | null = null
 
-  constructor (protected readonly options: RequestExtras) {
+  constructor (protected readonly options: RequestExtras & { body?: unknown }) {
     const { signal } = options
     if (signal == null) return
-    this.unfollow = follow(signal, reason => {
+    this.unfollow = follow(signal as Signal, reason => {
       this.reason = reason
       this.controller?.abort(reason)
     })
@@ -110,12 +127,18 @@ class Following {
 
   onRequestStart (controller: Exchange, context: unknown): void {
     this.controller = controller
-    this.context = context
+    this.context = context as object
     if (this.reason !== null) controller.abort(this.reason)
   }
 
   protected headers (controller: Exchange, headers: Fields): Fields {
     return this.options.responseHeaders === 'raw' ? controller.rawHeaders as unknown as Fields : headers
+  }
+
+  /** A body that was not sent, or not to its end, is not wanted any more. */
+  protected endBody (error: Error): void {
+    const { body } = this.options
+    if (isStream(body)) endStream(body, error)
   }
 
   protected get failed (): Failed { return { opaque: this.options.opaque || null } }
@@ -163,6 +186,7 @@ class RequestHandler extends Following implements NewHandler, Spring {
     this.over()
     const { told } = this
     this.told = null
+    this.endBody(error)
     if (told !== null) queueMicrotask(() => { told(error, this.failed as never) })
     else this.answer?.body.break(error)
   }
@@ -171,7 +195,7 @@ class RequestHandler extends Following implements NewHandler, Spring {
 class StreamHandler extends Following implements NewHandler {
   private sink: Writable | null = null
   private isOver = false
-  private trailers: Fields | null = null
+  private trailers = null as unknown as Record<string, string>
 
   constructor (
     options: RequestExtras,
@@ -201,11 +225,12 @@ class StreamHandler extends Following implements NewHandler {
   }
 
   onResponseEnd (_: Exchange, trailers: Fields): void {
-    this.trailers = trailers
+    this.trailers = trailers as Record<string, string>
     this.sink?.end()
   }
 
   onResponseError (_: Exchange | null, error: Error): void {
+    this.endBody(error)
     if (this.sink !== null && !this.sink.destroyed) this.sink.destroy(error)
     else this.tell(error)
   }
@@ -235,6 +260,9 @@ function fed (onRead: () => void): Readable {
   return new Readable({ read: onRead }).on('error', () => {})
 }
 
+/** By this `stream.isDisturbed` knows a stream that was read. */
+const DISTURBED = Symbol.for('nodejs.stream.disturbed')
+
 /** The Duplex of a pipeline: what is written is the request's body, what is read is what the handler returns. */
 class PipelineHandler extends Following implements NewHandler {
   readonly source: Readable
@@ -244,9 +272,10 @@ class PipelineHandler extends Following implements NewHandler {
   /** Whoever wrote more than the source holds. */
   private waiting: (() => void) | null = null
 
-  constructor (options: RequestExtras & { objectMode?: boolean }, private readonly handler: PipelineCall) {
+  constructor (options: RequestExtras & { objectMode?: boolean | undefined }, private readonly handler: PipelineCall) {
     super(options)
-    this.source = fed(() => { this.rouse() }).on('close', () => { this.rouse() })
+    // What is written cannot be read a second time: interceptors must neither repeat nor redirect it.
+    this.source = Object.assign(fed(() => { this.rouse() }), { [DISTURBED]: true }).on('close', () => { this.rouse() })
     this.duplex = new Duplex({
       readableObjectMode: options.objectMode === true,
       read: () => { this.returned?.resume() },
@@ -300,7 +329,7 @@ class PipelineHandler extends Following implements NewHandler {
   onResponseError (_: Exchange | null, error: Error): void { this.duplex.destroy(error) }
 }
 
-export function pipeline (on: Dispatching, options: RequestOptions & { objectMode?: boolean }, handler: PipelineCall): Duplex {
+export function pipeline (on: Dispatching, options: RequestOptions & { objectMode?: boolean | undefined }, handler: PipelineCall): Duplex {
   try {
     checkExtras(options)
     if (typeof handler !== 'function') throw new InvalidArgumentError('invalid handler')

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
-import { InvalidArgumentError, RequestContentLengthMismatchError } from './errors'
+import { InvalidArgumentError, RequestAbortedError, RequestContentLengthMismatchError } from './errors'
 import { isFieldValue } from './head'
 import type { Border } from './ring'
 
@@ -33,6 +33,23 @@ export function isStream (body: unknown): body is Readable {
   return typeof stream === 'object' && stream !== null && typeof stream.pipe === 'function' && typeof stream.on === 'function'
 }
 
+/** Bytes that a stream still has, where its source has said its end; null: nobody knows. */
+function lengthOf (stream: Readable): number | null {
+  // It may have to be asked for more to learn that there is none.
+  if (typeof stream.read === 'function') stream.read(0)
+  const state = (stream as { _readableState?: { objectMode?: boolean; ended?: boolean; length?: number } })._readableState
+  if (state == null || state.objectMode !== false || state.ended !== true || stream.destroyed) return null
+  return state.length ?? null
+}
+
+/** Ends a stream that is not read, or not any more, and leaves its errors alone. */
+export function endStream (stream: Readable, error?: Error | null): void {
+  if (stream.destroyed) return
+  stream.on('error', () => {})
+  // Streams of the oldest kind have none.
+  if (typeof stream.destroy === 'function') stream.destroy(error ?? undefined)
+}
+
 function isFormData (body: object): body is FormData {
   const form = body as Partial<FormData> & { [Symbol.toStringTag]?: string }
   return form[Symbol.toStringTag] === 'FormData' && typeof form.append === 'function' && typeof form.entries === 'function'
@@ -40,7 +57,7 @@ function isFormData (body: object): body is FormData {
 
 function isBlob (body: object): body is Blob {
   const blob = body as Partial<Blob> & { [Symbol.toStringTag]?: string }
-  return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function'
+  return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function' && typeof blob.stream === 'function'
 }
 
 /** What a caller gave as a body. */
@@ -53,7 +70,10 @@ export function bodyOf (body: unknown): RequestBody {
   }
   if (isAnyArrayBuffer(body)) return body.byteLength > 0 ? bytesOf(Buffer.from(body)) : null
   if (typeof body !== 'object') throw unusable()
-  if (isStream(body)) return { pieces: body, length: null, type: null }
+  if (isStream(body)) {
+    const length = lengthOf(body)
+    return length === 0 ? null : { pieces: body, length, type: null }
+  }
   if (isFormData(body)) return formSource(body)
   if (isBlob(body)) return { pieces: body.stream() as unknown as AsyncIterable<Uint8Array>, length: body.size, type: typeOf(body) || null }
   if (Symbol.asyncIterator in body || Symbol.iterator in body) {
@@ -136,45 +156,83 @@ export interface Sender {
   onSourceFailed: (error: Error) => void
 }
 
+/** How long a source whose bytes have all gone may take to say its end once its answer is there, ms: then it is ended. */
+const SOURCE_END_MS_MAX = 1_000
+
 /** A streaming request body on its way. */
 export class Upload {
   private ahead = 0
   private wake: (() => void) | null = null
+  private hasBegun = false
   private stopped = false
+  /** As many bytes as content-length says are sent: the source has only to say its end. */
+  private isWhole = false
   private iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null
+  private timer: NodeJS.Timeout | null = null
 
+  /** `isStrict`: more bytes than `length` are an error; else they are left out, with a warning. */
   constructor (
     private readonly border: Border,
     private readonly sender: Sender,
     private readonly source: Source,
-    private readonly length: number | null
+    private readonly length: number | null,
+    private readonly isStrict: boolean
   ) {}
 
-  /** Sends all of it; never rejects. */
+  /** Sends all of it, when its request starts on a connection: before, nothing of the source is read. Never
+   * rejects; counts once. */
   async run (): Promise<void> {
-    const { pieces } = this.source
+    if (this.hasBegun || this.stopped) return
+    this.hasBegun = true
     try {
-      const made = (pieces as AsyncIterable<unknown>)[Symbol.asyncIterator]?.() ?? (pieces as Iterable<unknown>)[Symbol.iterator]()
+      const made = iteratorOf(this.source.pieces)
       this.iterator = made
       let sent = 0
+      if (this.length === 0) this.end()
       for (;;) {
         const next = await made.next()
-        if (this.stopped) return
         if (next.done === true) break
+        if (this.stopped) return this.endSource()
         const chunk = chunkOf(next.value)
-        sent += chunk.length
-        if (this.length !== null && sent > this.length) throw new RequestContentLengthMismatchError()
-        await this.send(chunk)
+        const room = this.length === null ? chunk.length : this.length - sent
+        if (chunk.length > room) this.refuseRest()
+        const taken = chunk.length > room ? chunk.subarray(0, room) : chunk
+        sent += taken.length
+        await this.send(taken)
         if (this.stopped) return
+        if (sent === this.length && taken.length > 0) this.end()
+        if (taken !== chunk) return this.endSource()
       }
+      if (this.timer !== null) clearTimeout(this.timer)
+      if (this.stopped) return
       if (this.length !== null && sent < this.length) throw new RequestContentLengthMismatchError()
-      this.border.end(this.sender.number)
-      this.sender.onAllSent()
+      this.end()
     } catch (error) {
       if (this.stopped) return
       this.border.fail(this.sender.number)
-      this.sender.onSourceFailed(error as Error)
+      this.sender.onSourceFailed(this.failureOf(error as Error))
     }
+  }
+
+  /** It is longer than content-length says: what is beyond would be read as the next request. */
+  private refuseRest (): void {
+    if (this.isStrict) throw new RequestContentLengthMismatchError()
+    process.emitWarning(new RequestContentLengthMismatchError())
+  }
+
+  /** A stream that was destroyed without an error has aborted the request. */
+  private failureOf (error: Error): Error {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ERR_STREAM_PREMATURE_CLOSE' && isStream(this.source.pieces) ? new RequestAbortedError() : error
+  }
+
+  /** All of it is sent, which is known before the source says its end where content-length says how much there is: the
+   * answer may be whole before that end, and the connection would be lost. */
+  private end (): void {
+    if (this.isWhole) return
+    this.isWhole = true
+    this.border.end(this.sender.number)
+    this.sender.onAllSent()
   }
 
   /** Sends a chunk as fast as it is taken. */
@@ -198,20 +256,22 @@ export class Upload {
     this.rouse()
   }
 
-  /** The exchange is over: the source is told. */
+  /** The exchange is over: the source is ended, unless it has only to say its end. */
   stop (error?: Error): void {
     if (this.stopped) return
     this.stopped = true
     this.rouse()
+    if (this.isWhole && error === undefined) this.timer = setTimeout(() => { this.endSource() }, SOURCE_END_MS_MAX).unref()
+    else this.endSource(error)
+  }
+
+  private endSource (error?: Error): void {
     const { pieces } = this.source
-    if (isStream(pieces)) {
-      if (pieces.destroyed) return
-      pieces.on('error', () => {})
-      pieces.destroy(error)
-    } else {
-      const left = this.iterator?.return?.()
-      if (left instanceof Promise) left.catch(() => {})
-    }
+    if (isStream(pieces)) return endStream(pieces, error)
+    // A generator that was never begun holds what its user gave it, too.
+    const iterator = this.iterator ?? (typeof (pieces as Partial<Iterator<unknown>>).next === 'function' ? pieces as unknown as Iterator<unknown> : null)
+    const left = iterator?.return?.()
+    if (left instanceof Promise) left.catch(() => {})
   }
 
   private rouse (): void {
@@ -221,10 +281,22 @@ export class Upload {
   }
 }
 
+function iteratorOf (pieces: Source['pieces']): AsyncIterator<unknown> | Iterator<unknown> {
+  const { [Symbol.asyncIterator]: later, [Symbol.iterator]: now } = pieces as Partial<AsyncIterable<unknown> & Iterable<unknown>>
+  if (later !== undefined) return later.call(pieces)
+  if (now !== undefined) return now.call(pieces)
+  // A stream of the oldest kind, which may have been paused.
+  const old = pieces as unknown as NodeJS.ReadableStream
+  const wrapped = new Readable({ objectMode: true }).wrap(old)
+  if (typeof old.resume === 'function') old.resume()
+  return wrapped[Symbol.asyncIterator]()
+}
+
 function chunkOf (value: unknown): Buffer {
   if (typeof value === 'string') return Buffer.from(value)
   if (Buffer.isBuffer(value)) return value
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (isAnyArrayBuffer(value)) return Buffer.from(value)
-  throw new InvalidArgumentError('chunk must be a string, a Buffer, a typed array or an ArrayBuffer')
+  const text = `a chunk of the body is ${value === null ? 'null' : typeof value}; it must be a string, a Buffer, a typed array or an ArrayBuffer`
+  throw Object.assign(new TypeError(text), { code: 'ERR_INVALID_ARG_TYPE' })
 }

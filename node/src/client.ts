@@ -2,12 +2,12 @@
 // Agent: any origin. All three are the engine's pool; they differ in what bounds it.
 
 import { Dispatcher } from './dispatcher'
-import { originOf, type Options, type Way } from './options'
+import { originOf, type Options, type UrlParts, type Way } from './options'
 import { kState } from './state'
 
 export class Pool extends Dispatcher {
   private readonly url: URL
-  constructor (origin: string | URL, options: Options = {}, isClient = false) {
+  constructor (origin: string | URL | UrlParts, options: Options = {}, isClient = false) {
     const url = originOf(origin)
     super(options, isClient)
     this.url = url
@@ -18,7 +18,7 @@ export class Pool extends Dispatcher {
 }
 
 export class Client extends Pool {
-  constructor (origin: string | URL, options: Options = {}) { super(origin, options, true) }
+  constructor (origin: string | URL | UrlParts, options: Options = {}) { super(origin, options, true) }
 }
 
 export class Agent extends Dispatcher {

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import type { Answer } from './answer'
 import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory } from './api'
-import { isStream, Upload } from './body'
+import { endStream, isStream, Upload } from './body'
 import { isWatched, Trace } from './channels'
 import { ClientDestroyedError, errorOf, InformationalError, InvalidArgumentError } from './errors'
 import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldHandler } from './exchange'
@@ -20,6 +20,8 @@ import { answerUndici, mockOf } from './undici'
 export type { DispatchOptions } from './prepare'
 export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
+/** An interceptor of any package: what it takes and gives is undici's of some version. */
+export type AnyInterceptor = (dispatch: any, origin?: any) => (options: any, handler: any) => boolean
 type Callback = (error: Error | null, data: null) => void
 
 function submit (state: State, exchange: Exchange | Lane, made: Made): void {
@@ -31,8 +33,8 @@ function submit (state: State, exchange: Exchange | Lane, made: Made): void {
     if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
     return exchange.onAllSent()
   }
-  exchange.upload = new Upload(state.border, exchange, made.upload, made.length)
-  void exchange.upload.run()
+  // It runs when the request starts on a connection (`onStarted`).
+  exchange.upload = new Upload(state.border, exchange, made.upload, made.length, state.checked.strictContentLength)
 }
 
 /** A WebSocket as an extended CONNECT; where the peer does not take that, it is asked for on HTTP/1.1,
@@ -87,10 +89,15 @@ export abstract class Dispatcher extends EventEmitter {
     return { maxEventSize }
   }
 
-  /** Every origin now: what is open, what waits and why; and totals over the dispatcher's life. */
+  /** Every origin now: what is open, what waits and why; and totals over the dispatcher's life. What undici's have
+   * stands beside it: of a Client and a Pool at once, of an Agent by origin. */
   get stats (): Stats {
     const state = this[kState]
-    return state.ask('stats', { client: state.client }) as Stats
+    const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
+    if (this.origin !== null) return { ...stats, ...counted(stats.origins, state.checked.isClient) }
+    const each: Record<string, PoolStats> = {}
+    for (const { origin } of stats.origins) each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), false) as PoolStats
+    return Object.assign({ ...stats }, each)
   }
 
   /** Opens connections to an origin until it has `count`; resolves to how many it has. */
@@ -124,7 +131,6 @@ export abstract class Dispatcher extends EventEmitter {
     checkHandler(handler, Boolean(options.upgrade) || options.method === 'CONNECT')
     const exchange = new Exchange(state.border, state, handler, options.method === 'CONNECT')
     exchange.leavesHttp = made.body === 'tunnel'
-    if (exchange.leavesHttp) made.flags |= WATCHED
     exchange.bodyBytesMax = state.checked.maxResponseSize
     if (isWatched()) exchange.trace = traced(origin, options, made)
     state.exchanges.add(exchange)
@@ -159,6 +165,7 @@ export abstract class Dispatcher extends EventEmitter {
       if (lane.start()) submit(state, lane, made)
       if (state.exchanges.size >= state.ceiling) state.isBusy = true
     } catch (error) {
+      if (isStream(options?.body)) endStream(options.body, error as Error)
       queueMicrotask(() => { told(error as Error, { opaque: options.opaque || null } as never) })
     }
     return true
@@ -179,7 +186,7 @@ export abstract class Dispatcher extends EventEmitter {
   }
 
   /** A Duplex: what is written is the request's body, what is read is what the handler returns. */
-  pipeline (options: RequestOptions & { objectMode?: boolean }, handler: PipelineCall): Duplex { return pipeline(this, options, handler) }
+  pipeline (options: RequestOptions & { objectMode?: boolean | undefined }, handler: PipelineCall): Duplex { return pipeline(this, options, handler) }
 
   /** The stream behind a CONNECT. */
   connect (options: ConnectRequest): Promise<Opened>
@@ -244,7 +251,7 @@ export abstract class Dispatcher extends EventEmitter {
   }
 
   /** This dispatcher behind interceptors, the last one outermost. */
-  compose (...interceptors: (Interceptor | null | undefined | (Interceptor | null | undefined)[])[]): this {
+  compose (...interceptors: (AnyInterceptor | null | undefined | (AnyInterceptor | null | undefined)[])[]): this {
     let dispatch: Dispatch = this.dispatch.bind(this)
     // Undefined where a request says its own; null would keep interceptors from what needs one.
     const own = this.origin?.origin
@@ -264,10 +271,38 @@ export abstract class Dispatcher extends EventEmitter {
     })
   }
 
+  // By undici's types listeners have the arguments of their events, which those of node:events do not know.
+  override listeners (event: string | symbol): any[] { return super.listeners(event) }
+  override rawListeners (event: string | symbol): any[] { return super.rawListeners(event) }
+
   async [Symbol.asyncDispose] (): Promise<void> { if (!this.destroyed) await this.close() }
 }
 
-export interface Stats {
+/** What undici's Pool says of itself; of a Client the first four, of which `connected` says whether it is. */
+export interface PoolStats {
+  connected: number
+  pending: number
+  running: number
+  size: number
+  free: number
+  queued: number
+}
+
+const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0, failed: 0, attempts: 0, connections: 0, retriesUnprocessed: 0, retriesLost: 0 } }
+
+/** Counts as undici's dispatchers have them. */
+function counted (origins: Stats['origins'], isClient: boolean): object {
+  const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
+  const connected = sum(one => one.connections)
+  const running = sum(one => one.active)
+  const pending = sum(one => one.waiting + one.paused)
+  const size = running + pending
+  if (isClient) return { connected: connected > 0, pending, running, size }
+  return { connected, free: Math.max(connected - running, 0), pending, queued: pending, running, size }
+}
+
+export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
+  connected?: number | boolean
   origins: {
     origin: string
     serverName: string | null

@@ -1,25 +1,37 @@
 // The errors that undici's users know: `instanceof undici.errors.X` is a test on a symbol, which
 // ours carry, so that neither package needs the other.
 
+import { constants } from 'node:os'
 import type { Failure } from './ring'
 
 /** What every error of ours says beside its code. */
 export interface Told {
   /** Each connection that the request was on, and how it ended there. */
-  attempts?: { connection: number; ended: string }[]
+  attempts?: { connection: number; ended: string }[] | undefined
   /** Whether the request, or a part of it, was on a connection when it failed. */
-  wasSent?: boolean
+  wasSent?: boolean | undefined
   /** What the request waited for when it failed in its line. */
-  waitReason?: string | null
+  waitReason?: string | null | undefined
+}
+
+/** What undici's SocketError says of its socket. */
+export interface SocketInfo {
+  localAddress?: string | undefined
+  localPort?: number | undefined
+  remoteAddress?: string | undefined
+  remotePort?: number | undefined
+  remoteFamily?: string | undefined
 }
 
 export class TrunklineError extends Error implements Told {
   code: string
-  attempts?: Told['attempts']
-  wasSent?: boolean
-  waitReason?: string | null
+  attempts?: Told['attempts'] | undefined
+  wasSent?: boolean | undefined
+  waitReason?: string | null | undefined
+  /** Of a SocketError: the connection's addresses, where they are known. */
+  socket?: SocketInfo | null | undefined
 
-  constructor (message: string, code: string, options?: ErrorOptions) {
+  constructor (message: string, code: string, options?: { cause?: unknown }) {
     super(message, options)
     this.name = 'UndiciError'
     this.code = code
@@ -32,14 +44,18 @@ const mark = (prototype: object, name: string): void => {
 }
 mark(TrunklineError.prototype, 'UND_ERR')
 
+/** The class of all of them, by undici's name. */
+export { TrunklineError as UndiciError }
+
 /** A class with its name, its code and what it says when nobody says more. */
-const define = (name: string, code: string, text: string, symbol = code) => {
+const define = (name: string, code: string, text: string, symbol = code, className = name) => {
   const made = class extends TrunklineError {
-    constructor (message?: string, options?: ErrorOptions) {
+    constructor (message?: string, options?: { cause?: unknown }) {
       super(message || text, code, options)
       this.name = name
     }
   }
+  Object.defineProperty(made, 'name', { value: className })
   mark(made.prototype, symbol)
   return made
 }
@@ -51,7 +67,7 @@ export const BodyTimeoutError = define('BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT
 export const InvalidArgumentError = define('InvalidArgumentError', 'UND_ERR_INVALID_ARG', 'Invalid Argument Error')
 export const InvalidReturnValueError = define('InvalidReturnValueError', 'UND_ERR_INVALID_RETURN_VALUE', 'Invalid Return Value Error')
 export const AbortError = define('AbortError', 'UND_ERR_ABORT', 'The operation was aborted')
-export const RequestAbortedError = define('AbortError', 'UND_ERR_ABORTED', 'Request aborted')
+export const RequestAbortedError = define('AbortError', 'UND_ERR_ABORTED', 'Request aborted', 'UND_ERR_ABORTED', 'RequestAbortedError')
 mark(RequestAbortedError.prototype, 'UND_ERR_ABORT')
 export const InformationalError = define('InformationalError', 'UND_ERR_INFO', 'Request information')
 export const RequestContentLengthMismatchError = define('RequestContentLengthMismatchError', 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'Request body length does not match content-length header')
@@ -83,16 +99,28 @@ export function keepLookupError (ticket: number, error: Error): void {
   lookupErrors.set(ticket, error)
 }
 
-/** The error that a failure of the engine is; `answered`: the response's head had come. */
-export function errorOf (failure: Failure, answered: boolean): Error {
-  const text = [failure.message, ...(failure.causes ?? [])].join(': ')
+/** The error that a failure of the engine is; `answered`: the response's head had come. `connection` gives the
+ * connection of a number. */
+export function errorOf (failure: Failure, answered: boolean, connection?: (number: number) => SocketInfo): Error {
+  // The engine names the last cause of a failed connection beside its address already.
+  const causes = (failure.causes ?? []).filter(cause => !failure.message.includes(cause))
+  const text = [failure.message, ...causes].join(': ')
   const error = pick(failure, text, answered)
   if (error instanceof TrunklineError) {
     error.attempts = failure.attempts
     error.wasSent = failure.wasSent
     error.waitReason = failure.waitReason
+    if (error instanceof SocketError) error.socket = socketOf(failure, connection)
   }
   return error
+}
+
+/** The addresses of the last connection that the request was on. */
+function socketOf ({ attempts }: Failure, connection: ((number: number) => SocketInfo) | undefined): SocketInfo | null {
+  const last = attempts?.at(-1)
+  if (last === undefined || connection === undefined) return null
+  const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection(last.connection)
+  return { localAddress, localPort, remoteAddress, remotePort, remoteFamily }
 }
 
 function pick (failure: Failure, text: string, answered: boolean): Error {
@@ -103,9 +131,13 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
     case 'message':
       return new InvalidArgumentError(text)
     case 'resolve':
-      return system('ENOTFOUND', text)
+      return Object.assign(system('ENOTFOUND', text), { errno: ENOTFOUND_ERRNO, syscall: 'getaddrinfo' })
     case 'connect':
-      if (failure.system) return system(failure.system, text)
+      if (failure.system) {
+        const { address } = failure
+        const where = address == null ? {} : { address: address.ip, port: address.port }
+        return Object.assign(system(failure.system, text), { errno: errnoOf(failure.system), syscall: 'connect', ...where })
+      }
       return new ConnectTimeoutError(text)
     case 'tls':
       if (failure.proxy === 'handshake' && failure.tls === 'ERR_TLS_CERT_ALTNAME_INVALID') {
@@ -126,8 +158,34 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
     case 'refused':
       return new RefusedError(text)
     default:
-      return new SocketError(text === 'the transport closed' ? 'other side closed' : text)
+      return ended(failure, text)
   }
+}
+
+/** What Node.js gives the error of a name that there is not (UV_EAI_NONAME). */
+const ENOTFOUND_ERRNO = -3008
+/** undici's words for a peer that is gone, which programs look for. */
+const OTHER_SIDE_CLOSED = 'other side closed'
+/** NO_ERROR and CANCEL: a stream that was ended and did not fail. */
+const CALM_CODES = new Set([0, 8])
+
+/** The end of a stream or of a connection, as Node.js and undici name it. */
+function ended (failure: Failure, text: string): Error {
+  const { kind, detail, system: code } = failure
+  if (kind === 'reset') {
+    const http2ErrorCode = Number(detail)
+    if (CALM_CODES.has(http2ErrorCode)) return new InformationalError(text)
+    return Object.assign(system('ERR_HTTP2_STREAM_ERROR', text), { http2ErrorCode })
+  }
+  if (kind === 'closed' && detail === '0') return new InformationalError(text)
+  if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}: ${text}`), { errno: errnoOf(code), syscall: 'read' })
+  return new SocketError(text === 'the transport closed' ? OTHER_SIDE_CLOSED : text)
+}
+
+/** The system's number of an error, as errors of Node.js have it. */
+function errnoOf (code: string): number | undefined {
+  const number = (constants.errno as Record<string, number>)[code]
+  return number === undefined ? undefined : -number
 }
 
 /** With undici's codes. A proxy that answers CONNECT with another status than 2xx has aborted the request
@@ -146,7 +204,7 @@ function violation (failure: Failure, text: string): Error {
   if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(text)
   if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(text)
   // Its retries go by this: what breaks off may come whole another time.
-  if (rule === 'BodyTruncated') return new SocketError(text)
+  if (rule === 'BodyTruncated') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   return new HTTPParserError(text)
 }
 

@@ -16,27 +16,29 @@ import type { Border, Ears, Failure } from './ring'
 /** What a handler of undici 8 and Node 26 has; interceptors since undici 7. */
 export interface NewHandler {
   onRequestStart: (controller: Exchange, context: unknown) => void
-  onRequestUpgrade?: (controller: Exchange, status: number, headers: Fields, socket: Duplex) => void
-  onResponseStarted?: () => void
-  onResponseStart?: (controller: Exchange, status: number, headers: Fields, statusText: string) => void
-  onResponseData?: (controller: Exchange, chunk: Buffer) => void
-  onResponseEnd?: (controller: Exchange, trailers: Fields) => void
-  onResponseError?: (controller: Exchange | null, error: Error) => void
-  onBodySent?: (chunk: Buffer) => void
-  onRequestSent?: () => void
+  onRequestUpgrade?: ((controller: Exchange, status: number, headers: Fields, socket: Duplex) => void) | undefined
+  onResponseStarted?: (() => void) | undefined
+  onResponseStart?: ((controller: Exchange, status: number, headers: Fields, statusText: string) => void) | undefined
+  onResponseData?: ((controller: Exchange, chunk: Buffer) => void) | undefined
+  onResponseEnd?: ((controller: Exchange, trailers: Fields) => void) | undefined
+  onResponseError?: ((controller: Exchange | null, error: Error) => void) | undefined
+  onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  onRequestSent?: (() => void) | undefined
 }
 
 /** What a handler of undici 7 and older and Node 25 and older has. */
 export interface OldHandler {
-  onConnect: (abort: (reason?: Error) => void, context: unknown) => void
-  onUpgrade?: (status: number, rawHeaders: (string | Buffer)[], socket: Duplex) => void
-  onResponseStarted?: () => void
-  onHeaders?: (status: number, rawHeaders: (string | Buffer)[], resume: () => void, statusText: string) => boolean
-  onData?: (chunk: Buffer) => boolean
-  onComplete?: (rawTrailers: (string | Buffer)[]) => void
-  onError?: (error: Error) => void
-  onBodySent?: (chunk: Buffer, total?: number) => void
-  onRequestSent?: () => void
+  // Fields come as Buffers, or as texts to handlers of undici's own; the types of undici's lines differ.
+  /** It must be there, whatever a type of undici's says. */
+  onConnect?: ((abort: (reason?: Error) => void, context: unknown) => void) | undefined
+  onUpgrade?: ((status: number, rawHeaders: any, socket: Duplex) => void) | undefined
+  onResponseStarted?: (() => void) | undefined
+  onHeaders?: ((status: number, rawHeaders: any, resume: () => void, statusText: string) => boolean) | undefined
+  onData?: ((chunk: Buffer) => boolean) | undefined
+  onComplete?: ((rawTrailers: any) => void) | undefined
+  onError?: ((error: Error) => void) | undefined
+  onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  onRequestSent?: (() => void) | undefined
 }
 
 export type Handler = NewHandler | OldHandler
@@ -161,13 +163,14 @@ export class Exchange implements Ears, Held {
   /** Calls `onRequestStart` or `onConnect`; false: the handler aborted. */
   start (): boolean {
     if (this.isNew) (this.handler as NewHandler).onRequestStart(this, null)
-    else (this.handler as OldHandler).onConnect((reason?: Error) => { this.abort(reason) }, null)
+    else (this.handler as OldHandler).onConnect?.((reason?: Error) => { this.abort(reason) }, null)
     return !this.isOver
   }
 
   onStarted (connection: number): void {
     this.connection = this.owner.connection(connection)
     this.trace?.onStarted(this.connection)
+    void this.upload?.run()
   }
 
   onInterim (status: number, fields: string, reason: string): void {
@@ -329,7 +332,7 @@ export class Exchange implements Ears, Held {
       this.onDeclined = null
       return onDeclined()
     }
-    const error = errorOf(failure, this.hasResponse)
+    const error = errorOf(failure, this.hasResponse, number => this.owner.connection(number))
     // In a later turn than the head: a fetch that hears of both in one misses the end of its body.
     if (this.hasResponse) setImmediate(() => { this.fail(error) })
     else this.fail(error)

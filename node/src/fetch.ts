@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'
 import { isStream } from './body'
 import { Agent } from './client'
-import type { Dispatch } from './dispatcher'
+import type { AnyDispatcher } from './api'
 import { InvalidArgumentError } from './errors'
 
 type Init = RequestInit & { duplex?: 'half' }
@@ -15,7 +15,7 @@ type Tagged = { [Symbol.toStringTag]?: string }
 /** A function with the signature of `fetch` whose requests go through `dispatcher` (default: a new
  * Agent). A request's body may be whatever `fetch` takes, a Node.js stream, any iterable of bytes or
  * text, and a FormData, Blob or URLSearchParams of any package. */
-export function fetchOver (dispatcher: { dispatch: Dispatch } = new Agent()): typeof fetch {
+export function fetchOver (dispatcher: AnyDispatcher = new Agent()): typeof fetch {
   if (typeof dispatcher?.dispatch !== 'function') throw new InvalidArgumentError('Argument dispatcher must implement Dispatcher')
   return async (input, init) => {
     const { body, type, duplex } = await normalised(init?.body)

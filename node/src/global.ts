@@ -3,7 +3,7 @@
 
 import { Agent } from './client'
 import { InvalidArgumentError } from './errors'
-import type { Dispatch } from './dispatcher'
+import type { AnyDispatcher } from './api'
 
 /** Read by Node 20 to 25 and undici 6 and 7; by Node 26 and undici 8. */
 const SYMBOLS = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map(name => Symbol.for(name))
@@ -11,7 +11,7 @@ const SYMBOLS = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map(n
 type Global = Record<symbol, unknown>
 
 /** Makes `agent` (default: a new Agent) the global dispatcher. Returns how to take it back. */
-export function installGlobal (agent: { dispatch: Dispatch } = new Agent()): () => void {
+export function installGlobal (agent: AnyDispatcher = new Agent()): () => void {
   if (typeof agent?.dispatch !== 'function') throw new InvalidArgumentError('Argument agent must implement Agent')
   const all = globalThis as unknown as Global
   // Node.js makes its own when it loads its fetch, and only then: there must be one to go back to.

@@ -82,7 +82,7 @@ function rawOf (handler: OldHandler, raw: readonly (string | Buffer)[] | undefin
 /** A handler of the old ABI, to be called in either way. */
 function ofOld (handler: OldHandler): NewHandler & OldHandler {
   const made: NewHandler & OldHandler = {
-    onRequestStart (controller, context) { handler.onConnect(reason => { controller.abort(reason) }, context) },
+    onRequestStart (controller, context) { handler.onConnect?.(reason => { controller.abort(reason) }, context) },
     onRequestUpgrade (controller, status, headers, socket) {
       handler.onUpgrade?.(status, rawOf(handler, controller.rawHeaders, headers), socket)
     },
@@ -93,7 +93,7 @@ function ofOld (handler: OldHandler): NewHandler & OldHandler {
     onResponseData (controller, chunk) { if (handler.onData?.(chunk) === false) controller.pause() },
     onResponseEnd (controller, trailers) { handler.onComplete?.(rawOf(handler, controller.rawTrailers, trailers)) },
     onResponseError (_, error) { handler.onError?.(error) },
-    onConnect (abort, context) { handler.onConnect(abort, context) },
+    onConnect (abort, context) { handler.onConnect?.(abort, context) },
     onUpgrade (status, raw, socket) { handler.onUpgrade?.(status, raw, socket) },
     onHeaders: (status, raw, resume, text) => handler.onHeaders?.(status, raw, resume, text) ?? true,
     onData: chunk => handler.onData?.(chunk) ?? true,

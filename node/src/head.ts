@@ -1,6 +1,7 @@
 // The head of a request as it crosses the border, and the rules that undici has for it: what breaks
 // them is refused at once, and nothing is sent.
 
+import { stringify, type ParsedUrlQueryInput } from 'node:querystring'
 import { InvalidArgumentError, NotSupportedError } from './errors'
 import { BAD_VALUE, isCrossable, remembering, TOKEN } from './names'
 
@@ -115,7 +116,8 @@ export class Head {
       name.good = value
     }
     if (name.rule !== Rule.None && !this.heed(key, name, value)) return
-    this.fields += '\0' + name.lower + '\0' + value
+    // HTTP/1.1 carries it as it is spelled.
+    this.fields += '\0' + key + '\0' + value
     this.count++
   }
 
@@ -237,20 +239,15 @@ export function checkPath (path: unknown, method: string): string {
   return url.pathname + url.search
 }
 
-/** A path with a query object as undici writes it: null leaves a name alone, arrays repeat it. A fragment is the
+/** A path with a query object as undici writes it, by node:querystring: null leaves a name alone, arrays repeat it, what is
+ * no text, number or boolean is empty. A fragment is the
  * client's own affair (RFC 9110 section 7.1), and is not sent. */
 export function withQuery (path: string, query: Record<string, unknown> | undefined): string {
   if (query == null) return path === goodPath ? path : path.split('#', 1)[0]!
   if (path.includes('?') || path.includes('#')) {
     throw new InvalidArgumentError('Query params cannot be passed when url already contains "?" or "#".')
   }
-  const params = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
-    for (const one of Array.isArray(value) ? value as unknown[] : [value]) {
-      params.append(name, one == null ? '' : String(one as string))
-    }
-  }
-  const text = params.toString()
+  const text = stringify(query as ParsedUrlQueryInput)
   return text === '' ? path : `${path}?${text}`
 }
 

@@ -3,8 +3,9 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { Answer, type Spring } from './answer'
-import type { Upload } from './body'
+import { endStream, isStream, type Upload } from './body'
 import type { Trace } from './channels'
+import type { Connection } from './connections'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, rawFields, type Fields } from './head'
 import type { Held } from './open'
@@ -16,19 +17,20 @@ export type Told = (error: Error | null, answer: Answer) => void
 
 /** What `request` takes beside what `dispatch` takes. */
 export interface RequestExtras {
-  signal?: Signal | null
+  /** An AbortSignal, or an emitter of `abort`; checked when the call is made. undici's types know none of it. */
+  signal?: unknown
   opaque?: unknown
-  onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null
-  responseHeaders?: 'raw' | null
+  onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null | undefined
+  responseHeaders?: 'raw' | null | undefined
   /** Bytes that the body's Readable holds before it waits. Default 65,536. */
-  highWaterMark?: number
+  highWaterMark?: number | undefined
 }
 
 /** Who counts what is under way. */
 interface Owner {
   onOver: (lane: Lane) => void
   /** A connection as channels show it. */
-  connection: (number: number) => object
+  connection: (number: number) => Connection
 }
 
 /** One request of the fast lane. */
@@ -50,7 +52,7 @@ export class Lane implements Ears, Held, Spring {
     private readonly border: Border,
     private readonly owner: Owner,
     private told: Told | null,
-    private readonly extras: RequestExtras
+    private readonly extras: RequestExtras & { body?: unknown }
   ) {
     const { onInfo } = extras
     this.onInfo = onInfo == null ? null : AsyncResource.bind(onInfo)
@@ -59,7 +61,7 @@ export class Lane implements Ears, Held, Spring {
   /** Follows the signal; false: it has been aborted already. */
   start (): boolean {
     const { signal } = this.extras
-    if (signal != null) this.unfollow = follow(signal, reason => { this.abort(reason) })
+    if (signal != null) this.unfollow = follow(signal as Signal, reason => { this.abort(reason) })
     return !this.isOver
   }
 
@@ -115,12 +117,15 @@ export class Lane implements Ears, Held, Spring {
   }
 
   onFailed (failure: Failure): void {
-    if (!this.isOver) this.fail(errorOf(failure, this.answer !== null))
+    if (!this.isOver) this.fail(errorOf(failure, this.answer !== null, number => this.owner.connection(number)))
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
-  onStarted (connection: number): void { this.trace?.onStarted(this.owner.connection(connection)) }
+  onStarted (connection: number): void {
+    this.trace?.onStarted(this.owner.connection(connection))
+    void this.upload?.run()
+  }
   onSent (chunk: Buffer): void { this.trace?.onSent(chunk) }
   onAllSent (): void { this.trace?.onAllSent() }
   onSourceFailed (error: Error): void { this.abort(error) }
@@ -145,7 +150,8 @@ export class Lane implements Ears, Held, Spring {
   private over (error?: Error): void {
     this.isOver = true
     this.unfollow?.()
-    this.upload?.stop(error)
+    if (this.upload !== null) this.upload.stop(error)
+    else if (error !== undefined && isStream(this.extras.body)) endStream(this.extras.body, error)
     this.owner.onOver(this)
   }
 }

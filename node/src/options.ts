@@ -192,13 +192,35 @@ function addresses (resolve: Options['resolve']): [string, string[]][] {
   return Object.entries(resolve).map(([host, list]) => [host, (Array.isArray(list) ? list : [list]).map(withPort)])
 }
 
+/** What undici takes for the URL of an origin beside a URL. */
+export interface UrlParts {
+  protocol?: string | null
+  hostname?: string | null
+  port?: string | number | null
+  /** In place of the three. */
+  origin?: string | null
+}
+
+/** The parts of a URL as its text, by undici's checks. */
+function written (parts: UrlParts): string {
+  const { protocol, hostname, port, origin } = parts
+  for (const [name, value] of Object.entries({ protocol, hostname, origin })) {
+    if (value != null && typeof value !== 'string') return refuse(`Invalid URL ${name}: the ${name} must be a string or null/undefined.`)
+  }
+  if (port != null && port !== '' && !(Number.isInteger(Number(port)) && Number(port) >= 0 && Number(port) <= 65_535)) {
+    return refuse('Invalid URL: port must be a valid integer or a string representation of an integer.')
+  }
+  if (!/^https?:/.test(origin ?? protocol ?? '')) return refuse('Invalid URL protocol: the URL must start with `http:` or `https:`.')
+  return origin ?? `${protocol}//${hostname ?? ''}${port == null || port === '' ? '' : `:${port}`}`
+}
+
 /** undici's checks of an origin. */
-export function originOf (origin: string | URL): URL {
-  if (typeof origin !== 'string' && !(origin instanceof URL)) {
+export function originOf (origin: string | URL | UrlParts): URL {
+  if (origin === null || (typeof origin !== 'string' && typeof origin !== 'object')) {
     throw new InvalidArgumentError('Invalid URL: it must be a string or a URL like https://host:port')
   }
   // What is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
-  const url = new URL(origin)
+  const url = new URL(typeof origin === 'string' || origin instanceof URL ? origin : written(origin))
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new InvalidArgumentError('Invalid URL protocol: the URL must start with `http:` or `https:`.')
   }
@@ -269,7 +291,8 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
   const lookup = lookupOf(connect)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
   const connections = isClient ? 1 : whole('connections', options.connections, 0) ?? null
-  const pipelining = whole('pipelining', options.pipelining, 0)
+  // undici takes true for 1 and false for 0.
+  const pipelining = whole('pipelining', typeof options.pipelining === 'boolean' ? Number(options.pipelining) : options.pipelining, 0)
   const streams = whole('maxConcurrentStreams', options.maxConcurrentStreams ?? options.h2Options?.maxConcurrentStreams, 1)
   const settings = {
     connections: connections === null || connections === 0 ? undefined : connections,

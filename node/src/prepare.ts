@@ -6,35 +6,35 @@ import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchEr
 import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, withQuery, type Head, type Headers } from './head'
 import { isNew, type Handler } from './exchange'
 import { time, type Checked } from './options'
-import { BLOCKS, ENDS_CONNECTION, IDEMPOTENT, NOT_IDEMPOTENT, type Given } from './ring'
+import { BLOCKS, ENDS_CONNECTION, IDEMPOTENT, NOT_IDEMPOTENT, WATCHED, type Given } from './ring'
 import type { State, Target } from './state'
 
 /** What `dispatch` takes. */
 export interface DispatchOptions {
-  origin?: string | URL
+  origin?: string | URL | undefined
   path: string
   method: string
   body?: unknown
-  headers?: Headers | null
-  query?: Record<string, unknown>
+  headers?: Headers | null | undefined
+  query?: Record<string, unknown> | undefined
   /** Whether it may be sent again when its connection dies, with `retryLost`. Default: by its method. */
-  idempotent?: boolean
+  idempotent?: boolean | undefined
   /** Its answer may come late: nothing is pipelined behind it before that. Default false: behind what
    * may not be repeated nothing goes anyway. */
-  blocking?: boolean
-  upgrade?: boolean | string | null
+  blocking?: boolean | undefined
+  upgrade?: boolean | string | null | undefined
   /** An HTTP/1.1 connection ends behind the request. */
-  reset?: boolean
-  servername?: string
-  headersTimeout?: number | null
-  bodyTimeout?: number | null
+  reset?: boolean | undefined
+  servername?: string | undefined
+  headersTimeout?: number | null | undefined
+  bodyTimeout?: number | null | undefined
   /** The body waits for the server's 100, or for a second. */
-  expectContinue?: boolean
-  throwOnError?: boolean
-  maxRedirections?: number
+  expectContinue?: boolean | undefined
+  throwOnError?: boolean | undefined
+  maxRedirections?: number | undefined
   /** 0: every other value is refused, because connections are shared. */
-  typeOfService?: number
-  allowH2?: boolean
+  typeOfService?: number | null | undefined
+  allowH2?: boolean | undefined
 }
 
 /** A request that is checked. */
@@ -90,7 +90,9 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   const upload = given !== null && 'pieces' in given ? given : null
   if (upload !== null && upload.type !== null && !head.hasContentType) add('content-type', upload.type)
   if (options.expectContinue === true && given !== null) add('expect', '100-continue')
-  const ends = options.reset ?? (head.reset || checked.pipelining === 0)
+  // As with undici: a server may not expect the body of a GET, and read its bytes as the next request.
+  const isOdd = given !== null && !expectsBody(method)
+  const ends = options.reset ?? (head.reset || isOdd || checked.pipelining === 0)
   return {
     target,
     head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields, count),
@@ -99,7 +101,7 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: (ends ? ENDS_CONNECTION : 0) | (options.blocking === true ? BLOCKS : 0) | repeats(options.idempotent),
+    flags: (ends ? ENDS_CONNECTION : 0) | (upload === null && !leavesHttp ? 0 : WATCHED) | (options.blocking === true ? BLOCKS : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
     webSocketKey: head.webSocketKey
@@ -170,13 +172,16 @@ function nameOf (host: string | null, origin: string): string | null {
   return /^[\d.]+$|:/.test(name) || name === '' ? null : name
 }
 
+/** Methods whose content-length is that of the body that is given, whatever was said. */
+const HAS_OWN_LENGTH = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'])
+
 /** What the content-length field says; null: there is none. */
 function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
   const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
   const said = head.contentLength
   if (said !== null && own !== null && own !== said) {
-    // HEAD and GET with a length of what they would have: undici lets it be when there is no body.
-    if (body !== null || expectsBody(method)) {
+    // HEAD, GET and their like may say the length of what they would have, as with undici.
+    if (!HAS_OWN_LENGTH.has(method)) {
       if (isStrict) throw new RequestContentLengthMismatchError()
       process.emitWarning(new RequestContentLengthMismatchError())
     }

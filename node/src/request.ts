@@ -1,12 +1,12 @@
 // `request(url, options)`: the fast lane for whoever has a URL.
 
 import type { Answer } from './answer'
-import { request as requestOn, type Dispatching, type RequestOptions } from './api'
+import { request as requestOn, type AnyDispatcher, type Dispatching, type RequestOptions } from './api'
 import { Agent } from './client'
 import { InvalidArgumentError } from './errors'
 import type { Told } from './lane'
 
-export type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { dispatcher?: Dispatching }
+export type UrlOptions = Omit<RequestOptions, 'path' | 'origin'> & { dispatcher?: AnyDispatcher | undefined }
 
 /** The parts of URLs that were asked for lately: nearly every URL comes again, and parsing is dear. */
 const RECENT_MAX = 512
@@ -43,5 +43,5 @@ export function request (url: string | URL, options: UrlOptions = {}, callback?:
   }
   const { dispatcher = (agent ??= new Agent()), ...rest } = options
   const asked = { ...rest, origin: parts.origin, path: parts.path, method: options.method ?? (options.body == null ? 'GET' : 'POST') }
-  return requestOn(dispatcher, asked, callback)
+  return requestOn(dispatcher as Dispatching, asked, callback)
 }

@@ -75,6 +75,8 @@ export interface Failure {
   message: string
   causes?: string[]
   system?: string | null
+  /** The address that no connection could be made to. */
+  address?: { ip: string; port: number } | null
   tls?: string | null
   detail?: string | null
   attempts?: { connection: number; ended: string }[]
@@ -165,8 +167,10 @@ export class Border {
   private readonly free: number[] = []
   private active = 0
   private readonly answers = new Map<number, (text: string) => void>()
-  /** By the client's number. */
-  readonly hearers = new Map<number, Hearer>()
+  /** By the client's number. Weak, so that a dispatcher that its user has dropped is collected; what is under way
+   * holds it. */
+  private readonly hearers = new Map<number, WeakRef<Hearer>>()
+  private readonly dropped = new FinalizationRegistry<number>(client => { this.forget(client) })
   private tickets = 0
   private slab = freshSlab()
   private slabUsed = 0
@@ -191,6 +195,24 @@ export class Border {
     const answer = JSON.parse(this.native.ask(verb, JSON.stringify(question))) as { ok?: unknown; error?: Failure }
     if (answer.error) throw answer.error
     return answer.ok
+  }
+
+  /** `hearer` hears of the client of this number until it is forgotten, or nobody has it any more. */
+  listen (client: number, hearer: Hearer): void {
+    this.hearers.set(client, new WeakRef(hearer))
+    this.dropped.register(hearer, client, hearer)
+  }
+
+  /** Nothing is told of a client any more. */
+  unlisten (client: number, hearer: Hearer): void {
+    this.hearers.delete(client)
+    this.dropped.unregister(hearer)
+  }
+
+  /** Ends the client of a dispatcher that was dropped without its end: its connections are idle. */
+  private forget (client: number): void {
+    this.hearers.delete(client)
+    if (!this.hasEnded) apart(() => { this.ask('shutDown', { client }) })
   }
 
   /** A cold call that takes time; rejects with the failure as it came. */
@@ -432,8 +454,8 @@ export class Border {
     if (verb >= SERVERS_FROM) return this.servers!.complete(verb, at)
     switch (verb) {
       case ANSWER: return this.answers.get(number)?.(this.utf8(position, length))
-      case NEWS: return this.hearers.get(number)?.onNews(this.utf8(position, length))
-      case LOOKUP: return this.hearers.get(completions[at + 2]!)?.onLookup(number, this.utf8(position, length))
+      case NEWS: return this.hearers.get(number)?.deref()?.onNews(this.utf8(position, length))
+      case LOOKUP: return this.hearers.get(completions[at + 2]!)?.deref()?.onLookup(number, this.utf8(position, length))
     }
     const ears = this.ears[number]
     if (ears === undefined) return this.skip(position, length)
@@ -554,12 +576,3 @@ export function apart (call: () => void): void {
 let border: Border | undefined
 /** This environment's border; made by the first dispatcher, so that importing does nothing. */
 export function theBorder (): Border { return (border ??= new Border()) }
-
-declare global {
-  interface Buffer {
-    latin1Slice: (from: number, to: number) => string
-    utf8Slice: (from: number, to: number) => string
-    latin1Write: (text: string, at: number) => number
-    utf8Write: (text: string, at: number) => number
-  }
-}

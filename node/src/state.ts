@@ -52,7 +52,9 @@ export class State {
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
     this.connections = new Connections(this.border, dispatcher, checked.isClient, localAddress ?? null, checked.lookup)
-    this.border.hearers.set(this.client, this.connections)
+    this.border.listen(this.client, this.connections)
+    // Certificates are large, and the engine has them now.
+    delete checked.settings['tls']
   }
 
   /** Whether requests are refused, and with what. */
@@ -126,7 +128,7 @@ export class State {
   end (): void {
     if (this.onClosed === null && this.onDestroyed === null) return
     this.border.ask('shutDown', { client: this.client })
-    this.connections.end(() => { this.border.hearers.delete(this.client) })
+    this.connections.end(() => { this.border.unlisten(this.client, this.connections) })
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
     this.destroyed = true
     const told = [...this.onClosed ?? [], ...this.onDestroyed ?? []]

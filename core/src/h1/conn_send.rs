@@ -70,6 +70,7 @@ impl Conn {
         let target = Target::of(path, self.proxy.as_ref());
         let persist = match asks_close {
             true => Persist::Close,
+            false if self.config.says_keep_alive && method != Method::Connect => Persist::KeepAlive,
             false => Persist::AsGiven,
         };
         let out = self.outbox.buffer();

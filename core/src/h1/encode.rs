@@ -31,7 +31,7 @@ pub(super) enum Persist {
     AsGiven,
     /// `connection: close` instead of what it says.
     Close,
-    /// `connection: keep-alive`, for a peer that asked for it in HTTP/1.0.
+    /// `connection: keep-alive`, for a peer that asked for it in HTTP/1.0, or that may need it said.
     KeepAlive,
 }
 
@@ -120,7 +120,10 @@ pub(super) fn request_head(
         proxy_lines(out, head, proxy);
     }
     let (mut cookies, mut has_te) = (0, false);
-    let rest = head.fields().map(|field| (field.name, field));
+    let mut spellings = head.section().spellings();
+    let rest = head
+        .fields()
+        .map(|field| (spellings.next().unwrap_or(field.name), field));
     let rest = rest.filter(|(_, field)| {
         cookies += usize::from(field.token == Some(Token::COOKIE));
         has_te |= field.token == Some(Token::TE);

@@ -23,7 +23,8 @@ pub struct ClientTimeouts {
     pub connect: Option<Duration>,
     /// The wait in the origin's line. Default 300 s.
     pub queue: Option<Duration>,
-    /// From the last progress of the request until the response's head. Default 300 s.
+    /// From the last progress of the request until the response's head. It does not run while the
+    /// source of the request's body has no bytes. Default 300 s.
     pub headers: Option<Duration>,
     /// Between two pieces of the response's body; stands still while the reader has bytes to
     /// read. Default 300 s.
@@ -95,6 +96,7 @@ impl Default for ClientBuilder {
                 timeouts: machine_timeouts(),
                 windows: Windows::default(),
                 datagrams: false,
+                says_keep_alive: false,
             },
             tls: ClientTls::new(),
             route: Route::default(),
@@ -125,6 +127,13 @@ impl ClientBuilder {
     #[must_use]
     pub fn pipelining(mut self, requests: u32) -> Self {
         self.pool.pipelining = requests;
+        self
+    }
+    /// Whether requests of HTTP/1.1 say `connection: keep-alive`, for servers and proxies of HTTP/1.0.
+    /// Default: false.
+    #[must_use]
+    pub fn says_keep_alive(mut self, says: bool) -> Self {
+        self.config.says_keep_alive = says;
         self
     }
     /// The ceiling of the requests in flight on one HTTP/2 or HTTP/3 connection, at least 1. A lower limit of

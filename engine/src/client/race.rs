@@ -140,7 +140,7 @@ fn all_failed(target: &str, mut failures: Vec<(SocketAddr, io::Error)>) -> Error
     }
     let error = Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe).with_text(text);
     match failures.pop() {
-        Some((_, last)) => error.with_source(last),
+        Some((address, last)) => error.with_address(address).with_source(last),
         None => error,
     }
 }

@@ -510,7 +510,3 @@ function tell (server: Teller, exchange: Exchange, request: Request, response: R
     response.end()
   }
 }
-
-declare module 'node:http' {
-  interface IncomingMessage { _carrier: { intake: Intake } }
-}

@@ -139,9 +139,3 @@ Object.defineProperty(prototype, '_readableState', {
   },
   configurable: true
 })
-
-declare module 'node:stream' {
-  interface Readable { _readableState: { destroyed: boolean } }
-  interface Writable { _writableState: { ending: boolean; bufferedRequestCount: number } }
-  interface Duplex { _readableState: { destroyed: boolean }; _writableState: { ending: boolean; bufferedRequestCount: number } }
-}

@@ -12,6 +12,10 @@ export const different = {
   'body: json a second time': TWICE,
   'body: text a second time': TWICE,
   'body: formData': 'undici has none',
+  'errors: a stream that is reset with 8 behind its head': 'a body that was reset is not whole',
+  'errors: what is no HTTP': 'the error has a code',
+  'heads: a query beside a query': 'the error has the class and the code of other refusals',
+  'heads: names in capitals': 'crumbs of cookies become one line, whose name is in lower case',
   'body: text while the web stream is read': 'the refusal says why',
   'callbacks: connect: a signal that has aborted': SIGNAL,
   'callbacks: request: a signal that has aborted': SIGNAL,
@@ -27,5 +31,6 @@ export const different = {
   'tunnel: a CONNECT of a path': METHOD,
   'tunnel: connect: an answer that opens nothing': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
   'tunnel: upgrade: what is opened': 'the status is said too',
-  'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection'
+  'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection',
+  'uploads: an iterable of nothing': 'a head goes out before its body is read'
 }

@@ -41,4 +41,8 @@ export function life (line, program) {
     const ended = await run(program, 'life/throws.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'heard: from the callback\nstill works'], ended.stderr)
   })
+  test(`${line}: dispatchers that were dropped without close() are collected with their connections, and what is under way holds its own`, async () => {
+    const ended = await run(program, 'life/dropped.mjs')
+    assert.deepEqual([ended.code, ended.stdout], [0, 'collected, closed, still'], ended.stderr)
+  })
 }

@@ -1,0 +1,22 @@
+// What Node.js has and its types leave out. Of these declarations none is published: they are no user's.
+
+import type { Intake } from './http2/intake'
+
+declare global {
+  interface Buffer {
+    latin1Slice: (from: number, to: number) => string
+    utf8Slice: (from: number, to: number) => string
+    latin1Write: (text: string, at: number) => number
+    utf8Write: (text: string, at: number) => number
+  }
+}
+
+declare module 'node:stream' {
+  interface Readable { _readableState: { destroyed: boolean } }
+  interface Writable { _writableState: { ending: boolean; bufferedRequestCount: number } }
+  interface Duplex { _readableState: { destroyed: boolean }; _writableState: { ending: boolean; bufferedRequestCount: number } }
+}
+
+declare module 'node:http' {
+  interface IncomingMessage { _carrier: { intake: Intake } }
+}
