@@ -123,7 +123,7 @@ impl Wire {
     }
     /// Ends our bytes. What the peer still says can be read after `Fin`, `CloseNotify` and `Ragged`.
     pub(crate) fn end(&mut self, end: End) {
-        self.flush().unwrap();
+        let _ = self.flush();
         match end {
             End::CloseNotify => {
                 match self {
@@ -131,7 +131,7 @@ impl Wire {
                     Self::Server(stream) => stream.conn.send_close_notify(),
                     Self::Client(stream) => stream.conn.send_close_notify(),
                 }
-                self.flush().unwrap();
+                let _ = self.flush();
             }
             End::BadRecord => {
                 // Application data that no key has sealed.
@@ -150,7 +150,8 @@ impl Wire {
             }
             End::Fin | End::Ragged => {}
         }
-        self.socket().shutdown(Shutdown::Write).unwrap();
+        // A peer that has ended the connection meanwhile needs no end.
+        let _ = self.socket().shutdown(Shutdown::Write);
     }
 }
 
