@@ -77,8 +77,8 @@ for (const { name, serve, options } of ways) {
       const { origin, method, path, protocol, completed, headers } = create.request
       assert.deepEqual([origin, method, path, protocol, completed],
         [server.url, 'POST', '/path', new URL(server.url).protocol, true], how)
-      assert.equal(headers[headers.indexOf('x-added') + 1], 'by the watcher')
-      assert.match(sent.headers, /^POST \/path HTTP\/1\.1\r\n(.+: .+\r\n)*x-added: by the watcher\r\n$/)
+      assert.equal(headers[headers.indexOf('X-Added') + 1], 'by the watcher')
+      assert.match(sent.headers, /^POST \/path HTTP\/1\.1\r\n(.+: .+\r\n)*X-Added: by the watcher\r\n$/)
       assert.equal(typeof sent.socket, 'object', 'what is taken apart is there')
       assert.equal(head.response.statusCode, 200)
       const texts = head.response.headers.map(field => { assert.ok(Buffer.isBuffer(field)); return field.toString() })
