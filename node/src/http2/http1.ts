@@ -446,8 +446,20 @@ export function hearErrors (server: Teller, socket: Socket): void {
   socket.on('error', error => { server.emit('clientError', error, socket) })
 }
 
+/** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
+const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
+const FIELDS_TOO_LARGE = 431
+
+function hasTooManyFields (exchange: Exchange, most: number | null | undefined): boolean {
+  return most != null && most > 0 && exchange.rawFields().length > 2 * most
+}
+
 /** Tells `server` of an exchange. `shared`: the socket of its connection. */
 export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket, http1: Http1): void {
+  if (REFUSES_FIELDS && exchange.version < 20 && hasTooManyFields(exchange, server.maxHeadersCount)) {
+    exchange.connection.shutDown()
+    return exchange.answer(FIELDS_TOO_LARGE, '', null)
+  }
   if (tellUpgrade(server, exchange, http1)) return
   const ownsSocket = !(shared instanceof Stage) || Boolean(shared._httpMessage)
   const socket = ownsSocket ? new Stage(exchange.connection, () => { exchange.reset(CANCEL) }) : shared

@@ -1,5 +1,6 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
+import cluster from 'node:cluster'
 import { inspect, type InspectOptions } from 'node:util'
 import { errorOf, InvalidArgumentError } from '../errors'
 import { listenError, NO_PORT } from './listen_error'
@@ -85,7 +86,9 @@ export class Server {
   constructor (private readonly options: ServeOptions) {
     checkOptions(options)
     const { fetch, error, signal, hostname, host = hostname, maxRequestBodySize, tls, port, ...others } = options
-    const rest = { ...others, ...(port === undefined ? {} : { port: portOf(port) }) }
+    // Workers of a cluster share their ports.
+    const isShared = cluster.isWorker && others.path === undefined && others.fd === undefined
+    const rest = { ...(isShared ? { sharesPort: true } : {}), ...others, ...(port === undefined ? {} : { port: portOf(port) }) }
     if (hostname !== undefined && host !== hostname) throw new TypeError(`hostname is ${hostname} and host is ${host}; they must be the same, or one of them absent`)
     if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
     if (error !== undefined && typeof error !== 'function') throw new TypeError('error must be a function')

@@ -1,19 +1,23 @@
 // A server of the form that this process was started with (`serve`, `createServer`, `createSecureServer`)
 // on a port that others have too, which says its name to whoever asks.
+import cluster from 'node:cluster'
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import { createSecureServer, createServer, Response, serve } from 'trunkline'
 import { cert, key } from '../support/certificate.mjs'
 
+/** Workers of a cluster share ports of their own accord. */
+const shares = cluster.isWorker ? {} : { sharesPort: true }
+
 /** `{ port, end(deadlineMs) }` */
 export async function named (form, name, port = 0) {
   if (form === 'serve') {
-    const server = serve({ hostname: '127.0.0.1', port, sharesPort: true, fetch: () => new Response(name) })
+    const server = serve({ hostname: '127.0.0.1', port, ...shares, fetch: () => new Response(name) })
     return { port: server.port, end: async deadlineMs => { await server.close({ deadlineMs }) } }
   }
   const answer = (request, response) => { response.end(name) }
-  const options = { sharesPort: true, drainTimeout: 1000 }
+  const options = { ...shares, drainTimeout: 1000 }
   const server = form === 'createServer' ? createServer(options, answer) : createSecureServer({ ...options, cert, key, allowHTTP1: true, http3: true }, answer)
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')

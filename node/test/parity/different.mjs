@@ -20,6 +20,7 @@ const listed = {
   'async_context: events of a body': CONTEXT,
   'async_context: events of HTTP/1.1': CONTEXT,
   'context: a protocol of nobody after ALPNCallback': 'node speaks HTTP/2 whatever was chosen',
+  'details: fields beyond maxHeadersCount are not told': ['a refusal says that it has no body', 22, 24, 26],
   'details: values with blanks around them': 'blanks around a value are left out; node sends them, and clients leave the field out',
   'http1: a target in absolute form is the url': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',
   'http1: a head longer than maxHeaderSize': ['a refusal says that it has no body', 24, 26],
