@@ -13,6 +13,7 @@ use std::error::Error;
 use std::future::Future;
 use std::io::Read;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,6 +25,9 @@ const TEXT: &[u8] = &[b'x'; 1024];
 const BYTES_MAX: u64 = 1 << 32;
 
 type Servers = Arc<OnceLock<[Running; 2]>>;
+
+/// Bytes of long bodies that connections have taken.
+static TAKEN: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone)]
 struct Origin(Servers);
@@ -75,10 +79,12 @@ fn many(mut bytes: u64) -> Body {
         let piece = Bytes::from(vec![b'x'; PIECE as usize]);
         while bytes > 0 {
             let part = piece.slice(..bytes.min(PIECE) as usize);
-            bytes -= part.len() as u64;
+            let taken = part.len() as u64;
+            bytes -= taken;
             if sender.send(part).await.is_err() {
                 return;
             }
+            TAKEN.fetch_add(taken, Ordering::Relaxed);
         }
         sender.finish();
     });
@@ -100,7 +106,8 @@ fn counts(servers: &Servers) -> String {
         }
     }
     let [connections, h1, h2, h3] = all;
-    format!(r#"{{"connections":{connections},"h1":{h1},"h2":{h2},"h3":{h3}}}"#)
+    let taken = TAKEN.load(Ordering::Relaxed);
+    format!(r#"{{"connections":{connections},"h1":{h1},"h2":{h2},"h3":{h3},"taken":{taken}}}"#)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

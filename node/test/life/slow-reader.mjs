@@ -1,5 +1,5 @@
-// Downloads so many bytes into a reader that is slower than the network; prints by how many MiB the
-// process grew at most over what it had after a download of 64 MiB.
+// Downloads so many bytes into a reader that is slower than the network; prints how many bytes the
+// server had handed over at most that were not read yet.
 // node slow-reader.mjs URL PROTOCOL BYTES
 import { readFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
@@ -9,10 +9,19 @@ import { certFile } from '../support/certificate.mjs'
 
 const [url, protocol, bytes] = process.argv.slice(2)
 const over = { h1: { allowH2: false }, h2: {}, h3: { http3: 'only' } }[protocol]
-const dispatcher = new Agent({ connect: { ca: readFileSync(certFile) }, ...over })
+const connect = { ca: readFileSync(certFile) }
+const dispatcher = new Agent({ connect, ...over })
+// On connections of its own: nothing of the download stands before it.
+const counting = new Agent({ connect })
 
-/** Rests for a millisecond after each `pace` bytes; resolves to how much it got. */
-async function download (bytes, pace, seen = () => {}) {
+/** Bytes of long bodies that the server's connections have taken in its life. */
+async function taken () {
+  const { body } = await request(`${url}/counts`, { dispatcher: counting })
+  return (await body.json()).taken
+}
+
+/** Rests after each `pace` bytes, for as long as `rest` takes; resolves to how much it got. */
+async function download (bytes, pace, rest) {
   let [got, rested] = [0, 0]
   const { body } = await request(`${url}/bytes/${bytes}`, { dispatcher })
   await pipeline(body, new Writable({
@@ -20,17 +29,20 @@ async function download (bytes, pace, seen = () => {}) {
       got += chunk.length
       if (got - rested < pace) return done()
       rested = got
-      seen()
-      setTimeout(done, 1)
+      rest(got).then(() => done(), done)
     }
   }))
   return got
 }
 
-await download(64 * 2 ** 20, 2 ** 20)
-const before = process.memoryUsage.rss()
-let most = before
-const got = await download(Number(bytes), 256 * 1024, () => { most = Math.max(most, process.memoryUsage.rss()) })
+const pause = () => new Promise(resolve => { setTimeout(resolve, 1) })
+await download(64 * 2 ** 20, 2 ** 20, pause)
+const before = await taken()
+let most = 0
+const got = await download(Number(bytes), 256 * 1024, async got => {
+  // Read at most as much as this before the server is asked.
+  most = Math.max(most, await taken() - before - got)
+})
 if (got !== Number(bytes)) throw new Error(`${got} bytes instead of ${bytes}`)
-console.log(((most - before) / 2 ** 20).toFixed(1))
+console.log(most)
 process.exit(0)
