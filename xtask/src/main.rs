@@ -4,6 +4,7 @@
 mod bench;
 mod conform;
 mod demo;
+mod flake;
 mod fuzz;
 mod mutants;
 mod node;
@@ -28,6 +29,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node-pack      the npm packages, installed and tried
   node-soak [client|server]   mixed load with faults: ten minutes on the client, thirty on servers
                  (--seconds N, --seed N)
+  flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
   mutants [WORD..]   break the code under each property of the simulator; a test must notice
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         "node-test" => node::test(),
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
+        "flake" => flake::flake(rest),
         "fuzz" => fuzz::fuzz(rest),
         "sanitize" => sanitize::sanitize(rest),
         "mutants" => mutants::mutants(rest),

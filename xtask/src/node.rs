@@ -82,12 +82,18 @@ fn compile() -> Outcome {
     run(npm("node").args(["run", "--silent", "build"]))
 }
 
-/// Every test of the package, over real sockets.
-pub(crate) fn test() -> Outcome {
+/// Builds what the tests of the package need; where the origin lies that they start.
+pub(crate) fn prepare() -> Result<PathBuf, String> {
     is_there_or_say()?;
     build("dev")?;
     let origin = origin("dev")?;
     install("node/test")?;
+    Ok(origin)
+}
+
+/// Every test of the package, over real sockets.
+pub(crate) fn test() -> Outcome {
+    let origin = prepare()?;
     run(npm("node")
         .args(["run", "--silent", "test"])
         .env("TRUNKLINE_ORIGIN", origin))

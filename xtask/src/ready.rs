@@ -4,11 +4,15 @@ use crate::tools::{self, cargo, run};
 use crate::{Outcome, conform, node, root, tidy};
 use std::process::Command;
 
+/// Tests of one program that run at once.
+const TEST_THREADS: &str = "4";
+
 /// Every test of the workspace, foreign peers included where they are installed.
 pub(crate) fn test() -> Outcome {
     tools::ensure_or_say(tools::PEERS);
     run(&mut cargo(&["run", "--quiet", "-p", "trunkline-interop"]))?;
-    run(&mut cargo(&["test", "--workspace"]))?;
+    // Most of what waits in a test waits for time or a socket, not for a core.
+    run(cargo(&["test", "--workspace"]).env("RUST_TEST_THREADS", TEST_THREADS))?;
     node::test()
 }
 

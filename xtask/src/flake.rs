@@ -1,0 +1,85 @@
+//! `flake N FILE`: one file of tests, N times over; says how many runs failed.
+
+use crate::tools::{cargo, run};
+use crate::{Outcome, node, root};
+use std::process::Command;
+
+const USAGE: &str = "usage: flake N FILE, N from 1 to 1000, FILE node/test/NAME.test.mjs, \
+    CRATE/tests/NAME.rs or CRATE/tests/NAME/main.rs";
+/// A run of a file is seconds; a thousand of them is the longest that is worth waiting for.
+const RUNS_MAX: u32 = 1000;
+
+/// Runs the tests of a file again and again.
+pub(crate) fn flake(args: &[String]) -> Outcome {
+    let [times, file] = args else {
+        return Err(USAGE.into());
+    };
+    let times = times.parse().ok().filter(|n| (1..=RUNS_MAX).contains(n));
+    let times: u32 = times.ok_or(USAGE)?;
+    let mut failed = 0;
+    let once: Box<dyn Fn() -> Command> = match program_of(file) {
+        Some(Program::Rust { krate, name }) => {
+            let manifest = root().join(&krate).join("Cargo.toml");
+            let text = std::fs::read_to_string(&manifest);
+            let text = text.map_err(|why| format!("{}: {why}", manifest.display()))?;
+            let is_apart = text.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+            let is_gathered = root().join(&krate).join("tests/all.rs").is_file() && !is_apart;
+            Box::new(move || {
+                let mut command = cargo(&["test", "--manifest-path"]);
+                command.arg(&manifest).arg("--test");
+                match is_gathered {
+                    true => command.args(["all", "--", &format!("{name}::")]),
+                    false => command.arg(&name),
+                };
+                command
+            })
+        }
+        Some(Program::Node) => {
+            let origin = node::prepare()?;
+            let file = root().join(file);
+            Box::new(move || {
+                let mut command = Command::new("node");
+                let ends = root().join("node/test/support/ends.mjs");
+                command.arg(format!("--import={}", ends.display()));
+                command.args(["--test", "--test-timeout=300000"]).arg(&file);
+                command.env("TRUNKLINE_ORIGIN", &origin);
+                command
+            })
+        }
+        None => return Err(USAGE.into()),
+    };
+    for time in 1..=times {
+        eprintln!("== {time} of {times}");
+        failed += u32::from(run(&mut once()).is_err());
+    }
+    match failed {
+        0 => {
+            println!("{times} runs, none failed");
+            Ok(())
+        }
+        _ => Err(format!("{failed} of {times} runs failed")),
+    }
+}
+
+enum Program {
+    /// The file of this name among a crate's tests.
+    Rust {
+        krate: String,
+        name: String,
+    },
+    Node,
+}
+
+/// What runs the tests of this file.
+fn program_of(file: &str) -> Option<Program> {
+    if file.starts_with("node/test/") && file.ends_with(".test.mjs") {
+        return Some(Program::Node);
+    }
+    let (krate, rest) = file.split_once("/tests/")?;
+    let name = rest.strip_suffix("/main.rs");
+    let name = name.or_else(|| rest.strip_suffix(".rs"))?;
+    Some(Program::Rust {
+        krate: krate.to_owned(),
+        name: name.to_owned(),
+    })
+}
