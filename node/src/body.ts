@@ -292,8 +292,22 @@ function iteratorOf (pieces: Source['pieces']): AsyncIterator<unknown> | Iterato
   return wrapped[Symbol.asyncIterator]()
 }
 
+/** Whether nothing is left of a chunk because its memory was transferred away before it was read. */
+function isGone (chunk: ArrayBufferView | ArrayBufferLike): boolean {
+  if (chunk.byteLength > 0) return false
+  try {
+    void new Uint8Array(ArrayBuffer.isView(chunk) ? chunk.buffer : chunk)
+    return false
+  } catch {
+    return true
+  }
+}
+
 function chunkOf (value: unknown): Buffer {
   if (typeof value === 'string') return Buffer.from(value)
+  if ((ArrayBuffer.isView(value) || isAnyArrayBuffer(value)) && isGone(value)) {
+    throw new InvalidArgumentError('the memory of a chunk of the body was transferred away before the chunk was sent')
+  }
   if (Buffer.isBuffer(value)) return value
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (isAnyArrayBuffer(value)) return Buffer.from(value)

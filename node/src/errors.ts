@@ -177,7 +177,7 @@ function ended (failure: Failure, text: string): Error {
     if (CALM_CODES.has(http2ErrorCode)) return new InformationalError(text)
     return Object.assign(system('ERR_HTTP2_STREAM_ERROR', text), { http2ErrorCode })
   }
-  if (kind === 'closed' && detail === '0') return new InformationalError(text)
+  if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   if (kind === 'transport' && code) return Object.assign(system(code, `read ${code}: ${text}`), { errno: errnoOf(code), syscall: 'read' })
   return new SocketError(text === 'the transport closed' ? OTHER_SIDE_CLOSED : text)
 }

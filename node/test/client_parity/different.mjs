@@ -3,6 +3,7 @@
 const SIGNAL = 'the reason of a signal counts, also where it had aborted before'
 const LISTENED = 'a stream of a pipeline that nobody listens to does not end the process'
 const METHOD = 'CONNECT is for a host and a port (RFC 9110 section 9.3.6)'
+const CODE = 'a connection that ends has no code of a stream'
 const TWICE = 'a body that is read a second time rejects: undici fails an assertion'
 
 export const different = {
@@ -13,6 +14,9 @@ export const different = {
   'body: text a second time': TWICE,
   'body: formData': 'undici has none',
   'errors: a stream that is reset with 8 behind its head': 'a body that was reset is not whole',
+  'errors: a session that is destroyed': CODE,
+  'errors: a session that is destroyed with an error': CODE,
+  'errors: a session whose socket is destroyed': CODE,
   'errors: what is no HTTP': 'the error has a code',
   'heads: a query beside a query': 'the error has the class and the code of other refusals',
   'heads: names in capitals': 'crumbs of cookies become one line, whose name is in lower case',

@@ -34,6 +34,8 @@ await use()
 const alive = () => left.filter(one => one.deref() !== undefined).length
 // What never comes is ended by the time of the test.
 while (alive() > 1 || server.counts.open > 2) {
+  // What was looked at stays for the turn.
+  await turn()
   collect()
   await turn()
 }
