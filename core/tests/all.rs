@@ -1,6 +1,10 @@
 //! The tests of whole connections and of corpora, in one program. What counts allocations has a
 //! program of its own (`Cargo.toml`).
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "a file of tests says itself what it stands on, and runs apart too"
+)]
 
 mod h1_corpus;
 mod h2_attacks;

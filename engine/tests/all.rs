@@ -2,6 +2,10 @@
 //! run. What counts allocations or sets limits of the process has a program of its own
 //! (`Cargo.toml`).
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "a file of tests says itself what it stands on, and runs apart too"
+)]
 
 #[path = "attended/main.rs"]
 mod attended;

@@ -6,7 +6,10 @@ use crate::tools::{cargo, run};
 use crate::{Outcome, node, root};
 use std::process::Command;
 
-const PARTS: [(&str, fn() -> Outcome); 4] = [
+/// A part: its name and what runs it.
+type Part = (&'static str, fn() -> Outcome);
+
+const PARTS: [Part; 4] = [
     ("miri-core", miri_core),
     ("miri", miri),
     ("loom", loom),
