@@ -1,13 +1,14 @@
 # Every target is one line and installs what it needs itself, or says what is missing.
 XTASK = cargo run -q -p xtask --
 
-.PHONY: demo test ready tidy conform bench bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak flake fuzz sanitize mutants docs sim windows
+.PHONY: demo test ready tidy conform bench attacks bench-client bench-server bench-node-server windows-real bursts h3-paths node node-test node-pack node-soak flake fuzz sanitize mutants docs sim windows
 demo: ; @$(XTASK) demo
 test: ; @$(XTASK) test
 ready: ; @$(XTASK) ready
 tidy: ; @$(XTASK) tidy
 conform: ; @$(XTASK) conform
 bench: ; @$(XTASK) bench
+attacks: ; @$(XTASK) attacks
 bench-client: ; @$(XTASK) bench client
 bench-server: ; @$(XTASK) bench server && $(XTASK) bench node-server
 bench-node-server: ; @$(XTASK) bench node-server

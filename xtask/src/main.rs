@@ -1,6 +1,7 @@
 //! What the Makefile calls. Each command installs the tools it needs (`tools.rs`) or says in one
 //! sentence what is missing and how to get it.
 
+mod attacks;
 mod bench;
 mod conform;
 mod demo;
@@ -24,6 +25,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy           the rules of structure
   conform        h2spec, httpwg and the cases of conformance/h3 against our server
   bench [NAME]   measure (server, node-server, client, windows-real, bursts, h3-paths)
+  attacks [ROW..]   what docs/attacks.md says, over sockets: memory, CPU, and a neighbour's waits
+                 (--debug: without optimizing)
   node           build the npm package and its addon
   node-test      the tests of the npm package
   node-pack      the npm packages, installed and tried
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root()),
         "conform" => conform::conform(rest),
         "bench" => bench::bench(rest),
+        "attacks" => attacks::attacks(rest),
         "node" => node::build("release"),
         "node-test" => node::test(),
         "node-pack" => node::pack(),

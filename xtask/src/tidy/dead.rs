@@ -70,7 +70,7 @@ fn is_root(path: &str) -> bool {
                 "bin" | "tests" | "examples" | "benches" | "fuzz_targets",
                 _
             ]
-            | [.., "tests" | "examples", _, "main.rs"]
+            | [.., "bin" | "tests" | "examples", _, "main.rs"]
     )
 }
 

@@ -1,0 +1,75 @@
+//! A server to be attacked, with default settings: `/bytes/N` answers with N bytes, made as they go
+//! out; anything else reads the request to its end and answers with a kilobyte. It ends with its
+//! standard input.
+//!
+//! `cargo run -p trunkline --example attacked` prints its address.
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use std::convert::Infallible;
+use std::future::Future;
+use std::io::Read;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tower_service::Service;
+use trunkline::{Body, Server};
+
+const PIECE: usize = 16 * 1024;
+
+#[derive(Clone)]
+struct Attacked;
+
+impl Service<Request<Body>> for Attacked {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(async move {
+            let path = request.uri().path();
+            let bytes = path.strip_prefix("/bytes/").and_then(|it| it.parse().ok());
+            if let Some(bytes) = bytes {
+                return Ok(Response::new(Body::wrap(Many { left: bytes })));
+            }
+            let mut body = request.into_body();
+            while let Some(Ok(_)) = body.frame().await {}
+            Ok(Response::new(Body::full(vec![b'x'; 1024])))
+        })
+    }
+}
+
+/// Bytes of which each piece is made when it is asked for: memory that a peer can make us hold.
+struct Many {
+    left: u64,
+}
+
+impl http_body::Body for Many {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        let len = self.left.min(PIECE as u64);
+        if len == 0 {
+            return Poll::Ready(None);
+        }
+        self.left -= len;
+        let piece = Bytes::from(vec![b'x'; len as usize]);
+        Poll::Ready(Some(Ok(http_body::Frame::data(piece))))
+    }
+}
+
+fn main() -> Result<(), trunkline::Error> {
+    let running = Server::bind("127.0.0.1:0").serve(Attacked)?;
+    println!("{}", running.local_addr());
+    // Nothing is said on it: its end is ours.
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    running.shutdown();
+    Ok(())
+}
