@@ -54,11 +54,12 @@ function submitOnStream (state: State, exchange: Exchange, made: Made, protocol:
 const NO_EXTENDED_CONNECT = 'HTTP/2: Extended CONNECT protocol not supported by server'
 
 export abstract class Dispatcher extends EventEmitter {
-  readonly [kState]: State
+  declare readonly [kState]: State
 
   constructor (options: Options, isClient: boolean, way?: Way) {
     super()
-    this[kState] = new State(this, check(options, isClient, way))
+    // Not enumerable: console.log shows no insides.
+    Object.defineProperty(this, kState, { value: new State(this, check(options, isClient, way)) })
   }
 
   /** The one origin; null: every request says its own. */

@@ -4,6 +4,7 @@
 import { lookup as lookUp } from 'node:dns'
 import type { Lookup } from './connections'
 import { InvalidArgumentError } from './errors'
+import { warnOfSlips } from './near'
 import { isInsecureByEnvironment, tls, type TlsOptions } from './tls'
 
 export interface ConnectOptions extends TlsOptions {
@@ -288,6 +289,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     if (way === undefined && (options as Record<string, unknown>)[name] != null) return refuse(`${name} is not taken: ${instead}`)
   }
   const connect = connectOf(options, way)
+  warnOfSlips(options, connect)
   const lookup = lookupOf(connect)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
   const connections = isClient ? 1 : whole('connections', options.connections, 0) ?? null

@@ -8,6 +8,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
+import { inspect } from 'node:util'
 import { Agent, Client, createSecureServer, Pool } from 'trunkline'
 import { authority } from './support/authority.mjs'
 import { cert, key } from './support/certificate.mjs'
@@ -29,6 +30,26 @@ async function served (t, serving) {
   t.after(() => server.close())
   return server
 }
+
+test('a name that is nearly an option\'s is warned of once, and others are passed over', async () => {
+  const said = []
+  const hear = warning => { said.push([warning.code, warning.message]) }
+  process.on('warning', hear)
+  for (let round = 0; round < 2; round++) {
+    void new Agent({ conections: 4, connect: { rejectUnauthorised: true, host: 'a' }, preferH2: true, somethingOfLater: 1 }).destroy()
+  }
+  await new Promise(setImmediate)
+  process.off('warning', hear)
+  assert.deepEqual(said.map(([code]) => code), Array(2).fill('TRUNKLINE_UNKNOWN_OPTION'))
+  assert.match(said[0][1], /called conections.* is connections meant\?$/)
+  assert.match(said[1][1], /called connect\.rejectUnauthorised.* is connect\.rejectUnauthorized meant\?$/)
+})
+
+test('console.log of a dispatcher shows no insides, and so no keys', async () => {
+  const agent = new Agent({ connect: { cert, key } })
+  assert.doesNotMatch(inspect(agent, { depth: 9 }), /PRIVATE KEY|Border|trunkline state/)
+  await agent.close()
+})
 
 test('socketPath leads to a Unix socket, whatever the origin, wherever it is said', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-socket-'))

@@ -1,0 +1,53 @@
+// Names of options that are not known, where they are nearly a known one's: a slip of the keyboard would
+// change nothing, in silence. Others may be another version's of undici, and are passed over as there.
+
+import type { ConnectOptions, Options } from './options'
+
+/** Every option, by the compiler's word. */
+const OPTIONS: Record<keyof Options, true> = {
+  connections: true, pipelining: true, maxConcurrentStreams: true, allowH2: true, useH2c: true, http3: true, connect: true, tls: true, connectTimeout: true,
+  headersTimeout: true, bodyTimeout: true, queueTimeout: true, keepAliveTimeout: true, keepAliveMaxTimeout: true, keepAliveTimeoutThreshold: true,
+  clientTtl: true, maxRequestsPerClient: true, maxHeaderSize: true, maxResponseSize: true, strictContentLength: true, socketPath: true, localAddress: true,
+  autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, initialWindowSize: true, connectionWindowSize: true, h2Options: true, window: true,
+  memoryBudget: true, sockets: true, connectionAge: true, warmConnections: true, retryLost: true, resolve: true, maxCachedSessions: true, pingInterval: true,
+  maxOrigins: true, webSocket: true, eventSource: true
+}
+const CONNECT_OPTIONS: Record<keyof ConnectOptions, true> = {
+  ca: true, cert: true, key: true, passphrase: true, rejectUnauthorized: true, minVersion: true, maxVersion: true, servername: true, timeout: true,
+  socketPath: true, localAddress: true, keepAlive: true, keepAliveInitialDelay: true, autoSelectFamilyAttemptTimeout: true, lookup: true, family: true
+}
+/** Options of undici's and node:tls's that are near a name above and mean something else. */
+const OTHERS = new Set(['crl', 'pfx', 'host', 'port', 'path', 'keepAliveMsecs', 'autoSelectFamily', 'preferH2', 'maxRedirections'])
+/** Letters that may differ in a slip. */
+const SLIPS_MAX = 2
+const warned = new Set<string>()
+
+/** Letters to be changed, left out or put in to make one name the other. */
+function distance (one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (let at = 1; at <= one.length; at++) {
+    const next = [at]
+    for (let to = 1; to <= other.length; to++) {
+      const same = one[at - 1]!.toLowerCase() === other[to - 1]!.toLowerCase()
+      next.push(Math.min(row[to]! + 1, next[to - 1]! + 1, row[to - 1]! + (same ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[other.length]!
+}
+
+function warn (prefix: string, given: object, known: Record<string, true>): void {
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(known, name) || OTHERS.has(name) || name.length < 4 || warned.has(prefix + name)) continue
+    const near = Object.keys(known).find(one => distance(one, name) <= SLIPS_MAX)
+    if (near === undefined) continue
+    warned.add(prefix + name)
+    process.emitWarning(`no option of a dispatcher is called ${prefix}${name}, and it changes nothing: is ${prefix}${near} meant?`, { code: 'TRUNKLINE_UNKNOWN_OPTION' })
+  }
+}
+
+/** Warns once of each name that is nearly an option's. */
+export function warnOfSlips (options: object, connect: object): void {
+  warn('', options, OPTIONS)
+  warn('connect.', connect, CONNECT_OPTIONS)
+}
