@@ -237,15 +237,16 @@ export class Body extends Readable {
   async dump ({ limit = DUMPED_BYTES_MAX, signal }: { limit?: number; signal?: AbortSignal } = {}): Promise<void> {
     if (signal != null && !('aborted' in Object(signal))) throw new InvalidArgumentError('signal must be an AbortSignal')
     if (signal?.aborted) throw signal.reason ?? new AbortError()
-    if (this.closed) return
-    await new Promise<void>((resolve, reject) => {
+    const nothing = null as unknown as void
+    if (this.closed) return nothing
+    return await new Promise<void>((resolve, reject) => {
       if ((this.length() ?? 0) > limit || this.seen > limit) this.destroy(new AbortError())
       const stop = (): void => { this.destroy(signal!.reason as Error) }
       signal?.addEventListener('abort', stop)
       this.on('close', () => {
         signal?.removeEventListener('abort', stop)
         if (signal?.aborted) reject(signal.reason as Error)
-        else resolve()
+        else resolve(nothing)
       }).on('error', noop).on('data', () => {
         if (this.seen > limit) this.destroy()
       }).resume()

@@ -258,7 +258,7 @@ test('reset and connection: close end an HTTP/1.1 connection behind the request,
   await get(pool, undefined, { headers: { connection: 'close' } })
   await get(pool)
   await get(pool)
-  assert.deepEqual(seen.map(said => said ?? 'nothing'), ['nothing', 'close', 'close', 'nothing', 'nothing'])
+  assert.deepEqual(seen.map(said => said ?? 'keep-alive'), ['keep-alive', 'close', 'close', 'keep-alive', 'keep-alive'])
   assert.equal(server.counts.sockets, 3)
   await pool.close()
   const none = new Pool(server.url, { pipelining: 0 })
