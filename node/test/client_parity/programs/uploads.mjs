@@ -67,6 +67,8 @@ for (const [name, file] of Object.entries({ 'an empty file': 0, 'a small file': 
         const blob = await client.request({ ...POST, body: await openAsBlob(path) })
         log(await blob.body.text())
       }
+      // undici's may end where an answer comes before the end of its file.
+      log('few connections', server.counts.sockets <= 4)
     } finally {
       rmSync(folder, { recursive: true })
     }
