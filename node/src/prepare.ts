@@ -96,7 +96,8 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   return {
     target,
     head: textOf(method, withQuery(path, options.query), head.host ?? target.authority, fields, count),
-    body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : 'streaming',
+    // Of no bytes the end is there with the head: an answer may come before the source has said it.
+    body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
     upload,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
