@@ -2,8 +2,7 @@
 //! read of each stream, and of the connection, by itself. A stream's is fixed for all of the
 //! connection's life; how wide the connection's is, is decided here, by the rule that widens
 //! HTTP/2's streams ([`Credit`](crate::credit::Credit)): it grows with what the user takes and
-//! borrows from the one budget, where a reader waits for the peer and not the peer for the reader.
-//! Behind it, what a stream may hold of unread bytes is bounded by
+//! borrows from the one budget. Behind it, what a stream may hold of unread bytes is bounded by
 //! [`read_room`](Conn::read_room) and the transport's stream window.
 
 use super::Action;
@@ -81,14 +80,8 @@ impl Conn {
     /// Lets the window grow or lapse, and tells the transport.
     pub(super) fn grant(&mut self, now: Instant) {
         if self.config.windows.auto {
-            if self.slow.is_slow(now) {
-                self.credit.rest();
-            }
-            // A reader that the peer waits for takes as fast as it can, whatever the window is.
-            let rtt = self.rtt.filter(|_| self.slow.has_drained());
-            let granted = self.credit.grant(now, rtt, false, &mut self.lender);
+            let granted = self.credit.grant(now, self.rtt, false, &mut self.lender);
             if granted.is_some() {
-                self.slow.note_granted();
                 self.path.note(now, self.credit.demand());
             }
         }

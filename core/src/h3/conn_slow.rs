@@ -1,14 +1,11 @@
 //! Bodies whose readers are slow, beside others on the same connection. What lies unread of them
 //! holds the connection's window: QUIC's streams have one size each for all of a connection's life,
-//! so it can be all of it. Then the window is raised for those that wait for the peer, as far as half
-//! of the budget goes; where it grows no more, a client takes no further exchange: they go over
-//! another connection. Alone, a slow reader has no more than the window that it found: more would
-//! not be read sooner.
+//! so it can be all of it. Then the window is raised, as far as half of the budget goes; where it
+//! grows no more, a client takes no further exchange: they go over another connection.
 
 use super::conn::Conn;
-use super::request_stream::State;
 use crate::credit::WINDOW_MAX;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How it stands with the slow readers of a connection.
 #[derive(Debug, Default)]
@@ -17,14 +14,6 @@ pub(super) struct SlowReaders {
     full: u32,
     /// They hold the peer up, and the window cannot be raised further.
     exhausted: bool,
-    /// Streams whose readers have not caught up with the transport since they were full.
-    behind: u32,
-    /// Since when no reader of any stream has caught up, while some are behind.
-    slow_since: Option<Instant>,
-    /// A reader has caught up since the last grant.
-    drained: bool,
-    /// The peer was held up while no stream could have used more.
-    blocked: bool,
 }
 
 impl SlowReaders {
@@ -38,38 +27,6 @@ impl SlowReaders {
         if self.full == 0 {
             self.exhausted = false;
         }
-    }
-    /// A stream is full whose reader had caught up before.
-    pub(super) fn note_behind(&mut self, now: Instant) {
-        self.behind += 1;
-        self.slow_since.get_or_insert(now);
-    }
-    /// A stream left those that are behind.
-    pub(super) fn note_caught_up(&mut self) {
-        self.behind -= 1;
-        self.slow_since = self.slow_since.filter(|_| self.behind > 0);
-    }
-    /// A reader has everything that came.
-    pub(super) fn note_drained(&mut self) {
-        self.drained = true;
-        self.slow_since = None;
-    }
-    /// The window was announced.
-    pub(super) fn note_granted(&mut self) {
-        self.drained = false;
-    }
-    /// Whether a reader has caught up since the window was announced last: then the window may be
-    /// what holds the peer up.
-    pub(super) fn has_drained(&self) -> bool {
-        self.drained
-    }
-    /// Whether no reader has caught up for so long that a wide window is only memory.
-    pub(super) fn is_slow(&mut self, now: Instant) -> bool {
-        if self.behind > 0 {
-            self.slow_since.get_or_insert(now);
-        }
-        let since = |at: Instant| now.saturating_duration_since(at);
-        self.slow_since.is_some_and(|at| since(at) >= SLOW)
     }
     /// Whether no exchange should join them.
     pub(super) fn is_exhausted(&self) -> bool {
@@ -86,7 +43,7 @@ impl Conn {
 
     /// The peer says that the connection's window holds it up (DATA_BLOCKED, RFC 9000 section
     /// 19.12). Where that is because of bodies that nobody reads, the others get as much again,
-    /// from half of the budget; where there are no others, nothing more is read any sooner.
+    /// from half of the budget.
     pub fn handle_blocked(&mut self, now: Instant) {
         if self.closed || !self.config.windows.auto || !self.holds_back() {
             return;
@@ -95,34 +52,9 @@ impl Conn {
         let half = u32::try_from(windows.memory_budget / 2).unwrap_or(WINDOW_MAX);
         let max = windows.connection.saturating_add(half);
         self.credit.set_max(max);
-        self.slow.blocked = !self.has_keen_reader();
-        if self.slow.blocked {
-            // A further exchange would get what can still be raised.
-            let window = self.credit.readback().window;
-            self.slow.exhausted = window >= max || self.lender.left() / 4 == 0;
-            return self.note_capacity();
-        }
         let window = self.credit.readback().window;
         self.raise(now, window.saturating_mul(2));
         self.slow.exhausted = self.credit.readback().window == window;
         self.note_capacity();
     }
-
-    /// A stream was opened. A transport says once for each limit that it holds the peer up: what it
-    /// said when no stream could have used more counts now.
-    pub(super) fn retry_blocked(&mut self, now: Instant) {
-        if std::mem::take(&mut self.slow.blocked) {
-            self.handle_blocked(now);
-        }
-    }
-
-    /// Whether a stream waits for its peer, and not for its reader.
-    fn has_keen_reader(&self) -> bool {
-        self.streams.iter().any(|(_, stream)| {
-            stream.state != State::Ended && stream.discarding.is_none() && !stream.is_behind
-        })
-    }
 }
-
-/// Readers that have not caught up for so long are slow; as of HTTP/2's streams.
-const SLOW: Duration = Duration::from_secs(1);

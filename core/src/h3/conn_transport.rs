@@ -57,17 +57,6 @@ impl Conn {
         self.note_capacity();
     }
 
-    /// The transport holds nothing more of a stream that was read: what comes next has not come yet.
-    pub fn handle_drained(&mut self, stream: StreamId) {
-        let Some(stream) = self.streams.get_mut(stream).filter(|it| !it.is_full) else {
-            return;
-        };
-        self.slow.note_drained();
-        if std::mem::take(&mut stream.is_behind) {
-            self.slow.note_caught_up();
-        }
-    }
-
     /// The peer reset its sending side (RESET_STREAM).
     pub fn handle_stream_reset(&mut self, now: Instant, stream: StreamId, code: H3Code) {
         if self.closed {
@@ -212,7 +201,6 @@ impl Conn {
         let mut stream = Stream::new(Method::Other, Sends::Head, now);
         stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
         self.streams.open(stream);
-        self.retry_blocked(now);
         self.timers.stop(Timer::Idle as usize);
         self.watch_streams(now, self.config.timeouts.head);
         Ok(())

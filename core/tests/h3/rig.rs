@@ -149,10 +149,6 @@ impl Rig {
                 }
             }
         }
-        // All that the peer has said was read.
-        if self.conn.read_room(id) > 0 {
-            self.conn.handle_drained(id);
-        }
         self.run();
     }
     /// The peer resets its side.

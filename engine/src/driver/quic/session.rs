@@ -297,14 +297,12 @@ impl Session {
                 }
                 Ok(None) => {
                     machine.handle_stream(now, stream, &held, true);
-                    machine.handle_drained(stream);
                     break;
                 }
                 Err(ReadError::Blocked) => {
                     if !held.is_empty() {
                         machine.handle_stream(now, stream, &held, false);
                     }
-                    machine.handle_drained(stream);
                     break;
                 }
                 Err(ReadError::Reset(code)) => {
