@@ -17,6 +17,9 @@ pub(crate) fn flake(args: &[String]) -> Outcome {
     let times = times.parse().ok().filter(|n| (1..=RUNS_MAX).contains(n));
     let times: u32 = times.ok_or(USAGE)?;
     let mut failed = 0;
+    if !root().join(file).is_file() {
+        return Err(format!("there is no file {file}; {USAGE}"));
+    }
     let once: Box<dyn Fn() -> Command> = match program_of(file) {
         Some(Program::Rust { krate, name }) => {
             let manifest = root().join(&krate).join("Cargo.toml");

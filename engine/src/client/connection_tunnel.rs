@@ -132,7 +132,7 @@ impl Tunnel {
                     self.write_failure = failure;
                     continue;
                 }
-                // What came before the failure is read.
+                // Bytes that came before the failure are read.
                 (_, Some(failure)) => return Err(failure),
                 (Poll::Pending, None) => return Ok(()),
                 (Poll::Ready(end), None) => end?,

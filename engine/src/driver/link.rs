@@ -139,8 +139,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         self.blocked_since = None;
         self.machine.handle_close(now, end);
     }
-    /// The transport takes nothing more. A server has nobody left to answer. A client reads what its
-    /// peer sent before: answers, and which requests it left unprocessed.
+    /// Ends the connection of a server whose transport takes nothing more. A client first reads the
+    /// bytes that its peer sent before: answers, and which requests it left unprocessed.
     fn handle_write_failure(&mut self, cx: &mut Context<'_>, now: Instant, error: io::Error) {
         self.broken = true;
         self.failure.get_or_insert_with(|| Arc::new(error));

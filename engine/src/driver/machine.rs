@@ -128,7 +128,7 @@ impl Machine {
         match self {
             Self::H1(conn) => conn.handle_close(now, end),
             Self::H2(conn) => conn.handle_close(now, end),
-            // What QUIC ends it ends in a code; what ends it here is our own side or a deadline.
+            // The end of a QUIC connection has a code, which the session passes on itself.
             Self::H3(http3) => http3.conn.handle_close(now, None),
         }
     }

@@ -337,8 +337,7 @@ impl Tls {
         while !bytes.is_empty() && self.connection.is_handshaking() {
             self.connection.read_tls(&mut bytes)?;
             match self.process() {
-                // What is wrong behind the handshake is the first read's to find, once more: what is
-                // whole before it comes first.
+                // The first read returns this error again, behind the plaintext that came before it.
                 Err(_) if !self.connection.is_handshaking() => return Ok(()),
                 processed => processed?,
             };

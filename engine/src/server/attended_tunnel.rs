@@ -183,7 +183,7 @@ impl<A: Attendant> Tunnel<A> {
             Poll::Ready(Ok(())) => self.stalled = None,
             Poll::Ready(Err(_)) if self.read_ended => return Err((H2Code::CANCEL, true)),
             Poll::Ready(Err(_)) => {
-                // What the peer sent before is still read.
+                // Bytes that the peer sent before are still read.
                 self.write_failed = true;
                 self.waiting.clear();
                 return Ok(true);
