@@ -225,7 +225,11 @@ for (const version of versions) {
         const { status, headers, body } = await client.ask(`/${encodeURIComponent(coding)}`, { method })
         assert.deepEqual([status, headers['x-a'], headers['set-cookie'], String(body)], [200, 'b', ['a', 'b'], method === 'GET' ? 'hello '.repeat(100) : ''])
         const isDecoded = method === 'GET' && coding !== 'unknown'
-        assert.deepEqual([headers['content-encoding'], headers['content-length'] !== undefined], isDecoded ? [undefined, false] : [coding, true], `${method} ${coding}`)
+        assert.equal(headers['content-encoding'], isDecoded ? undefined : coding, `${method} ${coding}`)
+        // A decoded body has the length it was decoded to, where the head says one: it does when the whole
+        // body had been read before the head left.
+        if (isDecoded) assert.equal(headers['content-length'] ?? '600', '600', `${method} ${coding}`)
+        else assert.notEqual(headers['content-length'], undefined, `${method} ${coding}`)
       }
     }
   })
