@@ -86,7 +86,7 @@ fn measure(
             figures.add(scenario.name(), name, metric, heard.iter().map(value));
         };
         add(Metric::LoadCpu, |round| round.load_us);
-        add(Metric::Rate, |round| round.requests_per_second);
+        add(Metric::Rate, |round| round.units_per_second);
         add(Metric::ServerCpu, |round| round.server_us);
     }
     Ok(())

@@ -47,11 +47,12 @@ pub(crate) struct Target {
 /// One round's figures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
-    /// Microseconds of the server's CPU per request.
+    /// Microseconds of the server's CPU per request, or per MiB of bulk.
     pub(crate) server_us: f64,
-    /// Microseconds of the generator's CPU per request.
+    /// The same of the generator.
     pub(crate) load_us: f64,
-    pub(crate) requests_per_second: f64,
+    /// Requests per second, or MiB of bulk.
+    pub(crate) units_per_second: f64,
 }
 
 /// Sends `requests` and waits for every answer.
@@ -89,11 +90,12 @@ pub(crate) fn round_by(
         seconds += part as f64 / send(generator, target, part, cores)?;
         left = left.saturating_sub(part);
     }
-    let each = |total: f64| total / requests as f64;
+    let units = target.scenario.units(requests) as f64;
+    let each = |total: f64| total / units;
     Ok(Round {
         server_us: each((cpu_ns(&target.family) - cpu_before) as f64 / 1000.0),
         load_us: each((children_us()? - load_before) as f64),
-        requests_per_second: requests as f64 / seconds,
+        units_per_second: units / seconds,
     })
 }
 

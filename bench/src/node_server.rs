@@ -205,9 +205,9 @@ impl Run {
                     count.clamp(*REQUESTS.start(), *REQUESTS.end())
                 };
                 let first = round(&started.target, FIRST_REQUESTS, &Cores::Any)?;
-                let requests = count(first.requests_per_second, warm_up);
+                let requests = count(first.units_per_second, warm_up);
                 let warm = round(&started.target, requests, &Cores::Any)?;
-                Ok((started, count(warm.requests_per_second, each)))
+                Ok((started, count(warm.units_per_second, each)))
             });
             match warmed {
                 Ok(warmed) => running.push(warmed),
@@ -237,7 +237,7 @@ impl Run {
             Metric::LoadCpu,
             values(|(round, _)| round.load_us),
         );
-        let rate = values(|(round, _)| round.requests_per_second);
+        let rate = values(|(round, _)| round.units_per_second);
         figures.add(place, name, Metric::Rate, rate);
         let kib = resident_kib(&subject.target.family) as f64;
         figures.add(place, name, Metric::Resident, [kib / 1024.0]);

@@ -18,6 +18,8 @@ const PEERS: &str = "#8c959f";
 pub(crate) fn server_cpu(figures: &Figures) -> String {
     let places: Vec<String> = Scenario::ALL
         .iter()
+        // Bulk is counted per MiB.
+        .filter(|scenario| !scenario.is_bulk())
         .map(|scenario| format!("{} {}", scenario.name(), Placement::SameCore.name()))
         .collect();
     let metric = (Metric::ServerCpu, "server CPU per request, us");

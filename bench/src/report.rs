@@ -76,7 +76,8 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
         "# Servers, measured beside each other\n\n\
          1 KiB per response. h2load: `-c 4 -m 100` (h2), `-c 50 -m 1` (h1). HTTP/3: \
          `trunkline bench`, 2 bytes per response, `-c 4 -m 32`, and one by one `-c 32 -m 1`. Streamed: 256 KiB \
-         in 16 pieces, of a length that is not said; file: 64 KiB; both `-c 4 -m 8`, and `-c 8 -m 1` over h1. Every server runs on \
+         in 16 pieces, of a length that is not said; file: 64 KiB; both `-c 4 -m 8`, and `-c 8 -m 1` over h1. \
+         Bulk: 1 GiB in one answer, or in 64 at once, per MiB. Every server runs on \
          one processor; rounds go round all servers in turn. CPU is user and kernel time of all \
          of a server's threads, from the scheduler's counters. Median (smallest to largest); \
          differences below 20 % mean nothing. Write calls are counted by strace in a round of \
@@ -100,6 +101,7 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
 
 fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placement: Placement) {
     let place = format!("{} {}", scenario.name(), placement.name());
+    let scale = if scenario.is_bulk() { 1.0 } else { 1e3 };
     let rows: Vec<Vec<String>> = subjects(figures, &place)
         .into_iter()
         .map(|subject| {
@@ -107,17 +109,22 @@ fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placemen
             vec![
                 subject.to_owned(),
                 spread(get(Metric::ServerCpu), 2),
-                get(Metric::Rate).map_or(String::new(), |rate| format!("{:.0}", rate.median / 1e3)),
+                get(Metric::Rate)
+                    .map_or(String::new(), |rate| format!("{:.0}", rate.median / scale)),
                 get(Metric::LoadCpu).map_or(String::new(), |cpu| format!("{:.2}", cpu.median)),
                 get(Metric::Writes).map_or(String::new(), |calls| format!("{:.4}", calls.median)),
                 get(Metric::Resident).map_or(String::new(), |mib| format!("{:.0}", mib.median)),
             ]
         })
         .collect();
+    let (cost, rate) = match scenario.is_bulk() {
+        true => ("CPU us/MiB", "MiB/s"),
+        false => ("CPU us/request", "1,000/s"),
+    };
     let head = [
         "server",
-        "CPU us/request",
-        "1,000/s",
+        cost,
+        rate,
         "load us",
         "writes/response",
         "RSS MiB",

@@ -29,15 +29,31 @@ pub(crate) enum Scenario {
     FileH1,
     /// The same over HTTP/3.
     FileH3,
+    /// 1 GiB in one answer, over HTTP/1.1 and TLS.
+    BulkH1Tls,
+    /// 1 GiB in 64 answers at once, over as many connections.
+    BulkH1TlsMany,
+    /// 1 GiB in one answer, over HTTP/2 and TLS.
+    BulkH2Tls,
+    /// 1 GiB in 64 answers at once, over one connection.
+    BulkH2TlsMany,
+    /// 1 GiB in one answer, over HTTP/3.
+    BulkH3,
+    /// 1 GiB in 64 answers at once, over one connection of HTTP/3.
+    BulkH3Many,
 }
 
 /// The file that file servers serve.
 pub(crate) const FILE_BYTES: usize = 64 * 1024;
+/// Bytes of a round of bulk: the files `bulk/N` have that many, or one of [`BULK_ANSWERS`] parts of it.
+pub(crate) const BULK_BYTES: u64 = 1 << 30;
+/// Answers at once where bulk comes in many.
+pub(crate) const BULK_ANSWERS: u64 = 64;
 /// What a streamed answer has in all.
 const STREAMED_BYTES: usize = 256 * 1024;
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::H2Tls,
         Self::H2c,
         Self::H1,
@@ -50,6 +66,12 @@ impl Scenario {
         Self::FileH2Tls,
         Self::FileH1,
         Self::FileH3,
+        Self::BulkH1Tls,
+        Self::BulkH1TlsMany,
+        Self::BulkH2Tls,
+        Self::BulkH2TlsMany,
+        Self::BulkH3,
+        Self::BulkH3Many,
     ];
 
     /// Its name in tables.
@@ -67,6 +89,12 @@ impl Scenario {
             Self::FileH2Tls => "file h2 TLS",
             Self::FileH1 => "file h1",
             Self::FileH3 => "file h3",
+            Self::BulkH1Tls => "bulk h1 TLS",
+            Self::BulkH1TlsMany => "bulk h1 TLS 64",
+            Self::BulkH2Tls => "bulk h2 TLS",
+            Self::BulkH2TlsMany => "bulk h2 TLS 64",
+            Self::BulkH3 => "bulk h3",
+            Self::BulkH3Many => "bulk h3 64",
         }
     }
     pub(crate) fn is_tls(self) -> bool {
@@ -75,13 +103,23 @@ impl Scenario {
     pub(crate) fn is_h1(self) -> bool {
         matches!(
             self,
-            Self::H1 | Self::H1Tls | Self::StreamedH1 | Self::FileH1
+            Self::H1
+                | Self::H1Tls
+                | Self::StreamedH1
+                | Self::FileH1
+                | Self::BulkH1Tls
+                | Self::BulkH1TlsMany
         )
     }
     pub(crate) fn is_h3(self) -> bool {
         matches!(
             self,
-            Self::H3 | Self::H3Alone | Self::StreamedH3 | Self::FileH3
+            Self::H3
+                | Self::H3Alone
+                | Self::StreamedH3
+                | Self::FileH3
+                | Self::BulkH3
+                | Self::BulkH3Many
         )
     }
     /// Whether the answer comes in pieces.
@@ -95,6 +133,25 @@ impl Scenario {
     pub(crate) fn is_file(self) -> bool {
         matches!(self, Self::FileH2Tls | Self::FileH1 | Self::FileH3)
     }
+    /// Whether a round is [`BULK_BYTES`], in however many answers: its figures are per MiB.
+    pub(crate) fn is_bulk(self) -> bool {
+        self.bulk_answers().is_some()
+    }
+    /// Answers of a round of bulk.
+    fn bulk_answers(self) -> Option<u64> {
+        match self {
+            Self::BulkH1Tls | Self::BulkH2Tls | Self::BulkH3 => Some(1),
+            Self::BulkH1TlsMany | Self::BulkH2TlsMany | Self::BulkH3Many => Some(BULK_ANSWERS),
+            _ => None,
+        }
+    }
+    /// What figures are per: requests, or MiB of bulk, so many of them in `requests`.
+    pub(crate) fn units(self, requests: u64) -> u64 {
+        match self.is_bulk() {
+            true => requests * self.answer_bytes() >> 20,
+            false => requests,
+        }
+    }
     /// Connections and streams on each.
     pub(crate) fn shape(self) -> (u64, u64) {
         match self {
@@ -104,10 +161,16 @@ impl Scenario {
             Self::H3Alone => (32, 1),
             Self::StreamedH1 | Self::FileH1 => (8, 1),
             Self::StreamedH2Tls | Self::StreamedH3 | Self::FileH2Tls | Self::FileH3 => (4, 8),
+            Self::BulkH1Tls | Self::BulkH2Tls | Self::BulkH3 => (1, 1),
+            Self::BulkH1TlsMany => (BULK_ANSWERS, 1),
+            Self::BulkH2TlsMany | Self::BulkH3Many => (1, BULK_ANSWERS),
         }
     }
     /// Requests to warm up, and of a round. Those that cost more are fewer.
     pub(crate) fn counts(self, quick: bool) -> (u64, u64) {
+        if let Some(answers) = self.bulk_answers() {
+            return (answers, answers);
+        }
         let dear = self.is_h1() || self == Self::H3Alone;
         let long = self.is_streamed() || self.is_file();
         if long {
@@ -127,12 +190,17 @@ impl Scenario {
         match self {
             _ if self.is_streamed() => "/streamed",
             _ if self.is_file() => "/file.txt",
+            Self::BulkH1Tls | Self::BulkH2Tls | Self::BulkH3 => "/bulk/1073741824",
+            _ if self.is_bulk() => "/bulk/16777216",
             Self::H3 | Self::H3Alone => "/bytes/2",
             _ => "/bytes/1024",
         }
     }
     /// Bytes in the body of each answer.
     pub(crate) fn answer_bytes(self) -> u64 {
+        if let Some(answers) = self.bulk_answers() {
+            return BULK_BYTES / answers;
+        }
         let bytes = match self {
             _ if self.is_streamed() => STREAMED_BYTES,
             _ if self.is_file() => FILE_BYTES,
@@ -146,7 +214,9 @@ impl Scenario {
         match self {
             Self::H2c => Some(endpoints.h2c),
             Self::H1 | Self::StreamedH1 | Self::FileH1 => endpoints.h1,
-            Self::H1Tls => speaks_h1.then_some(endpoints.tls),
+            Self::H1Tls | Self::BulkH1Tls | Self::BulkH1TlsMany => {
+                speaks_h1.then_some(endpoints.tls)
+            }
             _ => Some(endpoints.tls),
         }
     }

@@ -3,12 +3,13 @@
 
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
-use crate::scenario::{FILE_BYTES, Placement, Scenario};
+use crate::scenario::{BULK_ANSWERS, BULK_BYTES, FILE_BYTES, Placement, Scenario};
 use crate::subject::{Ground, Running, Subject, build, install, root};
 use crate::usage::resident_kib;
 use crate::{idle, machine, plot, readme, report, writes};
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use trunkline_interop::{Certificate, Cores, Workplace, find_program, output_of};
 
@@ -25,7 +26,7 @@ pub(crate) struct Options {
     /// Few and short rounds: what the figures are about, not what they are.
     #[arg(long)]
     quick: bool,
-    /// Rounds of each subject; default 7, or 3 with --quick.
+    /// Rounds of each subject; default 7, or 3 with --quick and of bulk.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
     /// Subjects to measure, by a comma: trunkline, serve, bun, h2o, nghttpd, hyper, nginx, go,
@@ -33,7 +34,8 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Scenarios to measure, by a comma: h2-TLS, h2c, h1, h1-TLS, h3, h3-one-by-one,
-    /// streamed-h2-TLS, streamed-h1, streamed-h3, file-h2-TLS, file-h1, file-h3.
+    /// streamed-h2-TLS, streamed-h1, streamed-h3, file-h2-TLS, file-h1, file-h3, bulk-h1-TLS, bulk-h2-TLS,
+    /// bulk-h3 (1 GiB in one answer), bulk-h1-TLS-64, bulk-h2-TLS-64, bulk-h3-64 (in 64 answers at once).
     #[arg(long, value_delimiter = ',')]
     scenarios: Vec<String>,
     /// Write the short table into README.md too.
@@ -78,6 +80,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let file = place.site().join("file.txt");
     fs::write(&file, vec![b'x'; FILE_BYTES])
         .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+    write_bulk(&place.site().join("bulk"))?;
     let certificate = Certificate::write(place.path())?;
     let server_cores = cores.first().map_or(Cores::Any, |&core| Cores::One(core));
     let ground = Ground {
@@ -130,7 +133,8 @@ impl Run {
         scenario: Scenario,
         cores: &[usize],
     ) {
-        let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 7 });
+        let few = options.quick || scenario.is_bulk();
+        let rounds = options.rounds.unwrap_or(if few { 3 } else { 7 });
         let (warm_up, requests) = scenario.counts(options.quick);
         let mut running = Vec::new();
         for &subject in subjects {
@@ -170,6 +174,9 @@ impl Run {
                 let kib = resident_kib(&running.target.family) as f64;
                 self.figures
                     .add(&place, &running.name, Metric::Resident, [kib / 1024.0]);
+                if scenario.is_bulk() {
+                    continue;
+                }
                 let folder = ground.place.path();
                 match writes::per_response(&running.target, COUNTED_REQUESTS, &load_cores, folder) {
                     Ok(calls) => {
@@ -191,7 +198,7 @@ impl Run {
         self.figures.add(place, name, Metric::ServerCpu, server);
         let load = rounds.iter().map(|round| round.load_us);
         self.figures.add(place, name, Metric::LoadCpu, load);
-        let rate = rounds.iter().map(|round| round.requests_per_second);
+        let rate = rounds.iter().map(|round| round.units_per_second);
         self.figures.add(place, name, Metric::Rate, rate);
     }
 
@@ -232,6 +239,18 @@ pub(crate) fn idle_scenarios() -> Vec<String> {
         .into_iter()
         .flat_map(pair)
         .collect()
+}
+
+/// The files that file servers send as bulk: holes, so that they cost no disk.
+fn write_bulk(folder: &Path) -> Result<(), String> {
+    let write = |bytes: u64| {
+        fs::create_dir_all(folder)?;
+        fs::File::create(folder.join(bytes.to_string()))?.set_len(bytes)
+    };
+    [BULK_BYTES, BULK_BYTES / BULK_ANSWERS]
+        .into_iter()
+        .try_for_each(write)
+        .map_err(|error| format!("{} cannot be written: {error}", folder.display()))
 }
 
 fn chosen(only: &[String]) -> Result<Vec<Subject>, String> {

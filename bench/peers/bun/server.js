@@ -1,4 +1,6 @@
 // Bun's static routes: 1 KiB, and 2 bytes (over HTTP/3 too); pieces, and the file that FILE names. Arguments: port [certificate key].
+import { dirname } from "node:path";
+
 const [port, cert, key] = process.argv.slice(2);
 const piece = new Uint8Array(16 * 1024).fill(0x78);
 Bun.serve({
@@ -17,5 +19,6 @@ Bun.serve({
       return new Response(new ReadableStream({ pull }), { headers: { "content-type": "text/plain" } });
     },
     "/file.txt": () => new Response(Bun.file(process.env.FILE)),
+    "/bulk/:bytes": request => new Response(Bun.file(`${dirname(process.env.FILE)}/bulk/${request.params.bytes}`)),
   },
 });

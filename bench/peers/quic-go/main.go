@@ -6,6 +6,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/quic-go/quic-go"
@@ -23,8 +24,15 @@ func main() {
 	piece := []byte(strings.Repeat("x", 16*1024))
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("content-type", "text/plain")
+		pieces := 0
 		if r.URL.Path == "/streamed" {
-			for range 16 {
+			pieces = 16
+		} else if bytes, ok := strings.CutPrefix(r.URL.Path, "/bulk/"); ok {
+			n, _ := strconv.Atoi(bytes)
+			pieces = n / len(piece)
+		}
+		if pieces > 0 {
+			for range pieces {
 				w.Write(piece)
 			}
 			return

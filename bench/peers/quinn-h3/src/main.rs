@@ -36,9 +36,13 @@ async fn answer(
     let mut response = Response::new(());
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    if request.uri().path() == "/streamed" {
+    let path = request.uri().path();
+    let bulk = path
+        .strip_prefix("/bulk/")
+        .and_then(|bytes| bytes.parse::<usize>().ok());
+    if path == "/streamed" || bulk.is_some() {
         stream.send_response(response).await?;
-        for _ in 0..PIECES {
+        for _ in 0..bulk.map_or(PIECES, |bytes| bytes / PIECE.len()) {
             stream.send_data(Bytes::from_static(PIECE)).await?;
         }
     } else {

@@ -8,8 +8,10 @@ use std::task::{Context, Poll};
 
 const PIECE: &[u8] = &[b'x'; 16 * 1024];
 const PIECES: usize = 16;
-/// Where it is.
-pub(crate) const PATH: &str = "/streamed";
+/// Where they are.
+const PATH: &str = "/streamed";
+/// Where as many bytes are as the path ends with, a multiple of a piece.
+const BULK: &str = "/bulk/";
 
 pub(crate) struct Pieces {
     left: usize,
@@ -36,8 +38,14 @@ pub(crate) type Answer = http_body_util::Either<Full<Bytes>, Pieces>;
 
 /// The pieces at their path, `text` anywhere else.
 pub(crate) fn answer(path: &str, text: &'static [u8]) -> Answer {
-    match path {
-        PATH => Answer::Right(Pieces { left: PIECES }),
+    let bulk = path
+        .strip_prefix(BULK)
+        .and_then(|bytes| bytes.parse::<usize>().ok());
+    match (path, bulk) {
+        (PATH, _) => Answer::Right(Pieces { left: PIECES }),
+        (_, Some(bytes)) => Answer::Right(Pieces {
+            left: bytes / PIECE.len(),
+        }),
         _ => Answer::Left(Full::new(Bytes::from_static(text))),
     }
 }
