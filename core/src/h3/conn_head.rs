@@ -297,6 +297,21 @@ impl Conn {
         Ok(())
     }
 
+    /// Server: our message is complete. From now on the rest of the request is due, or is not for the
+    /// handler any more if that is gone.
+    pub(super) fn answer_ended(&mut self, now: Instant, id: StreamId) {
+        let carried = self.counts.body_bytes_received;
+        if self.side == Side::Server
+            && let Some(stream) = self.streams.get_mut(id)
+            && stream.state != State::Ended
+        {
+            // While it was sent the peer owed nothing.
+            stream.pace.restart(now, carried);
+            self.watch_streams(now, self.config.timeouts.body_look());
+        }
+        self.abandon_request(now, id);
+    }
+
     /// Our side of the user's exchange is complete: what is left of the request is not for the
     /// handler any more, if that is gone.
     pub(super) fn abandon_request(&mut self, now: Instant, id: StreamId) {

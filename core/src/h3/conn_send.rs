@@ -168,7 +168,7 @@ impl Conn {
         }
         self.put_body(now, stream, data, end);
         if end {
-            self.abandon_request(now, stream);
+            self.answer_ended(now, stream);
         }
         Ok(())
     }
