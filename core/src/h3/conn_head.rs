@@ -50,13 +50,13 @@ impl Conn {
                 let head = known.again(self.spares.head());
                 self.decoder.handle_again(id, section);
                 let taken = self.take_request(now, id, ends, head);
-                return self.break_if_wrong(now, id, taken);
+                return self.refuse_if_wrong(now, id, ends, taken);
             }
             let spare = || self.spares.section();
             if let Some(head) = self.last_response.again(section, stamp, spare) {
                 self.decoder.handle_again(id, section);
                 let taken = self.take_response(now, id, ends, head);
-                return self.break_if_wrong(now, id, taken);
+                return self.refuse_if_wrong(now, id, ends, taken);
             }
         }
         let mut fields = self.spares.section();
@@ -124,18 +124,19 @@ impl Conn {
                 _ => self.take_trailers(now, id, ends, fields),
             },
         };
-        self.break_if_wrong(now, id, taken)
+        self.refuse_if_wrong(now, id, ends, taken)
     }
 
-    fn break_if_wrong(
+    fn refuse_if_wrong(
         &mut self,
         now: Instant,
         id: StreamId,
+        ends: bool,
         taken: Result<(), Violation>,
     ) -> Result<(), Violation> {
         match taken {
             Ok(()) => Ok(()),
-            Err(violation) => self.break_stream(now, id, violation),
+            Err(violation) => self.refuse_section(now, id, ends, violation),
         }
     }
 
