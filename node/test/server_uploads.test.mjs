@@ -201,3 +201,28 @@ for (const version of ['h1', 'h2', 'h3']) {
     }
   }
 }
+
+test('an upload that is reset in the turn of its head, behind an answer, fails the pipeline that reads it', async t => {
+  const server = createServer()
+  const read = new Promise(resolve => {
+    server.on('stream', stream => {
+      stream.on('error', () => {})
+      stream.respond({ ':status': 202 })
+      stream.end('early')
+      resolve(drained(stream, 0))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect(server.address().port, '127.0.0.1')
+  t.after(() => { socket.destroy(); server.close(); server.desk.destroy() })
+  socket.on('error', () => {})
+  // SETTINGS; POST http://a/ on stream 1, whose body is to come (RFC 7541 appendix A); RST_STREAM with CANCEL.
+  socket.write(Buffer.concat([
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+    Buffer.from('000000040000000000', 'hex'),
+    Buffer.from('000006010400000001' + '838684' + '410161', 'hex'),
+    Buffer.from('000004030000000001' + '00000008', 'hex')
+  ]))
+  assert.deepEqual(await read, { bytes: 0, end: 'error', complete: undefined })
+})
