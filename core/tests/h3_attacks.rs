@@ -206,8 +206,108 @@ fn more_fields_or_bytes_than_the_limits_are_refused() {
     let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
     let mut rig = Rig::server(Cut::Whole);
     rig.says_all(0, &headers(&with(GET, &many)));
-    assert_eq!(rig.lanes[&0].reset, Some(H3Code::EXCESSIVE_LOAD));
-    rig.no_event("nobody hears of it");
+    answers_431(&mut rig, 0);
+    assert_eq!(rig.lanes[&0].stopped, None, "all of it had come");
+    let enough: Vec<_> = (0..124).map(|_| ("a", "b")).collect();
+    rig.says_all(4, &headers(&with(GET, &enough)));
+    rig.request(4);
+}
+
+/// The answer to a head that is too large, and nothing else: its owner gets no event.
+#[track_caller]
+fn answers_431(rig: &mut Rig, stream: u64) {
+    let frames = rig.frames(stream);
+    assert_eq!(frames.len(), 1, "a head and no body");
+    assert_eq!(frames[0].0, kind::HEADERS);
+    let answer = rig.decode(stream, &frames[0].1);
+    let due = [(":status", "431"), ("content-length", "0")];
+    assert_eq!(answer, due.map(|(name, value)| (name.into(), value.into())));
+    let lane = &rig.lanes[&stream];
+    assert!(lane.fin && lane.reset.is_none(), "{lane:?}");
+    rig.no_event("the request is no exchange");
+    assert_eq!(rig.conn.active(), 0, "the stream is over");
+    assert!(rig.conn.poll_refused().is_some());
+}
+
+#[test]
+fn a_head_that_is_too_large_is_answered_with_431_and_the_connection_lives() {
+    // (bytes of the value, whether the section is decoded, whether a body follows): above 64 KiB decoded,
+    // and above 64 KiB on the wire.
+    for (bytes, body) in [
+        (65_400, false),
+        (65_400, true),
+        (70_000, false),
+        (70_000, true),
+    ] {
+        however_it_is_cut(|cut| {
+            let mut rig = Rig::server(cut);
+            let mut payload = section(GET);
+            payload.extend([0x21, b'x']);
+            // The length of the value, with a prefix of 7 bits (RFC 7541 section 5.1).
+            payload.push(0x7f);
+            let mut left = bytes - 127;
+            while left >= 128 {
+                payload.push((left % 128) as u8 | 0x80);
+                left /= 128;
+            }
+            payload.push(left as u8);
+            payload.resize(payload.len() + bytes, b'y');
+            let head = frame(kind::HEADERS, &payload);
+            let more = data(&[0; 1000]);
+            match body {
+                true => {
+                    rig.says(0, &head);
+                    rig.says_all(0, &more);
+                }
+                false => rig.says_all(0, &head),
+            }
+            answers_431(&mut rig, 0);
+            let stopped = rig.lanes[&0].stopped;
+            assert!(matches!(stopped, None | Some(H3Code::NO_ERROR)));
+            // One above 64 KiB on the wire is refused before its end is known.
+            let end_is_known = match cut {
+                Cut::Whole => true,
+                Cut::EveryByte => bytes < 65_536,
+                Cut::EndApart => false,
+            };
+            assert_eq!(stopped.is_some(), body || !end_is_known, "{cut:?}, {bytes}");
+            rig.says_all(4, &headers(GET));
+            rig.request(4);
+            rig.answer(4, "hello");
+            assert!(rig.lanes[&4].fin, "the connection goes on");
+        });
+    }
+}
+
+#[test]
+fn a_flood_of_heads_that_are_too_large_uses_the_resets_up() {
+    let mut rig = Rig::server(Cut::Whole);
+    let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
+    let head = headers(&with(GET, &many));
+    let mut count = 0;
+    while rig.closed.is_none() && count < 1_000 {
+        rig.says_all(count * 4, &head);
+        count += 1;
+    }
+    assert!((200..=201).contains(&count), "{count}");
+    rig.breaks(Violation::ResetsTooMany);
+}
+
+#[test]
+fn trailers_that_are_too_large_reset_their_exchange() {
+    let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.says(0, &headers(POST));
+        rig.request(0);
+        rig.says_all(0, &headers(&many));
+        let event = rig.event();
+        assert!(
+            matches!(event, Some(Event::StreamReset { .. })),
+            "{event:?}"
+        );
+        assert_eq!(rig.lanes[&0].reset, Some(H3Code::EXCESSIVE_LOAD));
+    });
 }
 
 #[test]

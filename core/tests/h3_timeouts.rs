@@ -9,8 +9,8 @@ use rig::*;
 use std::time::Duration;
 use trunkline_core::error::{H3Code, Violation};
 use trunkline_core::h3::frame::kind;
-use trunkline_core::http::Event;
 use trunkline_core::http::event::ResetBy;
+use trunkline_core::http::{Event, StreamId};
 use trunkline_core::limits::Config;
 use trunkline_core::pace::Scarcity;
 
@@ -240,4 +240,133 @@ fn a_body_that_our_reader_holds_up_is_not_ended() {
     rig.waits(120 * SECOND);
     rig.is_quiet(0, "the peer is not the one to act");
     assert_eq!(rig.conn.active(), 1);
+}
+
+/// Which part of a request came last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Came {
+    Head,
+    Body,
+    Trailers,
+    /// CONNECT and its first bytes.
+    Tunnel,
+    All,
+}
+const CAME: [Came; 5] = [
+    Came::Head,
+    Came::Body,
+    Came::Trailers,
+    Came::Tunnel,
+    Came::All,
+];
+
+/// How far the answer is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Answer {
+    None,
+    Begun,
+    Complete,
+    /// Complete, and its handler is gone.
+    Released,
+}
+const ANSWERS: [Answer; 4] = [
+    Answer::None,
+    Answer::Begun,
+    Answer::Complete,
+    Answer::Released,
+];
+
+/// What becomes of a request of which nothing more comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    Waits,
+    TimesOut,
+    /// STOP_SENDING with H3_NO_ERROR: it has its answer.
+    Stopped,
+    Over,
+}
+
+fn fate_of(came: Came, answer: Answer, is_read: bool) -> Fate {
+    match (came, answer) {
+        (Came::All, Answer::Complete | Answer::Released) => Fate::Over,
+        (Came::All, _) => Fate::Waits,
+        // Nobody will read the rest: that it comes is the peer's part, whatever is unread.
+        (_, Answer::Released) => Fate::Stopped,
+        // A tunnel may rest, and so may a request whose answer is being sent.
+        (Came::Tunnel, _) | (_, Answer::Begun) => Fate::Waits,
+        // The reader is the one to act.
+        (Came::Body, _) if !is_read => Fate::Waits,
+        (Came::Head | Came::Body | Came::Trailers, Answer::None | Answer::Complete) => {
+            Fate::TimesOut
+        }
+    }
+}
+
+#[test]
+fn a_request_of_which_nothing_more_comes_ends_where_the_peer_is_the_one_to_act() {
+    let mut config = Config::default();
+    config.timeouts.idle = None;
+    let idle = config.timeouts.body_idle.unwrap();
+    for came in CAME {
+        for answer in ANSWERS {
+            for is_read in [true, false] {
+                let mut rig = Rig::server_with(config.clone(), Cut::Whole);
+                rig.reads_bodies = is_read;
+                match came {
+                    Came::Tunnel => {
+                        let connect = &[(":method", "CONNECT"), (":authority", "a.example:1")];
+                        rig.says(0, &headers(connect));
+                    }
+                    Came::All => rig.says_all(0, &headers(POST)),
+                    _ => rig.says(0, &headers(POST)),
+                }
+                if matches!(came, Came::Body | Came::Trailers | Came::Tunnel) {
+                    rig.says(0, &data(&[7; 100]));
+                    rig.events();
+                }
+                if came == Came::Trailers {
+                    if !is_read {
+                        // Trailers behind a body that lies unread.
+                        rig.conn.consume(rig.now, StreamId(0), 100);
+                    }
+                    rig.says(0, &headers(&[("a", "b")]));
+                }
+                rig.events();
+                // The answer takes its time: until it is complete the peer owes nothing.
+                let stream = StreamId(0);
+                if answer != Answer::None {
+                    rig.respond(0, &[], false);
+                    rig.waits(idle - SECOND);
+                }
+                if matches!(answer, Answer::Complete | Answer::Released) {
+                    rig.send(0, "the end", true);
+                }
+                if answer == Answer::Released {
+                    rig.conn.handler_done(rig.now, stream);
+                    rig.run();
+                }
+                let row = format!("{came:?}, {answer:?}, read: {is_read}");
+                let due = fate_of(came, answer, is_read);
+                if due != Fate::Over {
+                    rig.waits(idle - SECOND);
+                    assert_eq!(rig.conn.active(), 1, "{row}: it has its time");
+                }
+                rig.waits(idle * 2);
+                let lane = rig.lanes.get(&0).cloned().unwrap_or_default();
+                let is_open = rig.conn.active() == 1;
+                let fate = match (is_open, lane.stopped, lane.reset) {
+                    (true, None, None) => Fate::Waits,
+                    (false, Some(H3Code::NO_ERROR), None) => Fate::Stopped,
+                    (false, Some(H3Code::REQUEST_CANCELLED), _) => Fate::TimesOut,
+                    (false, None, None) => Fate::Over,
+                    other => panic!("{row}: {other:?}"),
+                };
+                assert_eq!(fate, due, "{row}");
+                match fate {
+                    Fate::TimesOut => ends(&mut rig, Violation::BodyTimeout),
+                    _ => rig.no_event(&row),
+                }
+            }
+        }
+    }
 }

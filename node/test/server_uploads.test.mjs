@@ -164,10 +164,13 @@ const SENDERS = {
 }
 
 /** What a reader must get; null: all of it or an error, by what the client gave up. */
-function expected ({ size, client, answer }) {
+function expected (version, { size, client, answer }) {
   if (client === 'breaks off in the middle') return { end: 'error' }
   // A client that closes before it has an answer gives the exchange up.
   if (client === 'closes the connection' && answer !== 'before it reads') return null
+  // The client of HTTP/3 is this package's: as undici it sends no more of a request whose answer is whole. Only
+  // what it sends at once is sure to leave.
+  if (version === 'h3' && answer === 'before it reads' && (size > SENT_AT_ONCE_MAX || client !== 'keeps the connection')) return null
   return { end: 'end', bytes: size }
 }
 
@@ -179,8 +182,6 @@ for (const version of ['h1', 'h2', 'h3']) {
           for (const answer of ANSWERS) {
             for (const [named, size] of Object.entries(SIZES)) {
               const name = `${named} into ${speed}, answered ${answer}`
-              // The client of HTTP/3 may send no more behind a whole answer: only what it sends at once is sure to leave.
-              if (version === 'h3' && answer === 'before it reads' && (size > SENT_AT_ONCE_MAX || client !== 'keeps the connection')) continue
               let told
               const begun = new Promise(resolve => { told = read => { resolve({ read }) } })
               const row = { size, ms, answer, client, begun }
@@ -188,7 +189,7 @@ for (const version of ['h1', 'h2', 'h3']) {
               const end = await SENDERS[version](server.port, row)
               const { read } = await begun
               const came = await read
-              const wanted = expected(row)
+              const wanted = expected(version, row)
               if (wanted !== null) assert.deepEqual({ ...wanted, ...Object.fromEntries(Object.keys(wanted).map(one => [one, came[one]])) }, wanted, `${name}: ${JSON.stringify(came)}`)
               assert.ok(came.end === 'error' || came.bytes === size, `${name}: cut in silence behind ${came.bytes} bytes`)
               await end()
@@ -200,3 +201,28 @@ for (const version of ['h1', 'h2', 'h3']) {
     }
   }
 }
+
+test('an upload that is reset in the turn of its head, behind an answer, fails the pipeline that reads it', async t => {
+  const server = createServer()
+  const read = new Promise(resolve => {
+    server.on('stream', stream => {
+      stream.on('error', () => {})
+      stream.respond({ ':status': 202 })
+      stream.end('early')
+      resolve(drained(stream, 0))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect(server.address().port, '127.0.0.1')
+  t.after(() => { socket.destroy(); server.close(); server.desk.destroy() })
+  socket.on('error', () => {})
+  // SETTINGS; POST http://a/ on stream 1, whose body is to come (RFC 7541 appendix A); RST_STREAM with CANCEL.
+  socket.write(Buffer.concat([
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+    Buffer.from('000000040000000000', 'hex'),
+    Buffer.from('000006010400000001' + '838684' + '410161', 'hex'),
+    Buffer.from('000004030000000001' + '00000008', 'hex')
+  ]))
+  assert.deepEqual(await read, { bytes: 0, end: 'error', complete: undefined })
+})

@@ -8,7 +8,7 @@ use super::request_stream::State;
 use super::stream::Sends;
 use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
 use crate::http::event::ResetBy;
-use crate::http::{Event, Reset, Side, StreamId};
+use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
 use std::time::Instant;
 
 impl Conn {
@@ -95,6 +95,48 @@ impl Conn {
         self.judge(now, verdict)?;
         self.stop_both(id, violation.h3_code());
         self.end_early(now, id, ResetBy::Us(violation), false);
+        Ok(())
+    }
+
+    /// A section that breaks a rule. A request head that is too large is answered with 431 (RFC 6585
+    /// section 5, RFC 9114 section 4.2.2), and the rest of its request refused with H3_NO_ERROR (RFC
+    /// 9114 section 4.1); everything else is [`break_stream`](Self::break_stream). `ends`: nothing
+    /// follows the section.
+    pub(super) fn refuse_section(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        ends: bool,
+        violation: Violation,
+    ) -> Result<(), Violation> {
+        const STATUS: u16 = 431;
+        let stream = self.streams.get(id);
+        let is_head = stream.is_some_and(|stream| stream.state == State::Head);
+        let mut fields = Fields::new();
+        fields.push(Token::CONTENT_LENGTH, b"0");
+        let answer = ResponseHead::new(STATUS, fields, Version::Http3)
+            .ok()
+            .filter(|head| self.check_size(head.section()).is_ok());
+        let Some(head) = answer
+            .filter(|_| self.side == Side::Server && is_head && violation.h1_status() == STATUS)
+        else {
+            return self.break_stream(now, id, violation);
+        };
+        let verdict = self.abuse.reset_provoked(violation, now);
+        self.judge(now, verdict)?;
+        self.note_refused(violation);
+        self.section.clear();
+        self.encoder.encode_response(id, &head, &mut self.section);
+        self.put_section(now, id, true);
+        if let Some(stream) = self.streams.get_mut(id) {
+            // What was kept of the head is not needed any more.
+            stream.section = Vec::new();
+            if ends {
+                stream.state = State::Ended;
+                self.decoder.cancel(id);
+            }
+        }
+        self.stop_receiving(now, id, H3Code::NO_ERROR);
         Ok(())
     }
 

@@ -50,13 +50,13 @@ impl Conn {
                 let head = known.again(self.spares.head());
                 self.decoder.handle_again(id, section);
                 let taken = self.take_request(now, id, ends, head);
-                return self.break_if_wrong(now, id, taken);
+                return self.refuse_if_wrong(now, id, ends, taken);
             }
             let spare = || self.spares.section();
             if let Some(head) = self.last_response.again(section, stamp, spare) {
                 self.decoder.handle_again(id, section);
                 let taken = self.take_response(now, id, ends, head);
-                return self.break_if_wrong(now, id, taken);
+                return self.refuse_if_wrong(now, id, ends, taken);
             }
         }
         let mut fields = self.spares.section();
@@ -124,18 +124,19 @@ impl Conn {
                 _ => self.take_trailers(now, id, ends, fields),
             },
         };
-        self.break_if_wrong(now, id, taken)
+        self.refuse_if_wrong(now, id, ends, taken)
     }
 
-    fn break_if_wrong(
+    fn refuse_if_wrong(
         &mut self,
         now: Instant,
         id: StreamId,
+        ends: bool,
         taken: Result<(), Violation>,
     ) -> Result<(), Violation> {
         match taken {
             Ok(()) => Ok(()),
-            Err(violation) => self.break_stream(now, id, violation),
+            Err(violation) => self.refuse_section(now, id, ends, violation),
         }
     }
 
@@ -295,6 +296,21 @@ impl Conn {
             self.peer_ended(now, id);
         }
         Ok(())
+    }
+
+    /// Server: our message is complete. From now on the rest of the request is due, or is not for the
+    /// handler any more if that is gone.
+    pub(super) fn answer_ended(&mut self, now: Instant, id: StreamId) {
+        let carried = self.counts.body_bytes_received;
+        if self.side == Side::Server
+            && let Some(stream) = self.streams.get_mut(id)
+            && stream.state != State::Ended
+        {
+            // While it was sent the peer owed nothing.
+            stream.pace.restart(now, carried);
+            self.watch_streams(now, self.config.timeouts.body_look());
+        }
+        self.abandon_request(now, id);
     }
 
     /// Our side of the user's exchange is complete: what is left of the request is not for the

@@ -92,7 +92,7 @@ impl Conn {
             Takes::Head | Takes::Trailers
                 if len > self.config.limits.header_block_bytes_max as u64 =>
             {
-                self.break_stream(now, id, Violation::FieldSectionTooLarge)
+                self.refuse_section(now, id, is_last, Violation::FieldSectionTooLarge)
             }
             Takes::Head | Takes::Trailers | Takes::End => Ok(()),
         }

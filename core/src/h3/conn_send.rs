@@ -168,7 +168,7 @@ impl Conn {
         }
         self.put_body(now, stream, data, end);
         if end {
-            self.abandon_request(now, stream);
+            self.answer_ended(now, stream);
         }
         Ok(())
     }
@@ -231,7 +231,7 @@ impl Conn {
     }
 
     /// RFC 9114 section 4.2.2: a section larger than the peer takes would be for nothing.
-    fn check_size(&self, section: &Fields) -> Result<(), Misuse> {
+    pub(super) fn check_size(&self, section: &Fields) -> Result<(), Misuse> {
         match section.size() as u64 > self.peer().field_section_bytes_max {
             true => Err(Misuse::Invalid(Violation::FieldSectionTooLarge)),
             false => Ok(()),

@@ -181,7 +181,7 @@ impl Conn {
             self.close_slab(true);
         }
         if end {
-            self.abandon_request(now, id);
+            self.answer_ended(now, id);
         }
     }
 
@@ -210,7 +210,7 @@ impl Conn {
             open.sends = Sends::Ended;
             open.end_asked = true;
         }
-        self.abandon_request(now, id);
+        self.answer_ended(now, id);
     }
 
     /// DATA with these bytes, now or when it is their turn.

@@ -234,11 +234,14 @@ impl Stream {
     pub(super) fn is_direct(&self) -> bool {
         !self.blocked && self.queue.as_ref().is_none_or(|queue| queue.is_empty())
     }
-    /// Whether the peer, and not our user, is the one to act: the request is due and there is
-    /// room for it. Once a response began, the pace is the application's; a tunnel may rest.
+    /// Whether the peer, and not our user, is the one to act: the rest of the request is due and there
+    /// is room for it. While an answer is being sent the pace is the application's; a tunnel may rest.
     pub(super) fn awaits_peer(&self) -> bool {
-        self.state == State::Head && !self.is_request
-            || self.state == State::Body && self.sends == Sends::Head && self.unread == 0
-            || self.discarding.is_some()
+        let is_due = match self.state {
+            State::Head => true,
+            State::Body | State::Trailers => self.sends != Sends::Body && self.unread == 0,
+            State::Tunnel | State::Ended => false,
+        };
+        is_due || self.discarding.is_some()
     }
 }

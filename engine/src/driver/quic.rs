@@ -5,6 +5,7 @@
 pub(crate) mod batch;
 pub(crate) mod cid;
 pub(crate) mod config;
+mod congestion;
 pub(crate) mod early;
 pub(crate) mod lane;
 #[cfg(target_os = "linux")]

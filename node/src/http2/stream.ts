@@ -475,8 +475,9 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     else if (this.exchange.headSent && !this.exchange.done) this.exchange.reset(code || CANCEL)
     const { intake } = this
     intake.drop()
-    // Where no event says that it was cut, a body that is read has no end.
-    if (intake.isWhole || !intake.didRead || this.isAborted) this.push(null)
+    // Where no event says that it was cut, a body that is read, or will be by the next turn, has no end.
+    const isRead = intake.didRead || this.readableFlowing !== null
+    if (intake.isWhole || !isRead || this.isAborted) this.push(null)
     for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
     this.leave()
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)

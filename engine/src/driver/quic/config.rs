@@ -1,5 +1,6 @@
 //! What quinn-proto is told: every budget explicitly, never its unlimited defaults.
 
+use super::congestion::UntilClosedFactory;
 use super::secret::Secret;
 use crate::config::Congestion;
 use crate::error::Error;
@@ -97,8 +98,8 @@ fn transport(
         .time_threshold(LATE_PACKET_FACTOR)
         .packet_threshold(OVERTAKEN_PACKETS)
         .congestion_controller_factory(match quic.congestion {
-            Congestion::Cubic => Arc::new(CubicConfig::default()),
-            Congestion::Bbr => Arc::new(BbrConfig::default()),
+            Congestion::Cubic => Arc::new(UntilClosedFactory(Arc::new(CubicConfig::default()))),
+            Congestion::Bbr => Arc::new(UntilClosedFactory(Arc::new(BbrConfig::default()))),
         });
     #[cfg(feature = "qlog")]
     transport.qlog_stream(quic.qlog.as_ref().map(|qlog| qlog.0.clone()));

@@ -8,7 +8,6 @@ use super::socket::Socket;
 use super::unanswered::Answers;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
-use bytes::Bytes;
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
     Transmit,
@@ -414,8 +413,7 @@ impl Drop for Lane {
             return;
         }
         let now = Instant::now();
-        let code = quinn_proto::VarInt::from_u64(H3Code::NO_ERROR.0).unwrap_or_default();
-        self.session.quic.close(now, code, Bytes::new());
+        self.session.close(now, H3Code::NO_ERROR, "");
         self.packet.clear();
         let last = self.session.quic.poll_transmit(now, 1, &mut self.packet);
         if let Some(transmit) = last {

@@ -6,6 +6,7 @@
 //! stream is given back when both halves are done, which the machine sees to by always finishing
 //! or stopping the request half.
 
+use super::congestion::open_for_close;
 use super::rules;
 use bytes::Bytes;
 use quinn_proto::{
@@ -134,6 +135,7 @@ impl Session {
                         _ => None,
                     };
                     self.lost = Some(reason);
+                    open_for_close(self.quic.congestion_state());
                     machine.handle_close(now, code);
                 }
                 Event::Stream(event) => self.tell_of_stream(machine, now, event),
@@ -386,6 +388,7 @@ impl Session {
     }
     /// Closes the connection.
     pub(crate) fn close(&mut self, now: Instant, code: H3Code, reason: &'static str) {
+        open_for_close(self.quic.congestion_state());
         self.quic
             .close(now, varint(code.0), Bytes::from_static(reason.as_bytes()));
     }

@@ -525,3 +525,6 @@ mod paths;
 
 #[path = "session_attack_test.rs"]
 mod attacks;
+
+#[path = "session_close_test.rs"]
+mod closes;

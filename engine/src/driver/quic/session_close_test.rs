@@ -1,0 +1,56 @@
+//! A connection that is closed while its congestion window is full: the peer gets the code all the same.
+
+use super::*;
+use trunkline_core::error::H2Code;
+
+/// Both sides, each with a body on its way to the other.
+fn sending(side: Side) -> Scene {
+    let mut scene = Scene::new(Windows::default());
+    scene.connect();
+    match side {
+        Side::Server => {
+            scene.open(true);
+        }
+        Side::Client => {
+            scene.answers_nothing = true;
+            let mut fields = Fields::new();
+            fields.push(Token::METHOD, b"POST");
+            fields.push(Token::SCHEME, b"https");
+            fields.push(Token::AUTHORITY, b"localhost");
+            fields.push(Token::PATH, b"/");
+            let head = RequestHead::from_fields(fields, Version::Http3).unwrap();
+            let machine = &mut scene.client.machine;
+            let stream = machine.open(scene.now, &head, false).unwrap();
+            let body = Bytes::from(vec![0; MIB as usize]);
+            machine.send_body(scene.now, stream, body, true).unwrap();
+        }
+    }
+    scene
+}
+
+#[test]
+fn a_connection_closed_under_a_full_congestion_window_says_so_at_once() {
+    for side in [Side::Client, Side::Server] {
+        // From the first flight to a window that carries all of the line.
+        for after in (0..600).step_by(10).map(Duration::from_millis) {
+            let mut scene = sending(side);
+            scene.run_for(after);
+            let now = scene.now;
+            let closing = match side {
+                Side::Client => &mut scene.client.machine,
+                Side::Server => &mut scene.server.machine,
+            };
+            closing.abort(now, H2Code::CANCEL);
+            scene.run_until(|scene| {
+                let heard = match side {
+                    Side::Client => &scene.server.machine,
+                    Side::Server => &scene.client.machine,
+                };
+                heard.is_closed()
+            });
+            // The rest of the handshake, and one way.
+            let took = scene.now - now;
+            assert!(took <= 3 * ONE_WAY, "{side:?}, {after:?}: {took:?}");
+        }
+    }
+}
