@@ -29,7 +29,8 @@ pub use server::{
     Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, Server,
 };
 pub use tls::{
-    CertificateFault, ClientCertificates, ClientHello, ClientIdentity, Tls, TlsPolicy, TlsRefusal,
+    CertificateFault, CertificateRefusal, ClientCertificates, ClientHello, ClientIdentity, Tls,
+    TlsPolicy, TlsRefusal,
 };
 pub use window::{ReceiveWindow, WindowHandle};
 

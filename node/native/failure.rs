@@ -2,10 +2,11 @@
 //! class and the code that undici's users know.
 
 use crate::lookup::LookupFailed;
+use rustls::CertificateError;
 use serde_json::{Value, json};
 use std::error::Error as _;
 use std::io;
-use trunkline::{Error, ErrorKind, ProxyRefusal, SocksRefusal};
+use trunkline::{CertificateRefusal, Error, ErrorKind, ProxyRefusal, SocksRefusal};
 
 /// All that an error says.
 pub(crate) fn describe(error: &Error) -> Value {
@@ -20,7 +21,7 @@ pub(crate) fn describe(error: &Error) -> Value {
         "causes": causes(error),
         "address": error.address().map(|address| json!({ "ip": address.ip(), "port": address.port() })),
         "system": system_code(error),
-        "tls": certificate_code(error),
+        "tls": tls_fault(error),
         "lookup": failed_lookup(error),
         "detail": detail(error.kind()),
         "proxy": error.proxy_refusal().and_then(proxy_code),
@@ -135,29 +136,52 @@ pub(crate) fn code_of(kind: io::ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// The code that Node.js gives a certificate that is not believed.
-fn certificate_code(error: &Error) -> Option<&'static str> {
-    use rustls::CertificateError as Why;
+/// What a failed handshake of TLS says: the refusal of a certificate with its code, the number of the peer's
+/// alert, or what is wrong with the peer's bytes; never a name of rustls's own.
+fn tls_fault(error: &Error) -> Option<Value> {
     let mut next = error.source();
     while let Some(cause) = next {
+        if let Some(refusal) = cause.downcast_ref::<CertificateRefusal>() {
+            return Some(refused(refusal));
+        }
         let of_io = cause.downcast_ref::<io::Error>();
         let tls = of_io
             .and_then(|cause| cause.get_ref())
             .and_then(|cause| cause.downcast_ref::<rustls::Error>())
             .or_else(|| cause.downcast_ref::<rustls::Error>());
-        if let Some(rustls::Error::InvalidCertificate(why)) = tls {
-            return Some(match why {
-                Why::Expired | Why::ExpiredContext { .. } => "CERT_HAS_EXPIRED",
-                Why::NotValidYet | Why::NotValidYetContext { .. } => "CERT_NOT_YET_VALID",
-                Why::NotValidForName | Why::NotValidForNameContext { .. } => {
-                    "ERR_TLS_CERT_ALTNAME_INVALID"
-                }
-                Why::Revoked => "CERT_REVOKED",
-                Why::UnknownIssuer => "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-                _ => "CERT_UNTRUSTED",
-            });
+        if let Some(tls) = tls {
+            return tls_cause(tls);
         }
         next = cause.source();
     }
     None
+}
+
+fn refused(refusal: &CertificateRefusal) -> Value {
+    json!({ "code": refusal.code(), "text": refusal.to_string() })
+}
+
+fn tls_cause(error: &rustls::Error) -> Option<Value> {
+    use rustls::Error as Why;
+    Some(match error {
+        Why::InvalidCertificate(CertificateError::Other(why)) => {
+            refused(why.0.downcast_ref::<CertificateRefusal>()?)
+        }
+        Why::AlertReceived(alert) => json!({ "alert": u8::from(*alert) }),
+        Why::InvalidMessage(_) => json!({
+            "code": "ERR_SSL_WRONG_VERSION_NUMBER",
+            "text": "wrong version number: the bytes of the server are not TLS; does it speak http on this port?",
+        }),
+        Why::PeerIncompatible(_) => json!({
+            "code": "ERR_SSL_UNSUPPORTED_PROTOCOL",
+            "text": "unsupported protocol: the server has no version, suite or key of TLS 1.2 or 1.3 in common with this client",
+        }),
+        Why::PeerMisbehaved(_)
+        | Why::InappropriateMessage { .. }
+        | Why::InappropriateHandshakeMessage { .. } => json!({
+            "code": "ERR_SSL_UNEXPECTED_MESSAGE",
+            "text": "unexpected message: the server broke a rule of TLS",
+        }),
+        _ => return None,
+    })
 }

@@ -204,7 +204,7 @@ impl Settings {
 
 impl Tls {
     fn build(&self) -> Result<ClientTls, String> {
-        let mut tls = ClientTls::new();
+        let mut tls = ClientTls::new().openssl_rules();
         if self.insecure {
             tls = tls.insecure();
         }

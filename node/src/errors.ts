@@ -140,11 +140,7 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
       }
       return new ConnectTimeoutError(text)
     case 'tls':
-      if (failure.proxy === 'handshake' && failure.tls === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-        return new SecureProxyConnectionError(text, { cause: system(failure.tls, text) })
-      }
-      if (failure.tls) return system(failure.tls, text)
-      return failure.system ? system(failure.system, text) : system('ERR_SSL_PROTOCOL_ERROR', text)
+      return ofTls(failure, text)
     case 'proxy':
       return proxyError(failure.proxy ?? '', text)
     case 'timeout':
@@ -161,6 +157,76 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
       return ended(failure, text)
   }
 }
+
+/** OpenSSL's words for alerts, which are the codes of Node.js behind `ERR_SSL_`. */
+const ALERTS: Record<number, string> = {
+  10: 'SSLV3_ALERT_UNEXPECTED_MESSAGE',
+  20: 'SSLV3_ALERT_BAD_RECORD_MAC',
+  22: 'TLSV1_ALERT_RECORD_OVERFLOW',
+  40: 'SSLV3_ALERT_HANDSHAKE_FAILURE',
+  42: 'SSLV3_ALERT_BAD_CERTIFICATE',
+  43: 'SSLV3_ALERT_UNSUPPORTED_CERTIFICATE',
+  44: 'SSLV3_ALERT_CERTIFICATE_REVOKED',
+  45: 'SSLV3_ALERT_CERTIFICATE_EXPIRED',
+  46: 'SSLV3_ALERT_CERTIFICATE_UNKNOWN',
+  47: 'SSLV3_ALERT_ILLEGAL_PARAMETER',
+  48: 'TLSV1_ALERT_UNKNOWN_CA',
+  49: 'TLSV1_ALERT_ACCESS_DENIED',
+  50: 'TLSV1_ALERT_DECODE_ERROR',
+  51: 'TLSV1_ALERT_DECRYPT_ERROR',
+  70: 'TLSV1_ALERT_PROTOCOL_VERSION',
+  71: 'TLSV1_ALERT_INSUFFICIENT_SECURITY',
+  80: 'TLSV1_ALERT_INTERNAL_ERROR',
+  86: 'TLSV1_ALERT_INAPPROPRIATE_FALLBACK',
+  90: 'TLSV1_ALERT_USER_CANCELLED',
+  109: 'TLSV13_ALERT_MISSING_EXTENSION',
+  110: 'TLSV1_UNSUPPORTED_EXTENSION',
+  112: 'TLSV1_UNRECOGNIZED_NAME',
+  116: 'TLSV13_ALERT_CERTIFICATE_REQUIRED',
+  120: 'TLSV1_ALERT_NO_APPLICATION_PROTOCOL'
+}
+
+/** OpenSSL 3.2 renamed the alerts of SSL 3. */
+const hasNewNames = ((): boolean => {
+  const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number)
+  return major > 3 || (major === 3 && minor >= 2)
+})()
+
+const TRUST = 'as connect.ca, or in the file that NODE_EXTRA_CA_CERTS names'
+const CLOCK = 'a certificate of the chain has to be replaced, or the clock of this machine is wrong'
+/** How each refusal of a certificate can be cured. */
+const CURES: Record<string, string> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: `to trust it, give it ${TRUST}`,
+  SELF_SIGNED_CERT_IN_CHAIN: `to trust its chain, give the root certificate at its end ${TRUST}`,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `no trusted certificate is its issuer: the server has to send the certificates between it and a trusted root, or give them and the root ${TRUST}`,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: `no trusted root is at the end of its chain: give that root ${TRUST}`,
+  UNABLE_TO_GET_ISSUER_CERT: `a trusted certificate in its chain is no root: give the root that issued that one ${TRUST}`,
+  CERT_HAS_EXPIRED: CLOCK,
+  CERT_NOT_YET_VALID: CLOCK,
+  INVALID_CA: 'a certificate in its chain that has issued another is not an authority',
+  INVALID_PURPOSE: 'a certificate in its chain is not for TLS servers (extendedKeyUsage, keyUsage)',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'to accept the certificate for another name, give that name as connect.servername'
+}
+
+/** A handshake that failed, with the code and the words of Node.js first. */
+function ofTls (failure: Failure, text: string): Error {
+  const { tls: fault, message, proxy, system: code } = failure
+  if (fault == null) return code ? system(code, text) : system('ERR_SSL_PROTOCOL_ERROR', text)
+  if (fault.alert !== undefined) {
+    const known = ALERTS[fault.alert]
+    const name = hasNewNames ? known?.replace('SSLV3', 'SSL/TLS') : known
+    const words = name?.replaceAll('_', ' ').toLowerCase() ?? 'alert'
+    return system(name === undefined ? 'ERR_SSL_PROTOCOL_ERROR' : `ERR_SSL_${name}`, `${words}: the server ended the handshake with alert ${fault.alert}: ${message}`)
+  }
+  const cure = CURES[fault.code!]
+  const words = `${fault.text}${cure === undefined ? '' : `; ${cure}`} (${message})`
+  const error = system(fault.code!, words)
+  if (fault.code !== ALTNAME_INVALID) return error
+  Object.assign(error, { reason: fault.text!.replace(/^[^:]*: /, '') })
+  return proxy === 'handshake' ? new SecureProxyConnectionError(words, { cause: error }) : error
+}
+
+const ALTNAME_INVALID = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
 /** What Node.js gives the error of a name that there is not (UV_EAI_NONAME). */
 const ENOTFOUND_ERRNO = -3008

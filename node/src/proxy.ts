@@ -109,7 +109,7 @@ function wayOf (options: Through, proxies: Record<string, string | undefined>): 
   }
   if (auth && token) throw new InvalidArgumentError('opts.auth cannot be used in combination with opts.token')
   const fields = fieldsOf(headers)
-  if (proxyTls !== undefined && isInsecureByEnvironment(proxyTls)) warnOfEnvironment()
+  if (Object.values(proxies).some(url => url?.startsWith('https:')) && isInsecureByEnvironment(proxyTls ?? {})) warnOfEnvironment()
   const own = fields.find(([name]) => name.toLowerCase() === 'proxy-authorization')?.[1]
   return {
     connect: requestTls ?? {},
@@ -119,7 +119,7 @@ function wayOf (options: Through, proxies: Record<string, string | undefined>): 
       proxyHeaders: fields.filter(([name]) => name.toLowerCase() !== 'proxy-authorization'),
       proxyServerName: proxyTls?.servername,
       proxyAlwaysTunnels: proxyTunnel === true,
-      proxyTls: proxyTls === undefined ? undefined : tls(proxyTls)
+      proxyTls: tls(proxyTls ?? {})
     }
   }
 }

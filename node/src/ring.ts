@@ -77,7 +77,8 @@ export interface Failure {
   system?: string | null
   /** The address that no connection could be made to. */
   address?: { ip: string; port: number } | null
-  tls?: string | null
+  /** Why a handshake failed: the code of Node.js and its words, or the number of the peer's alert. */
+  tls?: { code?: string; text?: string; alert?: number } | null
   detail?: string | null
   attempts?: { connection: number; ended: string }[]
   wasSent?: boolean

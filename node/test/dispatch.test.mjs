@@ -369,7 +369,7 @@ test('a refused connection, an unknown name and an untrusted certificate have th
   await assert.rejects(get(url), { code: 'ECONNREFUSED' })
   await assert.rejects(get('http://nowhere.invalid'), { code: 'ENOTFOUND' })
   const secure = await h2(() => {})
-  await assert.rejects(get(secure.url), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
+  await assert.rejects(get(secure.url), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
   const insecure = new Agent({ connect: { rejectUnauthorized: false } })
   const waiting = get(secure.url, insecure)
   waiting.catch(() => {})

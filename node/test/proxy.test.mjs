@@ -96,7 +96,7 @@ test("TLS with the proxy is proxyTls's, and with the origin requestTls's", async
   assert.equal((await get(`${server.url}/a`, agent)).text, '/a')
   await agent.close()
   const strict = new ProxyAgent({ uri: between.url, requestTls: { ca: cert } })
-  await assert.rejects(get(server.url, strict), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
+  await assert.rejects(get(server.url, strict), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
   await strict.close()
   const named = new ProxyAgent({ uri: between.url.replace('localhost', '127.0.0.1'), proxyTls: { ca: cert, servername: 'other.test' }, requestTls: { ca: cert } })
   assert.equal((await get(`${server.url}/b`, named)).text, '/b')

@@ -6,7 +6,7 @@ use super::route::shown;
 use crate::driver::quic::config;
 use crate::driver::quic::lane::{HandshakeError, Lane};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
-use crate::tls::retry_after_quic;
+use crate::tls::{CertificateRefusal, retry_after_quic};
 use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{Origin, QUIC_HEAD_START};
@@ -139,7 +139,15 @@ fn handshake_error(shown: &str, error: HandshakeError) -> Error {
         HandshakeError::Quic(error) => retry_after_quic(error),
         HandshakeError::NobodyListens => Retry::Safe,
     };
-    Error::new(kind, fault, retry)
-        .with_text(text)
-        .with_source(error)
+    let refusal = match &error {
+        HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) => {
+            CertificateRefusal::in_text(&error.reason)
+        }
+        HandshakeError::Quic(_) | HandshakeError::NobodyListens => None,
+    };
+    let error = match refusal {
+        Some(refusal) => Error::new(kind, fault, retry).with_source(refusal),
+        None => Error::new(kind, fault, retry).with_source(error),
+    };
+    error.with_text(text)
 }

@@ -3,6 +3,7 @@
 //! milliseconds.
 
 use super::key_log::KeyLogFile;
+use super::openssl::{OpensslRules, signature};
 use super::server::certificates;
 use crate::error::Error;
 use rustls::ClientConfig;
@@ -23,6 +24,7 @@ pub struct ClientTls {
     platform_roots: PlatformRoots,
     identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     insecure: bool,
+    rules: Rules,
     resumed_servers_max: usize,
     key_log: Option<Arc<KeyLogFile>>,
     configs: Mutex<BTreeMap<Protocols, Arc<ClientConfig>>>,
@@ -35,6 +37,14 @@ enum PlatformRoots {
     Ignored,
 }
 
+/// By whose rules chains of certificates are judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Rules {
+    #[default]
+    Webpki,
+    Openssl,
+}
+
 impl Default for ClientTls {
     fn default() -> Self {
         Self {
@@ -42,6 +52,7 @@ impl Default for ClientTls {
             platform_roots: PlatformRoots::default(),
             identity: None,
             insecure: false,
+            rules: Rules::default(),
             resumed_servers_max: RESUMED_SERVERS_MAX,
             key_log: None,
             configs: Mutex::default(),
@@ -89,6 +100,16 @@ impl ClientTls {
     #[must_use]
     pub fn insecure(mut self) -> Self {
         self.insecure = true;
+        self
+    }
+    /// Judges chains to the given roots by OpenSSL's rules, as Node.js does: a server's certificate that is
+    /// itself a given root is accepted, also where it says that it is an authority; so are certificates of
+    /// version 1, and a CN where there is no DNS name. A given certificate that is not its own issuer is no
+    /// root, and a root that has expired is none. What is refused has a
+    /// [`CertificateRefusal`](crate::CertificateRefusal) among the sources of its error.
+    #[must_use]
+    pub fn openssl_rules(mut self) -> Self {
+        self.rules = Rules::Openssl;
         self
     }
     /// Of how many servers sessions are kept, so that later connections to them resume
@@ -176,6 +197,9 @@ impl ClientTls {
         if self.insecure {
             return Ok(Arc::new(BelievesAll(Arc::clone(provider))));
         }
+        if self.rules == Rules::Openssl {
+            return self.openssl_verifier(provider);
+        }
         let roots = self.extra_roots.iter().cloned();
         if self.platform_roots == PlatformRoots::Believed {
             let provider = Arc::clone(provider);
@@ -183,13 +207,7 @@ impl ClientTls {
                 rustls_platform_verifier::Verifier::new_with_extra_roots(roots, provider);
             return verifier
                 .map(|verifier| Arc::new(verifier) as Arc<dyn ServerCertVerifier>)
-                .map_err(|error| {
-                    Error::config(
-                        "the platform has no usable root certificates; install them \
-                         (ca-certificates) or give roots of your own",
-                    )
-                    .with_source(error)
-                });
+                .map_err(no_platform_roots);
         }
         let mut store = RootCertStore::empty();
         for root in roots {
@@ -202,6 +220,34 @@ impl ClientTls {
             .map(|verifier| verifier as Arc<dyn ServerCertVerifier>)
             .map_err(|error| Error::config("no root certificate was given").with_source(error))
     }
+
+    fn openssl_verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+        let platform = match self.platform_roots {
+            PlatformRoots::Ignored => None,
+            PlatformRoots::Believed => {
+                match rustls_platform_verifier::Verifier::new(Arc::clone(provider)) {
+                    Ok(verifier) => Some(Arc::new(verifier) as Arc<dyn ServerCertVerifier>),
+                    Err(error) if self.extra_roots.is_empty() => {
+                        return Err(no_platform_roots(error));
+                    }
+                    Err(_) => None,
+                }
+            }
+        };
+        let (given, provider) = (self.extra_roots.clone(), Arc::clone(provider));
+        Ok(Arc::new(OpensslRules::new(platform, given, provider)))
+    }
+}
+
+fn no_platform_roots(error: rustls::Error) -> Error {
+    Error::config(
+        "the platform has no usable root certificates; install them \
+         (ca-certificates) or give roots of your own",
+    )
+    .with_source(error)
 }
 
 /// The verifier behind [`ClientTls::insecure`]: signatures are checked, names and chains are not.
@@ -226,7 +272,7 @@ impl ServerCertVerifier for BelievesAll {
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
+        signature::verify_tls12(message, cert, dss, algorithms)
     }
     fn verify_tls13_signature(
         &self,
@@ -235,7 +281,7 @@ impl ServerCertVerifier for BelievesAll {
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
+        signature::verify_tls13(message, cert, dss, algorithms)
     }
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()

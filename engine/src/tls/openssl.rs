@@ -1,0 +1,197 @@
+//! A verifier of servers' certificates by OpenSSL's rules, with its codes.
+//!
+//! A chain has to be accepted twice: by OpenSSL's checks as `chain.rs` has them, and by webpki. Only the shapes
+//! that webpki does not judge, named in `Chain::is_beyond_webpki`, go by the first alone.
+
+mod certificate;
+mod chain;
+mod names;
+mod refusal;
+pub(super) mod signature;
+
+pub use refusal::CertificateRefusal;
+
+use certificate::Certificate;
+use refusal::{Fault, of_webpki};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(super) struct OpensslRules {
+    /// Judges by the platform's roots, if they count.
+    platform: Option<Arc<dyn ServerCertVerifier>>,
+    /// Trusted beside them.
+    given: Vec<CertificateDer<'static>>,
+    store: RootCertStore,
+    provider: Arc<CryptoProvider>,
+}
+
+impl OpensslRules {
+    pub(super) fn new(
+        platform: Option<Arc<dyn ServerCertVerifier>>,
+        given: Vec<CertificateDer<'static>>,
+        provider: Arc<CryptoProvider>,
+    ) -> Self {
+        let mut store = RootCertStore::empty();
+        store.add_parsable_certificates(given.iter().cloned());
+        Self {
+            platform,
+            given,
+            store,
+            provider,
+        }
+    }
+
+    fn algorithms(&self) -> &WebPkiSupportedAlgorithms {
+        &self.provider.signature_verification_algorithms
+    }
+
+    /// By the certificates that were given.
+    fn judge(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        host: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), CertificateRefusal> {
+        let all = std::iter::once(leaf).chain(intermediates);
+        let shown: Option<Vec<_>> = all.map(|one| Certificate::read(one)).collect();
+        let Some(shown) = shown else {
+            return Err(CertificateRefusal::new(
+                Fault::Untrusted,
+                "it cannot be read",
+            ));
+        };
+        let given: Vec<_> = self
+            .given
+            .iter()
+            .filter_map(|one| Certificate::read(one))
+            .collect();
+        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        let chain = match chain::judge(&shown, &given, seconds, self.algorithms()) {
+            Ok(chain) => chain,
+            Err(fault) => {
+                let (subject, issuer) = (shown[0].subject(), shown[0].issuer());
+                let detail = format!("{subject}, issued by {issuer}");
+                return Err(CertificateRefusal::new(fault, &detail));
+            }
+        };
+        let parsed = ParsedCertificate::try_from(leaf);
+        let webpki = parsed.as_ref().map_err(Error::clone).and_then(|leaf| {
+            let algorithms = self.algorithms().all;
+            verify_server_cert_signed_by_trust_anchor(
+                leaf,
+                &self.store,
+                intermediates,
+                now,
+                algorithms,
+            )
+        });
+        if let Err(error) = webpki
+            && !chain.is_beyond_webpki()
+        {
+            let fault = match of_webpki(&error) {
+                Fault::Untrusted if chain.is_limited() => Fault::Constraints,
+                fault => fault,
+            };
+            return Err(CertificateRefusal::new(fault, &shown[0].subject()));
+        }
+        let is_named = parsed.is_ok_and(|leaf| verify_server_name(&leaf, host).is_ok());
+        if is_named {
+            return Ok(());
+        }
+        // An authority that is limited to names has not limited what is in CN.
+        names::check(&shown[0].names(), host, !chain.is_limited())
+            .map_err(|why| CertificateRefusal::new(Fault::Name, &why))
+    }
+}
+
+impl ServerCertVerifier for OpensslRules {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        host: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let by_platform = self
+            .platform
+            .as_ref()
+            .map(|platform| platform.verify_server_cert(leaf, intermediates, host, ocsp, now));
+        if let Some(Ok(verified)) = by_platform {
+            return Ok(verified);
+        }
+        let Err(refusal) = self.judge(leaf, intermediates, host, now) else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        // A chain that ends at a root of the platform has another fault than the missing issuer that it has here.
+        let refusal = match by_platform {
+            Some(Err(error)) if !is_unknown(&error) => by_roots(&error, leaf, host),
+            _ => refusal,
+        };
+        Err(refusal.into_tls())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        signature::verify_tls12(message, leaf, signed, self.algorithms())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        signature::verify_tls13(message, leaf, signed, self.algorithms())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms().supported_schemes()
+    }
+}
+
+/// Whether the platform's roots have nothing to do with a chain, or its verifier did not come to them.
+fn is_unknown(error: &Error) -> bool {
+    use CertificateError as Why;
+    match error {
+        Error::InvalidCertificate(why) => !matches!(
+            why,
+            Why::Expired
+                | Why::ExpiredContext { .. }
+                | Why::NotValidYet
+                | Why::NotValidYetContext { .. }
+                | Why::NotValidForName
+                | Why::NotValidForNameContext { .. }
+                | Why::Revoked
+        ),
+        _ => true,
+    }
+}
+
+/// The refusal of a chain that ends at a root of the platform.
+fn by_roots(error: &Error, leaf: &CertificateDer<'_>, host: &ServerName<'_>) -> CertificateRefusal {
+    let fault = of_webpki(error);
+    let certificate = Certificate::read(leaf);
+    let detail = certificate.map(|one| match fault {
+        Fault::Name => names::check(&one.names(), host, false)
+            .err()
+            .unwrap_or_default(),
+        _ => format!("{}, issued by {}", one.subject(), one.issuer()),
+    });
+    CertificateRefusal::new(fault, &detail.unwrap_or_default())
+}
+
+#[cfg(test)]
+#[path = "openssl_test.rs"]
+mod openssl_test;
