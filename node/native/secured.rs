@@ -146,7 +146,10 @@ impl TlsAsk {
     ) -> Result<Secured, trunkline::Error> {
         let tls = match (&self.cert, &self.key) {
             (Some(cert), Some(key)) => Tls::from_pem(cert.as_bytes(), key.as_bytes())?,
-            _ => Tls::for_names()?,
+            _ => match &self.self_signed {
+                Some(names) => Tls::self_signed(names)?,
+                None => Tls::for_names()?,
+            },
         };
         for (name, pair) in &self.names {
             set_for(&tls, self.any_names, name, &pair.cert, &pair.key)?;
@@ -188,6 +191,8 @@ pub(crate) struct TlsAsk {
     /// Without them clients are shown something by their names alone.
     cert: Option<String>,
     key: Option<String>,
+    /// Names of a certificate that is made here, in place of `cert` and `key`; its key stays here.
+    self_signed: Option<Vec<String>>,
     #[serde(default)]
     names: HashMap<String, Pair>,
     /// The certificates of names need not be for them.

@@ -15,8 +15,8 @@ const { host, packageOf, PLATFORMS } = require('../dist/platforms.js')
 
 /** What both packages say of themselves. */
 function described () {
-  const { name, version, description, license, engines, main, types, exports, files } = require('../package.json')
-  return { all: { version, license, engines }, own: { name, description, main, types, exports }, files }
+  const { name, version, description, license, engines, main, types, exports, files, peerDependencies, peerDependenciesMeta } = require('../package.json')
+  return { all: { version, license, engines }, own: { name, description, main, types, exports, peerDependencies, peerDependenciesMeta }, files }
 }
 
 const write = (to, file, text) => writeFileSync(join(to, file), text)

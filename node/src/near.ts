@@ -36,6 +36,12 @@ function distance (one: string, other: string): number {
   return row[other.length]!
 }
 
+/** The name of `known` that `name` is nearly; undefined: it is near none. */
+export function nearest (name: string, known: Iterable<string>): string | undefined {
+  const near = [...known].map(one => ({ one, slips: distance(one, name) })).filter(({ slips }) => slips <= SLIPS_MAX)
+  return near.sort((one, other) => one.slips - other.slips)[0]?.one
+}
+
 function warn (prefix: string, given: object, known: Record<string, true>): void {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(known, name) || OTHERS.has(name) || name.length < 4 || warned.has(prefix + name)) continue

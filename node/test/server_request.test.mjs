@@ -1,8 +1,10 @@
 // A `Request` as handlers get it beside the built-in one: what a handler reads of it, in whatever order,
 // is what it would read of a request of that method, with those headers and that body.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { connect } from 'node:net'
 import test from 'node:test'
-import { inspect } from 'node:util'
+import { inspect, promisify } from 'node:util'
 import { Response as Lean, serve } from 'trunkline'
 import { outcome } from './support/outcome.mjs'
 
@@ -83,6 +85,53 @@ const looks = {
     const copy = new Request(q.clone(), { headers: { 'x-n': '1' } })
     return [copy.method, own(copy.headers), await copy.text()]
   },
+  'a copy': async q => {
+    const copy = new Request(q)
+    return [copy.method, new URL(copy.url).pathname, own(copy.headers), q.bodyUsed, await copy.text(), q.bodyUsed, copy instanceof Request]
+  },
+  'a copy with another body': async q => {
+    if (q.method === 'GET') return 'it can have none'
+    const copy = new Request(q, { body: 'else', duplex: 'half' })
+    return [copy.method, own(copy.headers), await copy.text(), q.bodyUsed, await q.text()]
+  },
+  'a copy with other headers and another method': async q => {
+    const copy = new Request(q, { method: 'PUT', headers: { 'x-n': '1' } })
+    return [copy.method, own(copy.headers), await copy.text()]
+  },
+  'a copy behind a change of its headers': q => {
+    q.headers.set('x-n', '1')
+    return own(new Request(q).headers)
+  },
+  'a copy behind its text': async q => {
+    await q.text()
+    return new Request(q).method
+  },
+  'a copy with another body behind its text': async q => {
+    await q.text()
+    return q.method === 'GET' ? 'it can have none' : await new Request(q, { body: 'else', duplex: 'half' }).text()
+  },
+  'a copy of a body that is locked': async q => {
+    q.body?.getReader()
+    return new Request(q).method
+  },
+  'a copy whose signal is another': q => {
+    const controller = new AbortController()
+    const copy = new Request(q, { signal: controller.signal })
+    controller.abort()
+    return [copy.signal.aborted, q.signal.aborted]
+  },
+  'an instance of a derived class': async q => {
+    class Derived extends Request { get more () { return 'more' } }
+    const made = new Derived(q)
+    return [made.more, made instanceof Derived, made instanceof Request, await made.text()]
+  },
+  'fetched as it is': async q => await (await fetch(q)).json(),
+  'fetched with another body': async q => q.method === 'GET' ? 'it can have none' : await (await fetch(q, { body: 'else', duplex: 'half' })).json(),
+  'fetched behind a copy': async q => await (await fetch(new Request(q, { headers: { 'x-n': '1' } }))).json(),
+  'fetched as the changes of another': async q => await (await fetch(`${new URL('/other', q.url)}`, q)).json(),
+  'what it is made by': q => [q.constructor === Request, q.constructor.name, Request.name, Request.length, fetch.name, fetch.length],
+  'what is seen of it': q => [Object.keys(q), Object.getOwnPropertyNames(q), Object.entries({ ...q })],
+  'its members': q => Object.getOwnPropertyNames(Request.prototype).map(name => [name, name in q, typeof q[name]]),
   pieces: async q => {
     let bytes = 0
     if (q.body !== null) for await (const piece of q.body) bytes += piece.length
@@ -113,10 +162,19 @@ const looks = {
 for (const [what, init] of Object.entries(requests)) {
   test(`a request ${what} is to its handler what it is in the built-in class`, async t => {
     let [look, told] = []
+    /** What is fetched while a request is looked at comes here too. */
+    let isLooking = false
+    const looking = async request => {
+      isLooking = true
+      const result = await outcome(() => look(request))
+      isLooking = false
+      return result
+    }
     const server = serve({
       hostname: '127.0.0.1',
       async fetch (request) {
-        told = await outcome(() => look(request))
+        if (isLooking) return Lean.json([request.method, new URL(request.url).pathname, own(request.headers), await request.text()])
+        told = await looking(request)
         return new Lean('')
       }
     })
@@ -126,7 +184,7 @@ for (const [what, init] of Object.entries(requests)) {
       if (looked === 'a body that is cancelled' && what === 'with a form') continue
       look = next
       assert.equal(await (await fetch(`${server.url}path`, init())).text(), '')
-      assert.equal(told, await outcome(() => look(new Request('http://a/path', init()))), looked)
+      assert.equal(told, await looking(new Request(`${server.url}path`, init())), looked)
     }
   })
 }
@@ -165,6 +223,72 @@ test('nothing of the built-in classes is left for ours to inherit, who have not 
       return get !== undefined || typeof value === 'function'
     }
     const isOwn = name => Object.hasOwn(own, name) || Object.hasOwn(Object.getPrototypeOf(own), name)
-    assert.deepEqual(Object.getOwnPropertyNames(builtIn).filter(name => works(name) && !isOwn(name)), [])
+    assert.deepEqual(Object.getOwnPropertyNames(builtIn).filter(name => name !== 'constructor' && works(name) && !isOwn(name)), [])
   }
+})
+
+test('the url of a request is what the built-in class makes of its target', async t => {
+  const targets = ['/', '/a/../b', '/a/./b', '/%2e%2E/b', '/.well-known/x', '/a//b', '/ä', '/a"b<c>', "/a'b?c='d'", '/a\\b', '/a%zz', '/a?b=c/../d', '/?', '/a|b^c`d{e}', '/a#b']
+  const seen = []
+  const server = serve({
+    hostname: '127.0.0.1',
+    fetch (request) {
+      seen.push(request.url)
+      return new Lean('')
+    }
+  })
+  t.after(() => server.close({ deadlineMs: 0 }))
+  const hosts = ['localhost', 'LOCALHOST', 'a.test:80', 'a.test:443', 'a.test:8080', '[::1]:8080']
+  const answered = (target, host) => new Promise((resolve, reject) => {
+    const socket = connect(server.port, '127.0.0.1', () => { socket.end(`GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`, 'latin1') })
+    let text = ''
+    socket.on('data', chunk => { text += chunk })
+    socket.on('error', reject).on('close', () => { resolve(Number(text.slice(9, 12))) })
+  })
+  let compared = 0
+  for (const [target, host] of [...targets.map(target => [target, 'localhost']), ...hosts.map(host => ['/a', host])]) {
+    seen.length = 0
+    // What no client may send is refused before it is a request.
+    if (await answered(target, host) !== 200) continue
+    compared++
+    assert.deepEqual(seen, [new Request(`http://${host}${target}`).url])
+  }
+  assert.ok(compared > 12, `${compared} were requests`)
+})
+
+test('fields of the connection do not go along with what is fetched', async t => {
+  const seen = []
+  const server = serve({
+    hostname: '127.0.0.1',
+    async fetch (request) {
+      if (new URL(request.url).pathname === '/inner') {
+        seen.push(await request.text(), request.headers.get('x-own'), request.headers.get('x-mine'))
+        return new Lean('inner')
+      }
+      return await fetch(new Request(new URL('/inner', request.url), request))
+    }
+  })
+  t.after(() => server.close({ deadlineMs: 0 }))
+  const text = await new Promise((resolve, reject) => {
+    const socket = connect(server.port, '127.0.0.1', () => {
+      socket.write(`POST /outer HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nconnection: close, x-own\r\nx-own: 1\r\nx-mine: 2\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`)
+    })
+    let text = ''
+    socket.on('data', chunk => { text += chunk })
+    socket.on('error', reject).on('close', () => { resolve(text) })
+  })
+  assert.match(text, /^HTTP\/1\.1 200 /)
+  assert.deepEqual(seen, ['abc', null, '2'])
+})
+
+test('with overrideGlobalObjects off the globals stay as they are', async () => {
+  const program = `
+    import { serve } from ${JSON.stringify(import.meta.resolve('trunkline'))}
+    const [one, other] = [Object.getOwnPropertyDescriptor(globalThis, 'Request'), fetch]
+    const server = serve({ hostname: '127.0.0.1', overrideGlobalObjects: false, fetch: () => new Response('') })
+    const isSame = JSON.stringify(one) === JSON.stringify(Object.getOwnPropertyDescriptor(globalThis, 'Request')) && one.get === Object.getOwnPropertyDescriptor(globalThis, 'Request').get
+    console.log(isSame, fetch === other)
+    await server.close({ deadlineMs: 0 })`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
+  assert.equal(stdout.trim(), 'true true')
 })

@@ -112,6 +112,8 @@ const looks = {
     const again = new r.constructor(r.body, r)
     return [again.status, again.statusText, [...again.headers], await again.text()]
   },
+  'what is seen of it': r => [Object.keys(r), Object.getOwnPropertyNames(r), Object.entries({ ...r }), JSON.stringify(r)],
+  'its members': r => Object.getOwnPropertyNames(Response.prototype).map(name => [name, name in r, typeof r[name]]),
   'what it is': r => [Object.prototype.toString.call(r), r instanceof Response, r.headers instanceof Headers]
 }
 

@@ -18,6 +18,8 @@ export interface Identity { cert: string | Buffer; key: string | Buffer }
 export interface ListenTls extends Partial<Identity>, ClientOptions {
   /** Other certificates for clients that ask for these names (SNI); `*.rest` is for one label more. */
   names?: Record<string, Identity>
+  /** A certificate for these names is made at the start, in place of `cert` and `key`: for development. */
+  selfSigned?: string[]
   /** The certificates of names need not be for them. Default: false. */
   anyNames?: boolean
   /** What is agreed on. Default: all that there is. */

@@ -1,97 +1,66 @@
-// A web `Request` that costs nothing which nobody reads.
+// A web `Request` of which nothing is made before it is read.
 
-import { Readable } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import { builtIn } from './built_in'
-import type { Exchange, ExchangeEars } from './exchange'
-import { pairsOf } from './fields'
+import type { Exchange } from './exchange'
 import { RequestHeaders } from './headers'
-import type { TrailersInit } from './info'
+import type { Incoming } from './incoming'
 import { textStreamOf } from './text_stream'
 
 const builtInRequest = builtIn('Request', () => Request)
 
-const NO_BYTES = Buffer.alloc(0)
+/** A path and query that the URL standard may write otherwise: dot segments, and characters that it escapes. */
+const UNUSUAL_PATH = /\/(?:\.|%2e)|[^!$%&()*+,\-./0-9:;=?@A-Z[\]_a-z~]/i
+/** The same of an authority: capitals, brackets, default ports. */
+const UNUSUAL_AUTHORITY = /[^a-z0-9.:-]|:(?:80|443)?$/
 
-function isDisturbed (stream: ReadableStream): boolean { return Readable.isDisturbed(stream as unknown as NodeJS.ReadableStream) }
-
-/** What is left of a body that was read as a whole. */
-function endedStream (): ReadableStream<Uint8Array> {
-  const stream = new ReadableStream<Uint8Array>({ start (controller) { controller.close() } })
-  void stream.getReader().read()
-  return stream
+function urlOf (exchange: Exchange): string {
+  const { path, authority } = exchange
+  // The absolute form of HTTP/1.1 (RFC 9112 section 3.2.2).
+  const isAbsolute = !path.startsWith('/') && /^https?:\/\//.test(path)
+  const url = isAbsolute ? path : `${exchange.scheme}://${authority}${path}`
+  if (!isAbsolute && !UNUSUAL_PATH.test(path) && !UNUSUAL_AUTHORITY.test(authority)) return url
+  return URL.canParse(url) ? new URL(url).href : url
 }
 
-/** A request's body is longer than the server's `maxRequestBodySize`. */
-export class BodyTooLargeError extends RangeError {
-  readonly code = 'ERR_BODY_TOO_LARGE'
-  constructor (max: number) { super(`the body of the request is longer than the ${max} bytes that maxRequestBodySize allows`) }
+/** The path of a request, without its query, as in its `url`. */
+export function pathOf (exchange: Exchange): string {
+  const { path } = exchange
+  if (!path.startsWith('/') || UNUSUAL_PATH.test(path)) {
+    const url = urlOf(exchange)
+    return URL.canParse(url) ? new URL(url).pathname : path
+  }
+  const query = path.indexOf('?')
+  return query === -1 ? path : path.slice(0, query)
 }
 
-/** Who waits for the trailers of a request. */
-interface Awaited { promise: Promise<Headers>; resolve: (trailers: Headers) => void; reject: (error: Error) => void }
+let stateOf: (request: object) => Incoming | undefined
 
-/** A request of a server as `fetch` handlers get it: an instance of the built-in class for
- * `instanceof`; `clone()` gives one that is. */
-export class Request implements ExchangeEars {
-  private urlText: string | null = null
-  private fields: RequestHeaders | null = null
-  private controller: AbortController | null = null
-  /** The body was asked for as a whole. */
-  private used = false
-  private stream: ReadableStream<Uint8Array> | null = null
-  /** What came and was not read. */
-  private chunks: Buffer[] | null = null
-  private isWhole: boolean
-  private failure: Error | null = null
-  private abortReason: Error | null = null
-  /** Who waits for more of the body. */
-  private stirred: (() => void) | null = null
-  /** Who answers when a file cannot be sent. */
-  onFileFailedFor: ((error: Error) => void) | null = null
-  /** Who waits for room for the answer's body, which the exchange's end gives too. */
-  onRoomFor: (() => void) | null = null
-  /** Who waits for the exchange's end. */
-  onClosedFor: (() => void) | null = null
+/** A request of a server as `fetch` handlers get it: an instance of the built-in class for `instanceof`. Where the built-in
+ * class must have one of its own, [`builtInOf`] makes it. */
+export class Request {
+  readonly #incoming: Incoming
+  readonly #params: Record<string, string> | undefined
+  #url: string | null = null
+  #headers: RequestHeaders | null = null
 
-  /** What is sent behind the answer's body. */
-  trailersToSend: TrailersInit | null = null
-  /** The exchange is another's: the answer of the handler is not sent. */
-  isLeft = false
-  private taken = 0
-  private behind: string | null = null
-  private awaited: Awaited | null = null
+  static {
+    stateOf = request => #incoming in request ? request.#incoming : undefined
+  }
 
-  /** `bodyMax`: bytes of the body, beyond which it fails. */
-  constructor (private readonly exchange: Exchange, private readonly bodyMax = Infinity) {
+  constructor (incoming: Incoming, params?: Record<string, string>) {
     builtInRequest()
-    this.isWhole = !exchange.hasBody
-    exchange.ears = this
+    this.#incoming = incoming
+    this.#params = params
   }
 
-  get method (): string { return this.exchange.method }
-  get url (): string {
-    if (this.urlText !== null) return this.urlText
-    const { exchange } = this
-    const { path } = exchange
-    // The absolute form of HTTP/1.1 (RFC 9112 section 3.2.2).
-    if (!path.startsWith('/') && /^https?:\/\//.test(path)) return (this.urlText = path)
-    return (this.urlText = `${exchange.scheme}://${exchange.authority}${path}`)
-  }
+  /** What a route has named of the path, decoded; undefined: no route has the request. */
+  get params (): Record<string, string> | undefined { return this.#params }
 
-  get headers (): Headers { return (this.fields ??= new RequestHeaders(this.exchange)) as unknown as Headers }
-
-  /** Aborts when the exchange ends before its answer is whole; on HTTP/1.1 also when the client ends its
-   * side, because one that is gone looks the same. An answer is sent all the same. */
-  get signal (): AbortSignal {
-    if (this.controller === null) {
-      this.controller = new AbortController()
-      const reason = this.failure ?? this.abortReason
-      if (reason !== null) this.controller.abort(reason)
-    }
-    return this.controller.signal
-  }
-
+  get method (): string { return this.#incoming.exchange.method }
+  get url (): string { return (this.#url ??= urlOf(this.#incoming.exchange)) }
+  get headers (): Headers { return (this.#headers ??= new RequestHeaders(this.#incoming.exchange)) as unknown as Headers }
+  get signal (): AbortSignal { return this.#incoming.signal }
   get destination (): string { return '' }
   get referrer (): string { return 'about:client' }
   get referrerPolicy (): string { return '' }
@@ -104,7 +73,8 @@ export class Request implements ExchangeEars {
   get duplex (): string { return 'half' }
   get isReloadNavigation (): boolean { return false }
   get isHistoryNavigation (): boolean { return false }
-  get bodyUsed (): boolean { return this.used || (this.stream !== null && isDisturbed(this.stream)) }
+  get body (): ReadableStream<Uint8Array> | null { return this.#incoming.body }
+  get bodyUsed (): boolean { return this.#incoming.bodyUsed }
   get [Symbol.toStringTag] (): string { return 'Request' }
   toJSON (): object { return {} }
   [inspect.custom] (_: number, options: InspectOptions): string {
@@ -112,114 +82,14 @@ export class Request implements ExchangeEars {
     return `Request ${inspect({ method, url, headers, bodyUsed }, options)}`
   }
 
-  /** Whether somebody reads the body, or will. */
-  get isReading (): boolean { return this.failure === null && (this.used ? !this.isWhole : this.stream !== null) }
-
-  get body (): ReadableStream<Uint8Array> | null {
-    if (!this.exchange.hasBody) return null
-    return (this.stream ??= this.used ? endedStream() : this.makeStream())
-  }
-
-  private makeStream (): ReadableStream<Uint8Array> {
-    // Node.js's types know byte streams by another name than the web's.
-    const source = {
-      type: 'bytes',
-      pull: async (controller: ReadableByteStreamController): Promise<void> => {
-        const chunk = await this.next()
-        if (chunk !== null) controller.enqueue(new Uint8Array(chunk))
-        else {
-          controller.close()
-          const { byobRequest } = controller as { byobRequest?: { respond: (bytes: number) => void } | null }
-          byobRequest?.respond(0)
-        }
-      },
-      cancel: () => { this.discard() }
-    }
-    return new ReadableStream(source as never, { highWaterMark: 0 })
-  }
-
-  /** The next piece, with the room it took given back; `null`: the end. */
-  private async next (): Promise<Buffer | null> {
-    if (!this.isWhole && this.chunks === null) this.invite()
-    for (;;) {
-      const chunk = this.chunks?.shift()
-      if (chunk !== undefined) {
-        this.exchange.take(chunk.length)
-        return chunk
-      }
-      if (this.isWhole) return null
-      if (this.failure !== null) throw this.failure
-      if (this.exchange.closed) throw new DOMException('the exchange is over: its answer was sent before all of the request\'s body was read', 'AbortError')
-      await new Promise<void>(resolve => { this.stirred = resolve })
-    }
-  }
-
-  /** A client may wait to be asked for the body (RFC 9110 section 10.1.1). */
-  private invite (): void {
-    if (this.exchange.field('expect')?.toLowerCase() === '100-continue') this.exchange.inform(100, '')
-  }
-
-  /** Nobody reads the rest. */
-  private discard (): void {
-    this.isWhole = true
-    for (const chunk of this.chunks?.splice(0) ?? []) this.exchange.take(chunk.length)
-  }
-
-  /** The trailers, when all of the request has come. */
-  get trailers (): Promise<Headers> {
-    if (this.awaited !== null) return this.awaited.promise
-    const awaited = {} as Awaited
-    awaited.promise = new Promise((resolve, reject) => { Object.assign(awaited, { resolve, reject }) })
-    // Whoever waits no more need not catch it.
-    awaited.promise.catch(() => {})
-    this.awaited = awaited
-    this.tellTrailers()
-    return awaited.promise
-  }
-
-  private tellTrailers (): void {
-    const { awaited, behind } = this
-    if (awaited === null) return
-    if (behind !== null || !this.exchange.hasBody) awaited.resolve(new Headers(pairsOf(behind ?? '')))
-    else if (this.failure !== null) awaited.reject(this.failure)
-  }
-
-  /** The answer is given. Whether nobody reads the rest of the request. */
-  giveUp (): boolean {
-    if (this.isReading) return false
-    if (this.behind === null) this.awaited?.reject(new Error('the request was answered, and nobody has read its body'))
-    return true
-  }
-
-  /** Hands what came to whoever goes on with the exchange. */
-  leave (): Buffer[] {
-    this.isLeft = true
-    return this.chunks?.splice(0) ?? []
-  }
-
-  private async all (): Promise<Buffer> {
-    if (!this.exchange.hasBody) return NO_BYTES
-    const { stream } = this
-    if (this.bodyUsed || stream?.locked === true) throw new TypeError('the body was used already')
-    this.used = true
-    const pieces: Uint8Array[] = []
-    if (stream !== null) {
-      for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) pieces.push(piece)
-      return Buffer.concat(pieces)
-    }
-    if (this.isWhole && this.chunks?.length === 1) return (await this.next())!
-    for (let piece = await this.next(); piece !== null; piece = await this.next()) pieces.push(piece)
-    return Buffer.concat(pieces)
-  }
-
   async text (): Promise<string> {
-    const bytes = await this.all()
+    const bytes = await this.#incoming.all()
     const isMarked = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
     return isMarked ? bytes.toString('utf8', 3) : bytes.toString('utf8')
   }
 
   async json (): Promise<unknown> { return JSON.parse(await this.text()) as unknown }
-  async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.all()) }
+  async bytes (): Promise<Uint8Array> { return new Uint8Array(await this.#incoming.all()) }
   async arrayBuffer (): Promise<ArrayBuffer> { return (await this.bytes()).buffer as ArrayBuffer }
   async blob (): Promise<Blob> {
     return new Blob([await this.bytes()], { type: this.headers.get('content-type') ?? '' })
@@ -235,65 +105,34 @@ export class Request implements ExchangeEars {
 
   /** A request of the built-in class that shares the body with this one. */
   clone (): globalThis.Request {
-    const { body, method, url } = this
-    let mine: ReadableStream<Uint8Array> | null = null
-    if (body !== null) {
-      if (this.bodyUsed || body.locked) throw new TypeError('the body was used already')
-      const [one, other] = body.tee()
-      this.stream = one
-      mine = other
-    }
-    return new (builtInRequest())(url, { method, headers: [...this.headers], body: mine, duplex: 'half', signal: this.signal })
+    return builtInWith(this, this.#incoming.tee())
   }
+}
 
-  // What the exchange tells.
+// `request.constructor` is the built-in class, as of a request of its own.
+delete (Request.prototype as { constructor?: unknown }).constructor
 
-  onData (chunk: Buffer): void {
-    this.taken += chunk.length
-    if (this.taken > this.bodyMax) this.failure ??= new BodyTooLargeError(this.bodyMax)
-    if (this.isWhole || this.failure !== null) {
-      this.exchange.take(chunk.length)
-      return this.stir()
-    }
-    ;(this.chunks ??= []).push(chunk)
-    this.stir()
-  }
+/** What stands behind a request of a server; undefined: it is none. */
+export function incomingOf (request: unknown): Incoming | undefined {
+  return typeof request === 'object' && request !== null ? stateOf(request) : undefined
+}
 
-  onEnd (trailers: string): void {
-    // One that is too long has failed, and stays so.
-    this.isWhole = this.taken <= this.bodyMax
-    this.behind = trailers
-    this.tellTrailers()
-    this.stir()
-  }
+/** Fields of one connection of HTTP/1.1 (RFC 9110 section 7.6.1), and what its sender waits for: `fetch` of the built-in
+ * class refuses them. */
+const OF_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'expect']
 
-  onHalfClosed (): void {
-    if (!this.exchange.done) this.abort(new DOMException('the client has ended its side of the connection', 'AbortError'))
-  }
+function builtInWith (request: Request, body: ReadableStream<Uint8Array> | null): globalThis.Request {
+  const { method, url, signal } = request
+  const headers = new Headers(request.headers)
+  for (const name of (headers.get('connection') ?? '').split(',')) if (/^[\w-]+$/.test(name.trim())) headers.delete(name.trim())
+  for (const name of OF_CONNECTION) headers.delete(name)
+  return new (builtInRequest())(url, { method, headers, body, duplex: 'half', signal })
+}
 
-  private abort (reason: Error): void {
-    this.abortReason = reason
-    this.controller?.abort(reason)
-  }
-
-  onFileFailed (error: Error): void { this.onFileFailedFor?.(error) }
-  onRoom (): void { this.onRoomFor?.() }
-
-  onClosed (code: number, byPeer: boolean): void {
-    if (code !== 0 || !this.exchange.done) {
-      const text = byPeer ? 'the client ended the exchange' : 'the exchange ended early'
-      this.failure = new DOMException(`${text} (HTTP/2 code ${code})`, 'AbortError')
-      this.abort(this.failure)
-      this.tellTrailers()
-    }
-    this.stir()
-    this.onRoomFor?.()
-    this.onClosedFor?.()
-  }
-
-  private stir (): void {
-    const { stirred } = this
-    this.stirred = null
-    stirred?.()
-  }
+/** A request of the built-in class that is what `request` is: to be read in its place. `takesBody`: the body goes with it, else its length is
+ * left out too. */
+export function builtInOf (request: Request, takesBody: boolean): globalThis.Request {
+  const made = builtInWith(request, takesBody ? request.body : null)
+  if (!takesBody) made.headers.delete('content-length')
+  return made
 }

@@ -2,21 +2,49 @@
 // as it is, once, and again without a second look when the same one is returned again.
 
 import { createReadStream } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inspect, type InspectOptions } from 'node:util'
 import { builtIn } from './built_in'
 import { pairsOf, textOf, type FieldsInit } from './fields'
+import { typeOfName } from './file_types'
 import { textStreamOf } from './text_stream'
 
 /** A body that lies in a file; made by [`file`]. */
 export class FileBody {
-  constructor (readonly path: string, readonly offset: number, readonly length: number | null) {}
+  constructor (
+    /** Absolute. */
+    readonly path: string,
+    /** Bytes before the part that is sent. */
+    readonly offset: number,
+    /** Bytes that are sent; null: all behind `offset`. */
+    readonly length: number | null,
+    /** Its media type, which is the `content-type` of an answer that has none. */
+    readonly type: string
+  ) {}
+
+  /** The last part of its path. */
+  get name (): string { return basename(this.path) }
 }
 
-/** A file as the body of an answer, or `length` bytes of it from `offset` on. The engine opens and
- * reads it when the answer is sent: one that is not there is an error of the handler then. */
-export function file (path: string | URL, part: { offset?: number; length?: number } = {}): FileBody {
-  const { offset = 0, length = null } = part
+/** What of a file is sent, and as what. */
+export interface FileOptions {
+  /** Bytes before the part that is sent, from 0 to 2^53-1. Default: 0. */
+  offset?: number
+  /** Bytes that are sent, from 0 to 2^53-1. Default: all behind `offset`. */
+  length?: number
+  /** The media type. Default: by the end of the name, else `application/octet-stream`. */
+  type?: string
+}
+
+/** A file as the body of an answer. The engine opens and reads it when the answer is sent: one that is not there is an error of the handler then
+ * (`error.code` is `ENOENT`). An answer with status 200 and a whole file gets `last-modified`, `etag` and `accept-ranges`, and heeds `range`,
+ * `if-range`, `if-none-match`, `if-modified-since`, `if-match` and `if-unmodified-since` of a GET or HEAD: 206, 304, 412 or 416. With `offset` or `length`
+ * the part is sent as it is. Several ranges at once are answered with the whole.
+ *
+ * @throws RangeError where a number is none from 0 to 2^53-1; TypeError where the path is empty or has a zero byte. */
+export function file (path: string | URL, options: FileOptions = {}): FileBody {
+  const { offset = 0, length = null, type } = options
   for (const [name, value] of Object.entries({ offset, length })) {
     if (value !== null && (!Number.isSafeInteger(value) || value < 0)) {
       throw new RangeError(`${name} is ${value}; it must be an integer from 0 to 2^53-1`)
@@ -24,7 +52,7 @@ export function file (path: string | URL, part: { offset?: number; length?: numb
   }
   const found = typeof path === 'string' ? path : fileURLToPath(path)
   if (found === '' || found.includes('\0')) throw new TypeError('path must not be empty and must not have a zero')
-  return new FileBody(resolve(found), offset, length)
+  return new FileBody(resolve(found), offset, length, type ?? typeOfName(found))
 }
 
 /** The bodies that are kept as they are; any other is the built-in class's affair. */
@@ -80,59 +108,62 @@ function isIterable (body: unknown): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && body !== null && !(body instanceof ReadableStream) && Symbol.asyncIterator in body
 }
 
+const kept = Symbol('kept')
+
 /** As the built-in class, and an instance of it for `instanceof`. */
 export class Response {
-  readonly status: number
-  readonly statusText: string
-  private readonly init: FieldsInit | undefined
-  private plain: Plain
-  private iterable: AsyncIterable<Uint8Array> | null = null
-  private file: FileBody | null = null
-  private jsonType = false
+  readonly #status: number
+  readonly #statusText: string
+  readonly #init: FieldsInit | undefined
+  #plain: Plain
+  #iterable: AsyncIterable<Uint8Array> | null = null
+  #file: FileBody | null = null
+  #jsonType = false
   /** The body is here whole, or in a file: it can be sent again and again. */
-  private readonly isKept: boolean
+  readonly #isKept: boolean
   /** The built-in one, once somebody asks for what it alone has. */
-  private real: globalThis.Response | null = null
+  #real: globalThis.Response | null = null
   /** What was encoded, as long as nobody can have changed it. */
-  private encoded: Encoded | null = null
+  #encoded: Encoded | null = null
 
   constructor (body?: ResponseBody, init?: ResponseInit) {
     builtInResponse()
-    this.status = statusOf(init?.status)
-    this.statusText = init?.statusText === undefined ? '' : statusTextOf(init.statusText)
-    this.init = init?.headers
-    if (body != null && BODILESS.has(this.status)) throw new TypeError(`an answer with status ${this.status} has no body`)
-    this.isKept = isPlain(body) || body instanceof FileBody
-    if (isPlain(body)) this.plain = body
-    else if (body instanceof FileBody) this.file = body
-    else if (isIterable(body)) this.iterable = body
-    else this.real = new (builtInResponse())(body as never, this.builtInInit())
+    this.#status = statusOf(init?.status)
+    this.#statusText = init?.statusText === undefined ? '' : statusTextOf(init.statusText)
+    this.#init = init?.headers
+    if (body != null && BODILESS.has(this.#status)) throw new TypeError(`an answer with status ${this.#status} has no body`)
+    this.#isKept = isPlain(body) || body instanceof FileBody
+    if (isPlain(body)) this.#plain = body
+    else if (body instanceof FileBody) this.#file = body
+    else if (isIterable(body)) this.#iterable = body
+    else this.#real = new (builtInResponse())(body as never, this.builtInInit())
   }
 
   private builtInInit (): globalThis.ResponseInit {
-    const { status, statusText, init, jsonType } = this
-    const headers = new Headers(pairsOf(textOf(init, jsonType ? JSON_TEXT : null)))
-    return { status, statusText, headers }
+    const headers = new Headers(pairsOf(textOf(this.#init, this.#jsonType ? JSON_TEXT : this.#file?.type ?? null)))
+    return { status: this.#status, statusText: this.#statusText, headers }
   }
 
   /** All that the built-in class has. */
   private get full (): globalThis.Response {
-    if (this.real === null) {
-      const source = this.file === null ? this.iterable : streamOfFile(this.file)
-      const body = source === null ? this.plain : streamOf(source)
-      this.real = new (builtInResponse())(body as never, this.builtInInit())
-      this.encoded = null
+    if (this.#real === null) {
+      const source = this.#file === null ? this.#iterable : streamOfFile(this.#file)
+      const body = source === null ? this.#plain : streamOf(source)
+      this.#real = new (builtInResponse())(body as never, this.builtInInit())
+      this.#encoded = null
     }
-    return this.real
+    return this.#real
   }
 
-  get ok (): boolean { return this.status < 300 }
+  get status (): number { return this.#status }
+  get statusText (): string { return this.#statusText }
+  get ok (): boolean { return this.#status < 300 }
   get redirected (): boolean { return false }
   get type (): string { return 'default' }
   get url (): string { return '' }
   get headers (): Headers { return this.full.headers }
   get body (): ReadableStream<Uint8Array> | null { return this.full.body }
-  get bodyUsed (): boolean { return this.real?.bodyUsed ?? false }
+  get bodyUsed (): boolean { return this.#real?.bodyUsed ?? false }
   async text (): Promise<string> { return await this.full.text() }
   async json (): Promise<unknown> { return await this.full.json() }
   async arrayBuffer (): Promise<ArrayBuffer> { return await this.full.arrayBuffer() }
@@ -142,12 +173,16 @@ export class Response {
   textStream (): ReadableStream<string> { return textStreamOf(this.full) }
   clone (): globalThis.Response { return this.full.clone() }
   toJSON (): object { return {} }
+  [inspect.custom] (_: number, options: InspectOptions): string {
+    const { status, statusText, headers, bodyUsed } = this
+    return `Response ${inspect({ status, statusText, headers, bodyUsed }, options)}`
+  }
 
   static json (data: unknown, init: ResponseInit = {}): Response {
     const text = JSON.stringify(data) as string | undefined
     if (text === undefined) throw new TypeError('the value cannot be written as JSON')
     const made = new Response(text, init)
-    made.jsonType = true
+    made.#jsonType = true
     return made
   }
 
@@ -158,25 +193,32 @@ export class Response {
 
   static error (): globalThis.Response { return builtInResponse().error() }
 
+  /** Whether it can be sent again and again. */
+  get [kept] (): boolean { return this.#isKept && this.#real === null }
+
   /** What it is on the wire. */
   encode (): Encoded {
-    if (this.encoded !== null) return this.encoded
-    const { plain, status, init, real } = this
+    if (this.#encoded !== null) return this.#encoded
+    const [plain, status, init, real] = [this.#plain, this.#status, this.#init, this.#real]
     // Somebody has looked at it, and may have changed its headers.
-    if (real !== null && (!this.isKept || real.bodyUsed)) return encodeBuiltIn(real)
+    if (real !== null && (!this.#isKept || real.bodyUsed)) return encodeBuiltIn(real)
     let type: string | null = null
-    if (this.jsonType) type = JSON_TEXT
+    if (this.#jsonType) type = JSON_TEXT
     else if (typeof plain === 'string') type = TEXT
+    else if (this.#file !== null) type = this.#file.type
     const fields = real === null ? textOf(init, type) : textOf(real.headers, null)
     // A short text is written into the arena as it is; a long one is made bytes once.
     let body: Buffer | string | null = null
     if (typeof plain === 'string') body = plain.length < 1024 ? plain : Buffer.from(plain)
     else if (plain != null) body = bufferOf(plain)
-    const encoded: Encoded = { status, fields, body, source: this.iterable, file: this.file }
-    if (real === null && this.iterable === null) this.encoded = encoded
+    const encoded: Encoded = { status, fields, body, source: this.#iterable, file: this.#file }
+    if (real === null && this.#iterable === null) this.#encoded = encoded
     return encoded
   }
 }
+
+/** Whether a Response is one of ours whose body is whole or in a file, and that can be sent again and again. */
+export function isKept (response: object): response is Response { return response instanceof Response && kept in response && response[kept] }
 
 function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
   if (Buffer.isBuffer(bytes)) return bytes
@@ -185,7 +227,7 @@ function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
 }
 
 /** What a file has; it is opened when somebody reads. */
-export async function * streamOfFile ({ path, offset, length }: FileBody): AsyncGenerator<Uint8Array, void, undefined> {
+export async function * streamOfFile ({ path, offset, length }: Pick<FileBody, 'path' | 'offset' | 'length'>): AsyncGenerator<Uint8Array, void, undefined> {
   if (length === 0) return
   yield * createReadStream(path, { start: offset, end: length === null ? Infinity : offset + length - 1 }) as AsyncIterable<Uint8Array>
 }
