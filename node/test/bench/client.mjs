@@ -37,7 +37,10 @@ const fetches = ['fetch on trunkline', 'fetch', 'undici fetch']
 const others = ['node:http', 'got', 'axios', 'superagent', 'node-fetch']
 const own = all => all.filter(peer => !/^undici (?!request on)|^fetch$/.test(peer))
 const multiplexing = [...dispatchers, ...streams, 'fetch on trunkline', 'undici fetch', 'node:http2', 'got']
-/** By name: the protocol, who is measured, connections, and requests at a time. */
+/** Those that leave the body to its reader as it comes. */
+const bulk = ['trunkline dispatch', 'undici dispatch', 'trunkline stream', 'undici stream']
+const GIB = 2 ** 30
+/** By name: the protocol, who is measured, connections, requests at a time, and bytes of each answer in bulk. */
 const SCENARIOS = {
   'h1 50 connections': ['h1', [...dispatchers, ...streams, ...fetches, ...others], 50, 100],
   'h1 TLS 50 connections': ['h1 TLS', [...dispatchers, ...fetches, ...others], 50, 100],
@@ -48,7 +51,13 @@ const SCENARIOS = {
   'h1 one at a time': ['h1', [...dispatchers, ...fetches, 'node:http'], 1, 1],
   'h1 TLS one at a time': ['h1 TLS', [...dispatchers, 'node:http'], 1, 1],
   'h2 one at a time': ['h2', [...dispatchers, 'node:http2'], 1, 1],
-  'h3 one at a time': ['h3', own(dispatchers), 1, 1]
+  'h3 one at a time': ['h3', own(dispatchers), 1, 1],
+  'h1 TLS bulk': ['h1 TLS', [...bulk, 'node:http'], 1, 1, GIB],
+  'h1 TLS bulk, 64 at once': ['h1 TLS', [...bulk, 'node:http'], 64, 64, GIB / 64],
+  'h2 bulk': ['h2', [...bulk, 'node:http2'], 1, 1, GIB],
+  'h2 bulk, 64 at once': ['h2', [...bulk, 'node:http2'], 1, 64, GIB / 64],
+  'h3 bulk': ['h3', own(bulk), 1, 1, GIB],
+  'h3 bulk, 64 at once': ['h3', own(bulk), 1, 64, GIB / 64]
 }
 
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -82,10 +91,13 @@ const absent = new Set()
 const started = performance.now()
 
 async function measure (line, program, scenario, peer) {
-  const [protocol, , connections, concurrency] = SCENARIOS[scenario]
-  const [warmUp, requests] = COUNTS[concurrency === 1 ? 'alone' : isLight(peer) ? 'light' : 'rest']
-  const url = `${protocol === 'h1' ? server.http : server.https}/`
-  const asked = { protocol, url, caFile: certFile, warmUp, requests, concurrency, connections, pipelining: concurrency === 1 ? 1 : 10 }
+  const [protocol, , connections, concurrency, bytes] = SCENARIOS[scenario]
+  const counts = COUNTS[concurrency === 1 ? 'alone' : isLight(peer) ? 'light' : 'rest']
+  const [warmUp, requests] = bytes === undefined ? counts : [concurrency, concurrency]
+  const path = bytes === undefined ? '/' : `/bytes/${bytes}`
+  const url = (protocol === 'h1' ? server.http : server.https) + path
+  const pipelining = concurrency === 1 || bytes !== undefined ? 1 : 10
+  const asked = { protocol, url, bytes, caFile: certFile, warmUp, requests, concurrency, connections, pipelining }
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: certFile }
   try {
     const { stdout } = await promisify(execFile)(program, [`${here}run.mjs`, peer, JSON.stringify(asked)], { env, cwd: here, timeout: 120_000 })
@@ -109,7 +121,7 @@ await server.close()
 
 const text = `# Clients in Node.js, measured beside each other
 
-GET of 1 KiB with five fields from the engine's example \`origin\`, which is not the bottleneck. 50 connections: at most so many, 100 requests at a time, \`pipelining\` 10 on HTTP/1.1; one connection: the same on one; one at a time: nothing else is under way. Every client in a process of its own, clients and lines of Node.js by turns. CPU is user and kernel time of all threads of the client's process per request, after a warm-up of ${COUNTS.light[0]} requests (${COUNTS.rest[0]} for the dear ones). Median (smallest to largest) of ${rounds} rounds; differences below 20 % mean nothing.
+GET of 1 KiB with five fields from the engine's example \`origin\`, which is not the bottleneck. 50 connections: at most so many, 100 requests at a time, \`pipelining\` 10 on HTTP/1.1; one connection: the same on one; one at a time: nothing else is under way; bulk: 1 GiB in one answer, or in 64 at once, the body discarded as it comes. Every client in a process of its own, clients and lines of Node.js by turns. CPU is user and kernel time of all threads of the client's process per request, after a warm-up of ${COUNTS.light[0]} requests (${COUNTS.rest[0]} for the dear ones). Median (smallest to largest) of ${rounds} rounds; differences below 20 % mean nothing.
 
 ${(await described()).map(line => `- ${line}\n`).join('')}- Load average before: ${loadBefore}
 

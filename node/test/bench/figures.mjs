@@ -3,6 +3,8 @@
 const UNITS = {
   'client CPU per request': ['us', 1],
   'requests per second': ['1/s', 0],
+  'client CPU per MiB': ['us', 0],
+  'MiB per second': ['MiB/s', 0],
   'requests failed': ['1', 0],
   'resident memory': ['MiB', 0],
   'latency p50': ['us', 0],
@@ -48,8 +50,9 @@ export class Figures {
   /** A table per scenario. */
   tables () {
     return this.names(0).map(scenario => {
-      const isAlone = this.names(2, scenario).includes('latency p50')
-      const columns = isAlone ? ['latency p50', 'latency p99', 'client CPU per request'] : ['client CPU per request', 'requests per second', 'resident memory', 'requests failed']
+      const metrics = this.names(2, scenario)
+      const isBulk = metrics.includes('client CPU per MiB')
+      const columns = isBulk ? ['client CPU per MiB', 'MiB per second', 'resident memory', 'requests failed'] : metrics.includes('latency p50') ? ['latency p50', 'latency p99', 'client CPU per request'] : ['client CPU per request', 'requests per second', 'resident memory', 'requests failed']
       const rows = this.names(1, scenario).map(subject => [subject, ...columns.map((metric, index) => {
         const spread = this.get(scenario, subject, metric)
         if (spread === undefined) return ''

@@ -24,8 +24,8 @@ async function theirs ({ protocol, origin, connections, pipelining, concurrency,
 /** A body that is looked at by nobody, as in undici's own benchmark. */
 const sink = () => new Writable({ write (chunk, _, done) { done() } })
 
-const byDispatch = (dispatcher, { origin }) => () => new Promise((resolve, reject) => {
-  dispatcher.dispatch({ origin, path: '/', method: 'GET', headers }, {
+const byDispatch = (dispatcher, { origin, path }) => () => new Promise((resolve, reject) => {
+  dispatcher.dispatch({ origin, path, method: 'GET', headers }, {
     onRequestStart () {},
     onResponseStart () {},
     onResponseData () {},
@@ -34,9 +34,9 @@ const byDispatch = (dispatcher, { origin }) => () => new Promise((resolve, rejec
   })
 })
 const byRequest = (request, dispatcher, { url }) => async () => { await (await request(url, { dispatcher, headers })).body.text() }
-const byStream = (dispatcher, { origin }) => () => dispatcher.stream({ origin, path: '/', method: 'GET', headers }, sink)
-const byPipeline = (dispatcher, { origin }) => () => new Promise((resolve, reject) => {
-  dispatcher.pipeline({ origin, path: '/', method: 'GET', headers }, ({ body }) => body)
+const byStream = (dispatcher, { origin, path }) => () => dispatcher.stream({ origin, path, method: 'GET', headers }, sink)
+const byPipeline = (dispatcher, { origin, path }) => () => new Promise((resolve, reject) => {
+  dispatcher.pipeline({ origin, path, method: 'GET', headers }, ({ body }) => body)
     .end().on('error', reject).pipe(sink()).on('finish', resolve)
 })
 const byFetch = (fetch, { url }, extra) => async () => { await (await fetch(url, { headers, ...extra })).text() }
@@ -69,11 +69,11 @@ export const peers = {
       http.get(to.url, { agent, headers }, response => { response.on('data', () => {}).on('end', resolve) }).on('error', reject)
     })
   },
-  async 'node:http2' ({ origin, ca }) {
+  async 'node:http2' ({ origin, path, ca }) {
     const { connect } = await import('node:http2')
     const session = connect(origin, { ca })
     return () => new Promise((resolve, reject) => {
-      session.request({ ':path': '/', ...headers }).on('data', () => {}).on('end', resolve).on('error', reject).end()
+      session.request({ ':path': path, ...headers }).on('data', () => {}).on('end', resolve).on('error', reject).end()
     })
   },
   async got (to) {
@@ -103,7 +103,8 @@ export const peers = {
 
 /** What a peer is told: where, over what, and how many. */
 export function target ({ protocol, url, caFile, concurrency, connections, pipelining }) {
-  return { protocol, url, origin: new URL(url).origin, ca: readFileSync(caFile, 'utf8'), concurrency, connections, pipelining }
+  const { origin, pathname: path } = new URL(url)
+  return { protocol, url, origin, path, ca: readFileSync(caFile, 'utf8'), concurrency, connections, pipelining }
 }
 
 /** Dispatchers, measured with more requests: they are what the goals are about, and cheap. */
