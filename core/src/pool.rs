@@ -373,7 +373,8 @@ impl<R> Pool<R> {
 
     /// An attempt failed. Whoever waits and has no connection and no other attempt to hope for
     /// fails now: the evidence is as fresh as it gets, and asking again one by one would make a
-    /// dead host cost its timeout once per request.
+    /// dead host cost its timeout once per request. Suspect connections are a hope only behind an
+    /// attempt that failed at once, as on a path that is gone for a moment.
     pub fn handle_attempt_failed(&mut self, now: Instant, attempt: AttemptId) {
         let Some(Attempt { origin, began }) = self.attempts.remove(attempt.0) else {
             return;
@@ -393,7 +394,9 @@ impl<R> Pool<R> {
             attempt.origin == origin && (!is_asking || silent * 2 <= lasted)
         };
         let is_hopeless = !self.attempts.iter().any(|(_, attempt)| is_hope(attempt));
-        if state.connections == 0 && is_hopeless {
+        let open = state.connections - state.suspect;
+        let is_silent = open == 0 && lasted >= SILENT_ATTEMPT_MIN;
+        if (state.connections == 0 || is_silent) && is_hopeless {
             self.fail_line(origin, Failure::AttemptFailed);
         }
         self.pump(now, origin);
@@ -515,5 +518,8 @@ impl<R> Pool<R> {
     }
 }
 
+/// An attempt that failed after this time says as much of its peer as a silent connection: a port that
+/// is closed and a network that is not there are known sooner.
+const SILENT_ATTEMPT_MIN: Duration = Duration::from_secs(1);
 /// Entries of requests long gone that the heap of deadlines may hold beside the live ones.
 const DEADLINES_STALE_MAX: usize = 1024;

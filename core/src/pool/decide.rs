@@ -22,6 +22,8 @@ pub struct OriginView {
     /// Connections that count against the bound: draining ones do not, they are leaving, and
     /// suspect ones may be dead.
     pub connections: u32,
+    /// Connections whose peer answers nothing, which are not in `connections`.
+    pub suspects: u32,
     /// Attempts under way.
     pub attempts: u32,
     /// The bound on connections and attempts together.
@@ -68,11 +70,13 @@ pub enum WaitReason {
     Reserve,
     /// The peer refused it; it pauses before it is sent again.
     Pause,
+    /// The peer of every open connection answers nothing, and another connection is being opened.
+    Silence,
 }
 
 impl WaitReason {
     /// Every reason, for tables and metrics.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Attempt,
         Self::Settings,
         Self::Capacity,
@@ -80,6 +84,7 @@ impl WaitReason {
         Self::Sockets,
         Self::Reserve,
         Self::Pause,
+        Self::Silence,
     ];
 
     /// The reason in words.
@@ -92,12 +97,24 @@ impl WaitReason {
             Self::Sockets => "the client's bound on sockets is reached",
             Self::Reserve => "the slots that are left are kept for more urgent requests",
             Self::Pause => "the peer refused it and it pauses before it is sent again",
+            Self::Silence => {
+                "the peer answers nothing on the connections that are open and another one is being opened"
+            }
         }
     }
 }
 
 /// Decides for the request at the head of the line.
 pub fn decide(origin: &OriginView) -> Decision {
+    match decide_by_counts(origin) {
+        Decision::Wait(WaitReason::Attempt) if origin.suspects > 0 && origin.connections == 0 => {
+            Decision::Wait(WaitReason::Silence)
+        }
+        decision => decision,
+    }
+}
+
+fn decide_by_counts(origin: &OriginView) -> Decision {
     if origin.kept_free {
         return Decision::Wait(WaitReason::Reserve);
     }

@@ -7,6 +7,7 @@ const COLD: OriginView = OriginView {
     kept_free: false,
     probe_is_late: false,
     connections: 0,
+    suspects: 0,
     attempts: 0,
     connections_max: 16,
     sockets_left: 100,
@@ -37,6 +38,36 @@ fn the_table_of_decisions() {
                 ..COLD
             },
             Wait(Attempt),
+        ),
+        (
+            "where every open connection is silent, that is the reason",
+            OriginView {
+                suspects: 1,
+                attempts: 1,
+                per_connection: Some(100),
+                ..COLD
+            },
+            Wait(WaitReason::Silence),
+        ),
+        (
+            "a silent connection beside one that is full is no reason",
+            OriginView {
+                suspects: 1,
+                connections: 1,
+                attempts: 1,
+                per_connection: Some(100),
+                ..COLD
+            },
+            Wait(Attempt),
+        ),
+        (
+            "a silent connection counts neither against the bound nor as a place to wait at",
+            OriginView {
+                suspects: 16,
+                per_connection: Some(100),
+                ..COLD
+            },
+            Open(1),
         ),
         (
             "an attempt that takes too long gets a second one",

@@ -126,6 +126,7 @@ impl OriginState {
                 bounds.reserved,
             ),
             connections: open,
+            suspects: self.suspect,
             attempts: self.attempts,
             probe_is_late: self.probe_due(now, bounds).is_some_and(|at| at <= now),
             connections_max,

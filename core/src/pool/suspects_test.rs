@@ -65,6 +65,45 @@ fn a_silent_connection_gets_one_replacement_and_is_told_when_that_works() {
 }
 
 #[test]
+fn a_request_that_waits_because_every_open_connection_is_silent_says_so() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1);
+    let silent = scene.connect_h2();
+    scene.report(silent, 99, 1, 1);
+    suspect(&mut scene, silent);
+    let ticket = scene.submit(2).unwrap();
+    let reason = Some(WaitReason::Silence);
+    assert_eq!(scene.pool.wait_reason(scene.now, ticket), reason);
+    assert_eq!(scene.pool.stats(scene.now)[0].wait_reason, reason);
+    assert_eq!(scene.pool.waits(scene.now)[0].reason, reason);
+    let counted = scene.pool.totals().waited_for;
+    assert_eq!(counted[WaitReason::Silence as usize], 1);
+    // One that is heard again is a place to wait at no more, and takes the request.
+    scene.report(silent, 98, 1, 1);
+    assert_eq!(scene.pool.wait_reason(scene.now, ticket), None);
+    assert_eq!(scene.on(silent), 2);
+}
+
+#[test]
+fn an_attempt_beside_a_silent_connection_fails_what_waits_once_it_was_silent_itself() {
+    let mut scene = Scene::new(PoolConfig::default());
+    scene.burst(1);
+    let silent = scene.connect_h2();
+    scene.report(silent, 99, 1, 1);
+    suspect(&mut scene, silent);
+    let ticket = scene.submit(2).unwrap();
+    // At once: the path may come back, and the silent connection with it.
+    scene.fail_attempt();
+    assert!(scene.failed.is_empty());
+    assert!(scene.pool.wait_reason(scene.now, ticket).is_some());
+    // Behind a connect timeout the peer has answered neither.
+    scene.wait(10_000);
+    scene.fail_attempt();
+    assert_eq!(scene.failed, [(2, Failure::AttemptFailed)]);
+    assert_eq!(scene.pool.wait_reason(scene.now, ticket), None);
+}
+
+#[test]
 fn a_connection_that_was_opened_in_the_silence_is_the_replacement() {
     let mut scene = Scene::new(PoolConfig::default());
     scene.burst(1);
