@@ -53,8 +53,11 @@ pub(crate) struct Options {
     /// Write what becomes of HTTP/3's packets to this file (qlog).
     #[arg(long, value_name = "FILE", requires = "http3")]
     qlog: Option<PathBuf>,
-    /// A file of 32 bytes or more that nobody else knows: a server that starts again with it tells
-    /// HTTP/3 clients of the one before it at once that their connections are gone.
+    /// A secret file of 32 bytes or more, from which the keys of HTTP/3's stateless resets are derived: a
+    /// server that starts again with the same file and as many workers tells the clients of the one
+    /// before it in one round trip that their connections are gone. Default: derived from the private
+    /// key of --tls-key, with the same effect; --tls-self-signed has a new key at each start. Servers
+    /// with the same key that may get each other's packets need a file of their own each.
     #[arg(long, value_name = "FILE", requires = "http3")]
     quic_secret: Option<PathBuf>,
     /// Append a line for every request to this file, in the common log format; `-` for standard
