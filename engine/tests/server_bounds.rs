@@ -191,3 +191,30 @@ fn a_request_that_becomes_no_exchange_is_counted_by_the_rule_that_it_broke() {
     let name = Violation::PseudoFieldMissing.name();
     assert_eq!(running.metrics().violations, [(name, 1)]);
 }
+
+/// More than the systems of both sides hold for a connection.
+const LARGE: usize = 64 << 20;
+
+#[test]
+fn a_reader_that_is_given_up_gets_a_reset_so_that_the_system_holds_nothing_for_it() {
+    let answer = |_: Request<Body>| async { Response::new(Body::full(vec![b'x'; LARGE])) };
+    let mut config = ServerConfig::default();
+    config.timeouts.write_stall = Some(Duration::from_millis(100));
+    config.timeouts.rate_min = 0;
+    let server = Server::bind("127.0.0.1:0").config(config);
+    let running = server.serve(service(answer)).unwrap();
+    let mut socket = connect(running.local_addr());
+    socket.write_all(GET.as_bytes()).unwrap();
+    // It reads nothing until the server has forgotten it.
+    loop {
+        let metrics = running.metrics();
+        if (metrics.connections_accepted, metrics.connections_open) == (1, 0) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut bytes = Vec::new();
+    let error = socket.read_to_end(&mut bytes).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+    assert!(bytes.len() < LARGE, "{}", bytes.len());
+}

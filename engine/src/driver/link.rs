@@ -42,6 +42,8 @@ pub(crate) struct Link<S> {
     /// The first error of the transport.
     failure: Option<Arc<io::Error>>,
     write_stall: Option<Duration>,
+    /// Called with the socket of a peer that is given up while bytes wait for it.
+    on_stall: fn(&S),
     /// The socket took nothing of what waits, and since when.
     blocked_since: Option<Instant>,
     /// When to look whether the buffers can be given back.
@@ -75,6 +77,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             broken: false,
             failure: None,
             write_stall: None,
+            on_stall: |_| {},
             blocked_since: None,
             release_at: None,
             read_at: None,
@@ -89,6 +92,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     pub(crate) fn with_write_stall(mut self, limit: Option<Duration>) -> Self {
         self.write_stall = limit;
         self
+    }
+    /// Calls this with the socket before it is closed, when its peer is given up while bytes wait for it.
+    pub(crate) fn on_stall(mut self, call: fn(&S)) -> Self {
+        self.on_stall = call;
+        self
+    }
+    /// The peer is given up: the socket is closed without another byte.
+    fn give_up(&mut self) {
+        self.broken = true;
+        if let Carrier::Bytes(transport) = &self.carrier {
+            (self.on_stall)(transport.socket());
+        }
     }
     /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
     /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
@@ -275,6 +290,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             lane.expire(now, &mut self.machine);
         }
         self.machine.handle_timeout(now);
+        // It dropped what the socket did not take.
+        if self.blocked_since.is_some()
+            && self.machine.is_closed()
+            && self.machine.poll_write(now).is_empty()
+        {
+            self.give_up();
+        }
         if let (Some(since), Some(limit)) = (self.blocked_since, self.stall_max())
             && since + limit <= now
         {
@@ -283,7 +305,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 self.blocked_since = Some(now);
             } else {
                 self.blocked_since = None;
-                self.broken = true;
+                self.give_up();
                 self.end_reading(now, TransportEnd::Failed);
             }
         }
