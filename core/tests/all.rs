@@ -6,6 +6,7 @@
     reason = "a file of tests says itself what it stands on, and runs apart too"
 )]
 
+mod client_attacks;
 mod h1_corpus;
 mod h2_attacks;
 mod h2_drain;

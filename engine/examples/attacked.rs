@@ -1,11 +1,12 @@
 //! A server to be attacked, with default settings: `/bytes/N` answers with N bytes, made as they go
-//! out; anything else reads the request to its end and answers with a kilobyte. It ends with its
-//! standard input.
+//! out; anything else reads the request to its end and answers with a kilobyte. It refuses CONNECT.
+//! It ends with its standard input.
 //!
-//! `cargo run -p trunkline --example attacked` prints its address.
+//! `cargo run -p trunkline --example attacked [tls]` prints its address. `tls`: over TLS and QUIC,
+//! with a certificate of its own making.
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,7 +14,7 @@ use std::io::Read;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
-use trunkline::{Body, Server};
+use trunkline::{Body, Server, Tls};
 
 const PIECE: usize = 16 * 1024;
 
@@ -30,6 +31,11 @@ impl Service<Request<Body>> for Attacked {
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         Box::pin(async move {
+            if request.method() == Method::CONNECT {
+                let mut refusal = Response::new(Body::empty());
+                *refusal.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+                return Ok(refusal);
+            }
             let path = request.uri().path();
             let bytes = path.strip_prefix("/bytes/").and_then(|it| it.parse().ok());
             if let Some(bytes) = bytes {
@@ -66,9 +72,13 @@ impl http_body::Body for Many {
 }
 
 fn main() -> Result<(), trunkline::Error> {
-    let running = Server::bind("127.0.0.1:0").serve(Attacked)?;
+    let mut server = Server::bind("127.0.0.1:0");
+    if std::env::args().nth(1).as_deref() == Some("tls") {
+        server = server.tls(Tls::self_signed(["localhost"])?).http3(true);
+    }
+    let running = server.serve(Attacked)?;
     println!("{}", running.local_addr());
-    // Nothing is said on it: its end is ours.
+    // Its standard input has no bytes: the end is all that comes.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     running.shutdown();
     Ok(())

@@ -1,27 +1,60 @@
 //! `make attacks`: the attacks of docs/attacks.md over real sockets, against a server in a process of
-//! its own. It measures, and is no part of `make test`.
+//! its own, and hostile servers against our clients. It measures, and is no part of `make test`.
 
-use crate::tools::{cargo, run};
-use crate::{Outcome, root};
+use crate::tools::{self, cargo, run};
+use crate::{Outcome, node, root};
 use std::process::Command;
 
-/// Builds both programs and runs the attacks of these rows, or all. `--debug`: without optimizing.
+/// Builds what is attacked and runs the attacks of these rows or words, or all. `--debug` and
+/// `--demo` build with less optimization than a release has.
 pub(crate) fn attacks(arguments: &[String]) -> Outcome {
     if !cfg!(target_os = "linux") {
         return Err("memory and CPU are read from /proc, which only Linux has".into());
     }
-    let is_debug = arguments.iter().any(|argument| argument == "--debug");
-    let rows = arguments.iter().filter(|argument| *argument != "--debug");
-    let profile: &[&str] = if is_debug { &[] } else { &["--release"] };
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let profile = match (has("--debug"), has("--demo")) {
+        (true, _) => "dev",
+        (_, true) => "demo",
+        _ => "release",
+    };
     for program in [
         ["-p", "trunkline-testkit", "--bin", "attacks"],
         ["-p", "trunkline", "--example", "attacked"],
+        ["-p", "trunkline", "--example", "attacked_client"],
+        ["-p", "trunkline-cli", "--bin", "trunkline"],
     ] {
-        run(cargo(&["build", "--quiet"]).args(program).args(profile))?;
+        run(cargo(&["build", "--quiet", "--profile", profile]).args(program))?;
     }
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    let built = target.join(if is_debug { "debug" } else { "release" });
-    let server = built.join("examples/attacked");
-    run(Command::new(built.join("attacks")).arg(server).args(rows))
+    let built = node::built_in(profile);
+    let example = |name: &str| built.join("examples").join(name);
+    let mut attacks = Command::new(built.join("attacks"));
+    attacks.arg("--server").arg(example("attacked"));
+    attacks.arg("--client").arg(example("attacked_client"));
+    attacks.arg("--command").arg(built.join("trunkline"));
+    attacks
+        .arg("--cases")
+        .arg(root().join("conformance").join("h3"));
+    if node::is_there() {
+        node::build(profile)?;
+        node::install("node/test")?;
+        let script = root().join("node/test/attacks/client.mjs");
+        attacks.arg("--node").arg(script);
+    } else {
+        eprintln!("going on without the Node client: node and npm are missing");
+    }
+    run(&mut cargo(&["run", "--quiet", "-p", "trunkline-interop"]))?;
+    let python = root().join("target/tools/python/bin/python");
+    if python.exists() {
+        attacks.arg("--python").arg(python);
+    } else {
+        eprintln!("going on without HTTP/3: there is no Python with aioquic");
+    }
+    match tools::SLOWHTTPTEST.ensure() {
+        Ok(program) => {
+            attacks.arg("--slowhttptest").arg(program);
+        }
+        Err(why) => eprintln!("going on without slowhttptest: {why}"),
+    }
+    let chosen = arguments.iter().filter(|it| !it.starts_with("--"));
+    run(attacks.args(chosen))
 }

@@ -46,6 +46,8 @@ pub(crate) const H2SPEC: Tool = Tool {
     source: Source::Go("github.com/summerwind/h2spec/cmd/h2spec@latest"),
 };
 pub(crate) const OPENSSL: Tool = debian("openssl", "openssl");
+/// Slow heads, bodies and reading, as others try them.
+pub(crate) const SLOWHTTPTEST: Tool = debian("slowhttptest", "slowhttptest");
 /// Foreign peers of the interop tests; a test whose peer is absent says so and passes.
 pub(crate) const PEERS: &[Tool] = &[
     debian("curl", "curl"),

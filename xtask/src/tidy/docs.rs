@@ -6,8 +6,9 @@ use super::tree::Tree;
 
 /// The ids of the product's promises; docs/promises.md has a row for each.
 const PROMISES: &[(char, usize)] = &[('C', 11), ('W', 6), ('S', 6), ('Q', 3), ('P', 4), ('R', 6)];
-/// The rows of docs/attacks.md.
+/// The rows of docs/attacks.md: against servers, and against clients.
 const ATTACKS: usize = 33;
+const CLIENT_ATTACKS: usize = 13;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const PROMISES_FILE: &str = "docs/promises.md";
@@ -21,7 +22,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         .iter()
         .flat_map(|(letter, count)| (1..=*count).map(move |n| format!("{letter}{n}")))
         .collect();
-    let attacks: Vec<String> = (1..=ATTACKS).map(|n| n.to_string()).collect();
+    let against_clients = (1..=CLIENT_ATTACKS).map(|n| format!("S{n}"));
+    let attacks: Vec<String> = (1..=ATTACKS)
+        .map(|n| n.to_string())
+        .chain(against_clients)
+        .collect();
     found.extend(check_tests(tree, PROMISES_FILE, &promises));
     found.extend(check_tests(tree, ATTACKS_FILE, &attacks));
     found.extend(check_limits(tree));

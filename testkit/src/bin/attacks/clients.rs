@@ -1,0 +1,200 @@
+//! Hostile servers against our clients: the Rust client, the one of Node.js, and `trunkline get`, each
+//! in a process of its own.
+
+use super::hostile::{Hostile, Listening, Serve};
+use super::neighbour::p99_of;
+use super::process::{Costs, Program};
+use super::{LEAST, Measured, Programs};
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Face {
+    Rust,
+    Node,
+    Get,
+}
+
+impl Face {
+    pub(crate) const ALL: [Self; 3] = [Self::Rust, Self::Node, Self::Get];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::Node => "Node.js",
+            Self::Get => "get",
+        }
+    }
+    /// What a process of it may have at most: Node.js itself has about 60 MiB.
+    fn rss_mib_max(self) -> u64 {
+        match self {
+            Self::Rust | Self::Get => 64,
+            Self::Node => 256,
+        }
+    }
+}
+
+/// The exchange is bounded by 5 s; so long its outcome may take.
+const OUTCOME_MAX: Duration = Duration::from_secs(20);
+/// The bound of `get`, as the other clients have it.
+const TOTAL_SECONDS: &str = "5";
+const CPU_SECONDS_MAX: f64 = 6.0;
+/// Connections that a request may cost, all of which fail: four for the times that it is sent, and those
+/// that were closed before it was written to them, which are not counted.
+const CONNECTIONS_MAX: u32 = 20;
+/// Requests of a crowd.
+const CROWD: u32 = 100;
+
+pub(crate) fn name(face: Face, attack: &Hostile) -> String {
+    format!("{}: {}", face.name(), attack.name)
+}
+
+/// The hostile server, running.
+enum Running {
+    Tcp(Listening),
+    Quic {
+        _server: Program,
+        address: SocketAddr,
+    },
+}
+
+impl Running {
+    /// None: there is no Python.
+    fn start(programs: &Programs, attack: &Hostile) -> std::io::Result<Option<Self>> {
+        let function = match attack.serve {
+            Serve::Http1(serve) | Serve::Http2(serve) => {
+                return Ok(Some(Self::Tcp(Listening::start(serve)?)));
+            }
+            Serve::Http3(function) => function,
+        };
+        let Some(mut command) = programs.case("hostile.py") else {
+            return Ok(None);
+        };
+        let server = Program::start(command.arg(function))?;
+        let address = server.address()?;
+        Ok(Some(Self::Quic {
+            _server: server,
+            address,
+        }))
+    }
+    fn address(&self) -> SocketAddr {
+        match self {
+            Self::Tcp(listening) => listening.address,
+            Self::Quic { address, .. } => *address,
+        }
+    }
+    /// Connections that came, over TCP.
+    fn connections(&self) -> u32 {
+        match self {
+            Self::Tcp(listening) => listening.connections(),
+            Self::Quic { .. } => 0,
+        }
+    }
+}
+
+/// Runs one hostile server against a fresh client, and prints its row. False: a bound was passed.
+pub(crate) fn run(programs: &Programs, face: Face, attack: &Hostile) -> std::io::Result<bool> {
+    let Some(running) = Running::start(programs, attack)? else {
+        return Ok(true);
+    };
+    let scheme = match attack.serve {
+        Serve::Http3(_) => "https",
+        _ => "http",
+    };
+    let url = format!("{scheme}://{}/", running.address());
+    let outcome = match (face, &programs.command, &programs.node) {
+        (Face::Get, Some(program), _) => get(program, attack, &url)?,
+        (Face::Rust, ..) => {
+            let client = Command::new(&programs.client);
+            beside_a_neighbour(programs, client, attack, &url)?
+        }
+        (Face::Node, _, Some(script)) => {
+            let mut client = Command::new("node");
+            client.arg(script);
+            beside_a_neighbour(programs, client, attack, &url)?
+        }
+        // It is not there.
+        _ => return Ok(true),
+    };
+    let (fate, costs, p99) = outcome;
+    let connections = running.connections();
+    let is_crowd = attack.kind == "crowd" && face != Face::Get;
+    let connections_max = CONNECTIONS_MAX * if is_crowd { CROWD } else { 1 };
+    let many = match connections {
+        0 | 1 => String::new(),
+        _ => format!(", {connections} ({connections_max}) connections"),
+    };
+    let measured = Measured {
+        row: format!("S{}", attack.row),
+        name: &name(face, attack),
+        fate: fate + &many,
+        fate_due: match connections <= connections_max {
+            true => attack.due(face),
+            false => "fewer connections",
+        },
+        costs,
+        rss_mib_max: face.rss_mib_max(),
+        cpu_seconds_max: CPU_SECONDS_MAX,
+        p99,
+    };
+    Ok(measured.print())
+}
+
+type Outcome = (String, Costs, Option<Duration>);
+
+/// A client that asks a good origin meanwhile.
+fn beside_a_neighbour(
+    programs: &Programs,
+    mut client: Command,
+    attack: &Hostile,
+    url: &str,
+) -> std::io::Result<Outcome> {
+    let mut good = Command::new(&programs.server);
+    let is_quic = attack.version() == "h3";
+    let good = Program::start(if is_quic { good.arg("tls") } else { &mut good })?;
+    let scheme = if is_quic { "https" } else { "http" };
+    let good_url = format!("{scheme}://{}/", good.address()?);
+    client.args([attack.version(), &good_url, url, attack.kind]);
+    let mut client = Program::start(&mut client)?;
+    let began = Instant::now();
+    let fate = client.line(OUTCOME_MAX)?;
+    std::thread::sleep(LEAST.saturating_sub(began.elapsed()));
+    let costs = client.costs()?;
+    client.end_input();
+    Ok((fate, costs, Some(p99_of(&client))))
+}
+
+/// The command: its exit code, and what it costs until then.
+fn get(program: &str, attack: &Hostile, url: &str) -> std::io::Result<Outcome> {
+    let version = match attack.version() {
+        "h1" => "--http1.1",
+        "h2" => "--http2",
+        _ => "--http3-only",
+    };
+    let mut command = Command::new(program);
+    command.args(["get", version, "--insecure", "--timeout", TOTAL_SECONDS]);
+    command.args(["--output", "/dev/null", url]);
+    if attack.kind == "post" {
+        // Its own program is a large file that is there.
+        command.args(["--data", &format!("@{program}")]);
+    }
+    command.stderr(std::process::Stdio::null());
+    let mut client = Program::start(&mut command)?;
+    let until = Instant::now() + OUTCOME_MAX;
+    let mut costs = Costs::default();
+    loop {
+        // The memory of an ended process is gone: the last look before it counts.
+        let seen = client.costs()?;
+        costs.rss_mib = costs.rss_mib.max(seen.rss_mib);
+        costs.cpu_seconds = costs.cpu_seconds.max(seen.cpu_seconds);
+        if let Some(code) = client.exited() {
+            return Ok((format!("exit {code}"), costs, None));
+        }
+        if Instant::now() >= until {
+            return Ok(("still there".into(), costs, None));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
