@@ -8,7 +8,7 @@ import { different } from './client_parity/different.mjs'
 import { lines } from './support/lines.mjs'
 
 /** How long all programs may take, together. */
-const ALL_MS_MAX = 150_000
+const ALL_MS_MAX = 280_000
 const script = fileURLToPath(new URL('client_parity/run.mjs', import.meta.url))
 
 /** undici 8 needs Node 22 or newer. */

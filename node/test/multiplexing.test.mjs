@@ -1,11 +1,13 @@
 // Many requests, few connections: counted at the server.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import test from 'node:test'
 import { Agent, Client, Pool } from 'trunkline'
 import { cert } from './support/certificate.mjs'
 import { viaNew } from './support/dispatch.mjs'
 import { h1, h1s, h2, h2c, origin } from './support/servers.mjs'
+import { withoutStall } from './support/stall.mjs'
 
 const connect = { ca: cert }
 /** Requests that wait for each other in vain wait no longer. */
@@ -53,14 +55,16 @@ test('concurrent requests of a Client, and of a Pool with one connection, share 
 
 test('a cold burst waits for one handshake and multiplexes; more connections open when the limit is full', async () => {
   for (const [limit, most] of [[1000, 1], [100, 10], [10, 16]]) {
-    const server = await h2(late(20), { settings: { maxConcurrentStreams: limit } })
-    const agent = new Agent({ connect, maxConcurrentStreams: 1000 })
-    const answers = await burst(1000, agent, server.url)
-    assert.ok(answers.every(answer => answer.status === 200))
-    assert.equal(server.counts.requests, 1000, 'none was delivered twice')
-    assert.ok(server.counts.sockets <= most, `${server.counts.sockets} connections at a limit of ${limit}`)
-    await agent.close()
-    await server.close()
+    await withoutStall(async () => {
+      const server = await h2(late(20), { settings: { maxConcurrentStreams: limit } })
+      const agent = new Agent({ connect, maxConcurrentStreams: 1000 })
+      const answers = await burst(1000, agent, server.url)
+      assert.ok(answers.every(answer => answer.status === 200))
+      assert.equal(server.counts.requests, 1000, 'none was delivered twice')
+      await agent.close()
+      await server.close()
+      return () => { assert.ok(server.counts.sockets <= most, `${server.counts.sockets} connections at a limit of ${limit}`) }
+    })
   }
 })
 
@@ -148,9 +152,11 @@ test('every request settles once when connections die, sessions go away and stre
 
 test('a request can be aborted in the line, and waits no longer than queueTimeout', async () => {
   const server = await h1(() => {})
-  const client = new Client(server.url, { queueTimeout: 100 })
+  const client = new Client(server.url, { queueTimeout: 1000 })
+  const asked = once(server.server, 'request')
   const first = get(client, server.url)
   first.catch(() => {})
+  await asked
   const second = await client.request({ path: '/', signal: AbortSignal.timeout(20) }).then(() => null, error => error)
   assert.equal(second.name, 'TimeoutError')
   const third = await get(client, server.url).then(() => null, error => error)

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { differentOn } from './different.mjs'
 
 /** How long all programs may take, together. */
-const ALL_MS_MAX = 110_000
+const ALL_MS_MAX = 190_000
 const script = fileURLToPath(new URL('run.mjs', import.meta.url))
 
 /** What every program says with one of the modules. */

@@ -1,6 +1,6 @@
 // The shapes that most programs have: one request, and a server that does one thing with it.
 import { once } from 'node:events'
-import { cert, key } from './stage.mjs'
+import { cert, closing, key } from './stage.mjs'
 
 /** Programs that do not say it have a server without TLS, unless all of them shall have one. */
 const isSecure = more => more.secure ?? process.env.PARITY_SECURE === 'yes'
@@ -38,7 +38,10 @@ export const session = (act, more = {}) => async (http2, t) => {
   const own = await opened
   if (client.connecting) await once(client, 'connect')
   own.on('error', () => {})
+  const over = closing(own)
   await act(own, { log, client, t, http2, server })
+  // The client may see the end before the server's session has told all of it.
+  if (own.destroyed) await over
 }
 
 /** A secure server that speaks HTTP/1.1 too; the client asks by HTTP/1.1. */

@@ -25,7 +25,7 @@ function forget (name) {
 const END = Symbol('the end of the file')
 
 // The runner itself has no tests.
-if (process.env.NODE_TEST_CONTEXT !== undefined) {
+if (process.env.NODE_TEST_CONTEXT !== undefined || !process.execArgv.includes("--test")) {
   beforeEach(({ name }) => {
     // A file may wait between two tests.
     forget(END)
