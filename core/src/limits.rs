@@ -473,7 +473,7 @@ pub struct Config {
     pub datagrams: bool,
     /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events.
     pub frame_events: bool,
-    /// HTTP/1.1 server: the names of a request's fields are kept as they are spelled too
+    /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
     /// ([`Fields::spellings`](crate::http::Fields::spellings)).
     pub spelled_names: bool,
     /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to

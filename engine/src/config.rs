@@ -194,6 +194,9 @@ pub struct ClientConfig {
     /// A request of HTTP/1.1 whose connection stays open says `connection: keep-alive`, for servers
     /// and proxies of HTTP/1.0. Default: false.
     pub says_keep_alive: bool,
+    /// The names of fields of HTTP/1.1 responses are kept as they are spelled too
+    /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
+    pub spelled_names: bool,
 }
 
 impl ClientConfig {
@@ -212,7 +215,7 @@ impl ClientConfig {
             extended_connect: false,
             datagrams: self.datagrams,
             frame_events: false,
-            spelled_names: false,
+            spelled_names: self.spelled_names,
             expectations: false,
             says_keep_alive: self.says_keep_alive,
         })

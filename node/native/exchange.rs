@@ -109,7 +109,7 @@ impl Listener for Ears {
         entry[2] = u32::from(head.status);
         let said = head.reason();
         entry[7] = said.map_or(0, words_len);
-        let fields = head.fields();
+        let fields = spelled(head.section(), head.fields());
         with_text_behind(said.unwrap_or_default(), fields, |text| {
             self.shared.complete(entry, text, &[]);
         });
@@ -140,7 +140,7 @@ impl Listener for Ears {
             words => Some(words).filter(|_| entry[6] < 20),
         };
         entry[7] = words.map_or(0, words_len);
-        let fields = head.fields();
+        let fields = spelled(head.section(), head.fields());
         with_text_behind(words.unwrap_or_default(), fields, |text| {
             self.shared.complete(entry, text, &behind);
         });
@@ -158,7 +158,9 @@ impl Listener for Ears {
     fn end(&mut self, trailers: Option<&Fields>) {
         match trailers {
             None => self.finish(Kind::End, &[]),
-            Some(trailers) => with_text(trailers.iter(), |text| self.finish(Kind::End, text)),
+            Some(trailers) => with_text(spelled(trailers, trailers.iter()), |text| {
+                self.finish(Kind::End, text);
+            }),
         }
     }
     fn fail(&mut self, error: trunkline::Error) {
@@ -186,6 +188,18 @@ pub(crate) fn with_text<'a, R>(
     give: impl FnOnce(&[u8]) -> R,
 ) -> R {
     with_text_behind(&[], fields, give)
+}
+
+/// Fields with their names as HTTP/1.1 carried them.
+fn spelled<'a>(
+    section: &'a Fields,
+    fields: impl Iterator<Item = Field<'a>>,
+) -> impl Iterator<Item = Field<'a>> {
+    let mut spellings = section.spellings();
+    fields.map(move |field| Field {
+        name: spellings.next().unwrap_or(field.name),
+        ..field
+    })
 }
 
 /// The same behind words of something else.

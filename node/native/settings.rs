@@ -102,7 +102,7 @@ impl Settings {
         };
         let mut builder = Client::builder().timeouts(timeouts).tls(tls).health(health);
         // As node:http and undici: servers and proxies of HTTP/1.0 close without it.
-        builder = builder.says_keep_alive(true);
+        builder = builder.says_keep_alive(true).spelled_names(true);
         /// Says to the builder what is there.
         macro_rules! say {
             ($($setting:ident => $verb:ident),*) => {

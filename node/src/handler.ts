@@ -8,10 +8,7 @@ import { fieldsObject, type Fields } from './head'
 type Raw = (string | Buffer)[] | null | undefined
 
 function textsOf (raw: Raw): string[] {
-  return (raw ?? []).map((field, at) => {
-    const text = typeof field === 'string' ? field : field.toString('latin1')
-    return at % 2 === 0 ? text.toLowerCase() : text
-  })
+  return (raw ?? []).map(field => typeof field === 'string' ? field : field.toString('latin1'))
 }
 
 /** The controller that a handler gets where there is only an `abort` and a `resume`. */

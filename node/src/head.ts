@@ -254,17 +254,20 @@ export function withQuery (path: string, query: Record<string, unknown> | undefi
 /** Whether a value may stand in a field. */
 export function isFieldValue (value: string): boolean { return !BAD_VALUE.test(value) }
 
-/** Names and values by turns, as undici hands them on. */
+/** Names and values by turns, as undici hands them on: over HTTP/1.1 names have the case that they came with. */
 export function rawFields (text: string): string[] { return text === '' ? [] : text.split('\0') }
 
 /** Fields by lower-case name; a name that came more than once has an array. */
 export type Fields = Record<string, string | string[]>
 
+/** A name in lower case. */
+const lowerOf = remembering((name: string): string => name.toLowerCase())
+
 /** Fields as an object: names are lower-case, a name that comes again has an array. */
 export function fieldsObject (raw: readonly string[]): Fields {
   const object: Fields = {}
   for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at]!
+    const name = lowerOf(raw[at]!)
     const value = raw[at + 1]!
     const before = object[name]
     if (before === undefined) object[name] = value

@@ -355,17 +355,43 @@ fn what_speaks_another_protocol_is_given_up_at_once_and_not_when_its_head_ends()
 }
 
 #[test]
+fn names_of_an_answer_and_its_trailers_are_kept_as_they_are_spelled_where_that_is_asked_for() {
+    let limits = Limits::default();
+    let spelled = |section: &Fields| -> Vec<String> {
+        let names = section.spellings();
+        names
+            .map(|name| String::from_utf8(name.to_vec()).unwrap())
+            .collect()
+    };
+    let head = "HTTP/1.1 200 OK\r\nX-One: a\r\n b\r\nx-two: c\r\n\r\n".as_bytes();
+    let section = b"X-Three: d\r\n\r\n";
+    for (asked, of_head, of_trailers) in [
+        (true, &["X-One", "x-two"][..], &["X-Three"][..]),
+        (false, &[], &[]),
+    ] {
+        let (head, _) = parse::response(head, Fields::new(), &limits, asked).unwrap();
+        assert_eq!(spelled(head.section()), of_head);
+        assert_eq!(head.fields().next().unwrap().name, b"x-one");
+        let trailers = parse::trailers(section, Fields::new(), &limits, Side::Client, asked);
+        assert_eq!(spelled(&trailers.unwrap()), of_trailers);
+    }
+    let lower = b"HTTP/1.1 200 OK\r\nx-one: a\r\n\r\n";
+    let (head, _) = parse::response(lower, Fields::new(), &limits, true).unwrap();
+    assert_eq!(spelled(head.section()), Vec::<String>::new());
+}
+
+#[test]
 fn a_folded_line_of_a_response_is_one_line_with_spaces_in_place_of_the_fold() {
     let limits = Limits::default();
     let head = "HTTP/1.1 200 OK\r\nx: a\r\n b\r\n\tc\r\ncontent-length:\r\n 2\r\n\r\n";
     let heard = hears_after(&get(), &format!("{head}ok"), false);
     assert_eq!(heard, ["1 status 200", "1 body ok end"]);
-    let (head, _) = parse::response(head.as_bytes(), Fields::new(), &limits).unwrap();
+    let (head, _) = parse::response(head.as_bytes(), Fields::new(), &limits, false).unwrap();
     let folded = head.fields().next().unwrap();
     assert_eq!(folded.value, b"a   b  \tc");
 
     let section = b"x: a\r\n b\r\n\r\n";
-    let trailers = |side| parse::trailers(section, Fields::new(), &limits, side);
+    let trailers = |side| parse::trailers(section, Fields::new(), &limits, side, false);
     let told = trailers(Side::Client).unwrap();
     assert_eq!(told.iter().next().unwrap().value, b"a   b");
     assert!(trailers(Side::Server).is_err());

@@ -156,7 +156,8 @@ impl Conn {
         };
         self.timers.stop(Timer::Head as usize);
         let fields = self.spares.section();
-        let (head, version) = parse::response(&bytes[..len], fields, &self.config.limits)?;
+        let (limits, spells) = (&self.config.limits, self.config.spelled_names);
+        let (head, version) = parse::response(&bytes[..len], fields, limits, spells)?;
         if head.is_interim() && head.status != 101 {
             self.receive_interim(head)?;
         } else {
@@ -271,7 +272,8 @@ impl Conn {
             self.end_message(None);
         } else {
             let fields = self.spares.section();
-            let trailers = parse::trailers(&bytes[..len], fields, &self.config.limits, self.side)?;
+            let (limits, spells) = (&self.config.limits, self.config.spelled_names);
+            let trailers = parse::trailers(&bytes[..len], fields, limits, self.side, spells)?;
             self.end_message(Some(trailers));
         }
         Ok(Step::Took(len))

@@ -130,18 +130,20 @@ pub(super) fn begins_as_tls(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Parses a complete response head. `fields` is empty and lends its memory.
+/// Parses a complete response head. `fields` is empty and lends its memory. `spells`: names are kept as
+/// they are spelled too, where one has a capital.
 pub(super) fn response(
     head: &[u8],
     fields: Fields,
     limits: &Limits,
+    spells: bool,
 ) -> Result<(ResponseHead, Version), Violation> {
-    match lines_of_response(head, fields, limits) {
+    match lines_of_response(head, fields, limits, spells) {
         Err(Violation::FieldNameInvalid) => {
             // A status line has no fold: nothing but the lines behind it has.
             let first = memchr::memchr(b'\n', head).map_or(0, |end| end + 1);
             match unfolded(head, first) {
-                Some(head) => lines_of_response(&head, Fields::new(), limits),
+                Some(head) => lines_of_response(&head, Fields::new(), limits, spells),
                 None => Err(Violation::FieldNameInvalid),
             }
         }
@@ -167,6 +169,7 @@ fn lines_of_response(
     head: &[u8],
     mut fields: Fields,
     limits: &Limits,
+    spells: bool,
 ) -> Result<(ResponseHead, Version), Violation> {
     let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
     let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
@@ -184,6 +187,9 @@ fn lines_of_response(
     let status = response.code.ok_or(Violation::HeadInvalid)?;
     let version = version(response.version)?;
     push_fields(&mut fields, response.headers, limits)?;
+    if spells {
+        spell_names(&mut fields, response.headers);
+    }
     let head = ResponseHead::new(status, fields, version)?;
     let head = match response.reason.unwrap_or_default() {
         phrase if phrase == reason::usual(status) => head,
@@ -192,19 +198,21 @@ fn lines_of_response(
     Ok((head, version))
 }
 
-/// Parses a complete trailer section, its empty line included, of a message to `side`.
+/// Parses a complete trailer section, its empty line included, of a message to `side`. `spells`: as of
+/// a response head.
 pub(super) fn trailers(
     section: &[u8],
     fields: Fields,
     limits: &Limits,
     side: Side,
+    spells: bool,
 ) -> Result<Fields, Violation> {
-    match lines_of_trailers(section, fields, limits) {
+    match lines_of_trailers(section, fields, limits, spells) {
         Err(Violation::FieldNameInvalid)
             if side == Side::Client
                 && let Some(section) = unfolded(section, 0) =>
         {
-            lines_of_trailers(&section, Fields::new(), limits)
+            lines_of_trailers(&section, Fields::new(), limits, spells)
         }
         parsed => parsed,
     }
@@ -214,12 +222,16 @@ fn lines_of_trailers(
     section: &[u8],
     mut fields: Fields,
     limits: &Limits,
+    spells: bool,
 ) -> Result<Fields, Violation> {
     let mut table = [httparse::EMPTY_HEADER; HEAD_FIELDS_MAX];
     let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
     match httparse::parse_headers(section, table) {
         Ok(httparse::Status::Complete((used, headers))) if used == section.len() => {
             push_fields(&mut fields, headers, limits)?;
+            if spells {
+                spell_names(&mut fields, headers);
+            }
         }
         Ok(_) => return Err(Violation::HeadInvalid),
         Err(error) => return Err(violation(error, section)),
@@ -262,6 +274,17 @@ fn push_target(fields: &mut Fields, method: &[u8], target: &[u8]) -> Result<(), 
         });
     }
     Ok(())
+}
+
+/// Keeps names as they are spelled, where that is not in lower case.
+fn spell_names(fields: &mut Fields, headers: &[Header<'_>]) {
+    let has_capital =
+        |header: &Header<'_>| header.name.bytes().any(|byte| byte.is_ascii_uppercase());
+    if headers.iter().any(has_capital) {
+        for header in headers {
+            fields.spell(header.name.as_bytes());
+        }
+    }
 }
 
 fn push_fields(

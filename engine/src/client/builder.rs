@@ -97,6 +97,7 @@ impl Default for ClientBuilder {
                 windows: Windows::default(),
                 datagrams: false,
                 says_keep_alive: false,
+                spelled_names: false,
             },
             tls: ClientTls::new(),
             route: Route::default(),
@@ -134,6 +135,13 @@ impl ClientBuilder {
     #[must_use]
     pub fn says_keep_alive(mut self, says: bool) -> Self {
         self.config.says_keep_alive = says;
+        self
+    }
+    /// Whether the names of fields of HTTP/1.1 responses are kept as they are spelled too
+    /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
+    #[must_use]
+    pub fn spelled_names(mut self, keeps: bool) -> Self {
+        self.config.spelled_names = keeps;
         self
     }
     /// The ceiling of the requests in flight on one HTTP/2 or HTTP/3 connection, at least 1. A lower limit of
