@@ -1,12 +1,10 @@
 // Ends requests of which nothing has been sent or received for a time.
 
+import { INTERNAL_ERROR } from './border'
 import type { Incoming } from './incoming'
 
 /** How often deadlines are looked at, in ms: an end may come so much later. */
 const TICK_MS = 1000
-/** CANCEL of RFC 9113 section 7. */
-const CANCEL = 8
-
 interface Watched { ms: number; at: number }
 
 /** Throws where a time is none. */
@@ -38,7 +36,7 @@ export class IdleRequests {
       const isOver = incoming.exchange.closed || incoming.isLeft
       if (!isOver && now - at < ms) continue
       this.watched.delete(incoming)
-      if (!isOver) incoming.exchange.reset(CANCEL)
+      if (!isOver) incoming.exchange.reset(INTERNAL_ERROR)
     }
     if (this.watched.size > 0 || this.timer === null) return
     clearInterval(this.timer)

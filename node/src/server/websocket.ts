@@ -241,8 +241,10 @@ export class ServerWebSocket<T = undefined> {
   /** @internal Ends or pings a silent client. */
   checkIdle (now: number, idleMs: number, sendPings: boolean): void {
     const silent = now - this.#heardAt
-    if (silent >= idleMs) return this.terminate()
-    if (!sendPings || this.#pinged || silent < idleMs / 2) return
+    const isAsked = this.#pinged || !sendPings
+    // A process that stood still has not listened: the client is asked first.
+    if (isAsked && silent >= idleMs) return this.terminate()
+    if (isAsked || silent < idleMs / 2) return
     this.#pinged = true
     this.ping()
   }
