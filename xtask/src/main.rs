@@ -32,6 +32,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node-pack      the npm packages, installed and tried
   node-soak [client|server]   mixed load with faults: ten minutes on the client, thirty on servers
                  (--seconds N, --seed N)
+  node-lines [LINE..]   every test file on every installed line of Node.js (node20, node24 ..)
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         "node-test" => node::test(),
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
+        "node-lines" => node::script("dev", "all_lines.mjs", rest),
         "flake" => flake::flake(rest),
         "fuzz" => fuzz::fuzz(rest),
         "sanitize" => sanitize::sanitize(rest),

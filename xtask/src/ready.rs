@@ -50,6 +50,7 @@ pub(crate) fn ready() -> Outcome {
         run(&mut cargo(&lint))
     })?;
     step("test", test)?;
+    step("node-lines", || node::script("dev", "all_lines.mjs", &[]))?;
     step("endurance", endurance)?;
     step("docs", docs)?;
     step("deny", deny)?;

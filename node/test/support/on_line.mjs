@@ -11,6 +11,8 @@ import { serverLife } from './server_life.mjs'
 /** What differs from line to line, and what is promised on each of them. */
 const OF_UNDICI = ['undici', 'undici_parts', 'refusals', 'channels', 'calls', 'answers', 'server_request', 'server_response']
 const OF_DISPATCHERS = ['connections', 'multiplexing', 'dispatch', 'uploads', 'options', 'heads', 'certificates']
+/** The files whose tests run on every line. Those of parity and of life do too, by other means. */
+export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_DISPATCHERS]
 /** How long the tests of a file may take, on a busy machine too. */
 const FILE_MS_MAX = 100_000
 
