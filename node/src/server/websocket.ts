@@ -2,10 +2,11 @@
 // HTTP/1.1 and over extended CONNECT alike.
 
 import type { IncomingMessage } from 'node:http'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { nearest } from '../near'
-import { textOf, type FieldsInit } from './fields'
-import { pairsOf } from './fields'
+import { pairsOf, textOf, type FieldsInit } from './fields'
 import { secondsOf } from './idle'
 
 /** What `publish` and `send` give: the bytes that were sent; 0: the message was dropped; -1: it waits, because the client does not keep up. */
@@ -70,10 +71,16 @@ interface Acceptor {
 }
 interface Package { WebSocketServer: new (options: object) => Acceptor }
 
+/** The package `ws` that is installed beside this one, or where the program is: a package that is linked into a project is
+ * not beside the project's others. */
 function load (): Package {
+  const program = process.argv[1]
   try {
     return require('ws') as Package
   } catch (cause) {
+    try {
+      if (program !== undefined) return createRequire(resolve(program))('ws') as Package
+    } catch {}
     throw new Error('handlers of WebSockets need the package ws: npm install ws', { cause })
   }
 }
