@@ -124,7 +124,7 @@ export class ServerWebSocket<T = undefined> {
   readonly #all: WebSockets<T>
   readonly #topics = new Set<string>()
   #waits = false
-  #heardAt = performance.now()
+  #activeAt = performance.now()
   #pinged = false
 
   constructor (all: WebSockets<T>, peer: Peer, socket: Duplex, remoteAddress: string | undefined, data: T) {
@@ -139,7 +139,7 @@ export class ServerWebSocket<T = undefined> {
   #listen (): void {
     const peer = this.#peer
     const active = (): void => {
-      this.#heardAt = performance.now()
+      this.#activeAt = performance.now()
       this.#pinged = false
     }
     peer.on('message', (bytes: Buffer, isBinary: boolean) => {
@@ -247,7 +247,7 @@ export class ServerWebSocket<T = undefined> {
 
   /** @internal Ends or pings a silent client. */
   checkIdle (now: number, idleMs: number, sendPings: boolean): void {
-    const silent = now - this.#heardAt
+    const silent = now - this.#activeAt
     const isAsked = this.#pinged || !sendPings
     // A process that stood still has not listened: the client is asked first.
     if (isAsked && silent >= idleMs) return this.terminate()
