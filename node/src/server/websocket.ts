@@ -2,10 +2,11 @@
 // HTTP/1.1 and over extended CONNECT alike.
 
 import type { IncomingMessage } from 'node:http'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { nearest } from '../near'
-import { textOf, type FieldsInit } from './fields'
-import { pairsOf } from './fields'
+import { pairsOf, textOf, type FieldsInit } from './fields'
 import { secondsOf } from './idle'
 
 /** What `publish` and `send` give: the bytes that were sent; 0: the message was dropped; -1: it waits, because the client does not keep up. */
@@ -70,10 +71,16 @@ interface Acceptor {
 }
 interface Package { WebSocketServer: new (options: object) => Acceptor }
 
+/** The package `ws` that is installed beside this one, or where the program is: a package that is linked into a project is
+ * not beside the project's others. */
 function load (): Package {
+  const program = process.argv[1]
   try {
     return require('ws') as Package
   } catch (cause) {
+    try {
+      if (program !== undefined) return createRequire(resolve(program))('ws') as Package
+    } catch {}
     throw new Error('handlers of WebSockets need the package ws: npm install ws', { cause })
   }
 }
@@ -117,7 +124,7 @@ export class ServerWebSocket<T = undefined> {
   readonly #all: WebSockets<T>
   readonly #topics = new Set<string>()
   #waits = false
-  #heardAt = performance.now()
+  #activeAt = performance.now()
   #pinged = false
 
   constructor (all: WebSockets<T>, peer: Peer, socket: Duplex, remoteAddress: string | undefined, data: T) {
@@ -132,7 +139,7 @@ export class ServerWebSocket<T = undefined> {
   #listen (): void {
     const peer = this.#peer
     const active = (): void => {
-      this.#heardAt = performance.now()
+      this.#activeAt = performance.now()
       this.#pinged = false
     }
     peer.on('message', (bytes: Buffer, isBinary: boolean) => {
@@ -240,7 +247,7 @@ export class ServerWebSocket<T = undefined> {
 
   /** @internal Ends or pings a silent client. */
   checkIdle (now: number, idleMs: number, sendPings: boolean): void {
-    const silent = now - this.#heardAt
+    const silent = now - this.#activeAt
     const isAsked = this.#pinged || !sendPings
     // A process that stood still has not listened: the client is asked first.
     if (isAsked && silent >= idleMs) return this.terminate()

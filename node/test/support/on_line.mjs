@@ -11,8 +11,9 @@ import { serverLife } from './server_life.mjs'
 /** What differs from line to line, and what is promised on each of them. */
 const OF_UNDICI = ['undici', 'undici_parts', 'refusals', 'channels', 'calls', 'answers', 'server_request', 'server_response']
 const OF_DISPATCHERS = ['connections', 'multiplexing', 'dispatch', 'uploads', 'options', 'heads', 'certificates']
+const OF_SERVE = ['server_files', 'server_hono', 'server_methods', 'server_routes', 'server_sockets']
 /** The files whose tests run on every line. Those of parity and of life do too, by other means. */
-export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_DISPATCHERS]
+export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_DISPATCHERS, ...OF_SERVE]
 /** How long the tests of a file may take, on a busy machine too. */
 const FILE_MS_MAX = 100_000
 
@@ -30,6 +31,9 @@ export function undiciOnLine (line) {
 
 /** What dispatchers do on one line. */
 export function dispatchersOnLine (line) { filesOnLine(line, OF_DISPATCHERS) }
+
+/** What `serve` does on one line. */
+export function serveOnLine (line) { filesOnLine(line, OF_SERVE) }
 
 function filesOnLine (line, names) {
   for (const name of names) {

@@ -1,0 +1,3 @@
+import { serveOnLine } from './support/on_line.mjs'
+
+serveOnLine('node24')
