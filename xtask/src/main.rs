@@ -25,8 +25,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy           the rules of structure
   conform        h2spec, httpwg and the cases of conformance/h3 against our server
   bench [NAME]   measure (server, node-server, client, windows-real, bursts, h3-paths)
-  attacks [ROW..]   what docs/attacks.md says, over sockets: memory, CPU, and a neighbour's waits
-                 (--debug: without optimizing)
+  attacks [ROW..]   docs/attacks.md over sockets, server and clients: memory, CPU, a neighbour's waits
+                 (--debug, --demo: with less optimization than a release)
   node           build the npm package and its addon
   node-test      the tests of the npm package
   node-pack      the npm packages, installed and tried
