@@ -47,11 +47,17 @@ function checkExtras (options: unknown): asserts options is RequestOptions {
     throw new InvalidArgumentError('opts.dispatcher is not supported by the methods of a dispatcher: they use the dispatcher itself. Give it to request() of this package, or call the method of the other dispatcher')
   }
   const { signal, onInfo, highWaterMark } = options as RequestExtras
-  if (signal != null && typeof (signal as AbortSignal).addEventListener !== 'function' && typeof (signal as NodeJS.EventEmitter).on !== 'function') {
+  if (signal && typeof (signal as AbortSignal).addEventListener !== 'function' && typeof (signal as NodeJS.EventEmitter).on !== 'function') {
     throw new InvalidArgumentError('signal must be an EventEmitter or EventTarget')
   }
-  if (highWaterMark != null && !(typeof highWaterMark === 'number' && highWaterMark >= 0)) throw new InvalidArgumentError('invalid highWaterMark')
-  if (onInfo != null && typeof onInfo !== 'function') throw new InvalidArgumentError('invalid onInfo callback')
+  // A Readable would throw at another when the answer comes.
+  if (highWaterMark != null && !(Number.isInteger(highWaterMark) && highWaterMark >= 0)) throw new InvalidArgumentError('invalid highWaterMark')
+  if (onInfo && typeof onInfo !== 'function') throw new InvalidArgumentError('invalid onInfo callback')
+}
+
+/** Calls without a handler for it cannot have an upgrade. */
+function checkNoUpgrade ({ upgrade }: RequestOptions): void {
+  if (upgrade) throw new InvalidArgumentError(typeof upgrade === 'string' ? 'invalid onRequestUpgrade method' : 'upgrade must be a string')
 }
 
 /** What a callback gets beside an error. */
@@ -101,7 +107,7 @@ export function request (on: Dispatching, options: RequestOptions, callback?: To
   return answered<Answer>(options, callback, done => {
     checkExtras(options)
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
-    if (options.upgrade) throw new InvalidArgumentError('invalid onRequestUpgrade method')
+    checkNoUpgrade(options)
     const asked = options.method === undefined ? { ...options, method: 'GET' } : options as DispatchOptions & RequestExtras
     if (on.dispatch === own && on[kRequest]?.(asked, done) === true) return
     on.dispatch(asked, both(new RequestHandler(asked, done)))
@@ -118,7 +124,7 @@ class Following {
 
   constructor (protected readonly options: RequestExtras & { body?: unknown }) {
     const { signal } = options
-    if (signal == null) return
+    if (!signal) return
     this.unfollow = follow(signal as Signal, reason => {
       this.reason = reason
       this.controller?.abort(reason)
@@ -133,6 +139,11 @@ class Following {
 
   protected headers (controller: Exchange, headers: Fields): Fields {
     return this.options.responseHeaders === 'raw' ? controller.rawHeaders as unknown as Fields : headers
+  }
+
+  protected tellInfo (statusCode: number, headers: Fields): void {
+    const { onInfo } = this.options
+    if (onInfo) onInfo({ statusCode, headers })
   }
 
   /** A body that was not sent, or not to its end, is not wanted any more. */
@@ -154,7 +165,7 @@ class RequestHandler extends Following implements NewHandler, Spring {
   constructor (options: RequestExtras, private told: Told | null) { super(options) }
 
   onResponseStart (controller: Exchange, status: number, headers: Fields, statusText: string): void {
-    if (status < 200) return void this.options.onInfo?.({ statusCode: status, headers: this.headers(controller, headers) })
+    if (status < 200) return this.tellInfo(status, this.headers(controller, headers))
     const { told } = this
     this.told = null
     const answer = new Answer(status, statusText, 0, '', this, this.options, this.context)
@@ -204,9 +215,9 @@ class StreamHandler extends Following implements NewHandler {
   ) { super(options) }
 
   onResponseStart (controller: Exchange, status: number, headers: Fields): void {
-    const { opaque, onInfo } = this.options
+    const { opaque } = this.options
     const shown = this.headers(controller, headers)
-    if (status < 200) return void onInfo?.({ statusCode: status, headers: shown })
+    if (status < 200) return this.tellInfo(status, shown)
     const sink = this.factory({ statusCode: status, headers: shown, opaque: opaque || null, context: this.context })
     if (typeof sink?.write !== 'function' || typeof sink.end !== 'function' || typeof sink.on !== 'function') {
       throw new InvalidReturnValueError('expected Writable')
@@ -249,7 +260,7 @@ export function stream (on: Dispatching, options: RequestOptions, factory: Strea
     checkExtras(options)
     if (typeof factory !== 'function') throw new InvalidArgumentError('invalid factory')
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
-    if (options.upgrade) throw new InvalidArgumentError('invalid onRequestUpgrade method')
+    checkNoUpgrade(options)
     const asked = { ...options, method: options.method ?? 'GET' }
     on.dispatch(asked, both(new StreamHandler(asked, factory, done)))
   })
@@ -303,9 +314,9 @@ class PipelineHandler extends Following implements NewHandler {
   }
 
   onResponseStart (controller: Exchange, status: number, fields: Fields): void {
-    const { opaque, onInfo } = this.options
+    const { opaque } = this.options
     const headers = this.headers(controller, fields)
-    if (status < 200) return void onInfo?.({ statusCode: status, headers })
+    if (status < 200) return this.tellInfo(status, headers)
     const body = fed(() => { controller.resume() })
     this.body = body
     const returned = this.handler({ statusCode: status, headers, opaque: opaque || null, body, context: this.context }) as Readable | null | undefined

@@ -48,6 +48,16 @@ function isIterable (headers: object): boolean {
   return typeof iterator === 'function' && iterator !== (Object.prototype as Partial<Iterable<unknown>>)[Symbol.iterator]
 }
 
+const PADDING = /^[ \t]+|[ \t]+$/g
+const SPACE = 0x20
+const TAB = 0x09
+
+function isPadded (value: string): boolean {
+  const first = value.charCodeAt(0)
+  const last = value.charCodeAt(value.length - 1)
+  return first === SPACE || first === TAB || last === SPACE || last === TAB
+}
+
 /** Kinds of values that are texts, or have one that says something. */
 const PRINTABLE = new Set(['string', 'number', 'boolean', 'bigint'])
 
@@ -110,7 +120,9 @@ export class Head {
     this.addText(key, name, String(value))
   }
 
-  private addText (key: string, name: Name, value: string): void {
+  private addText (key: string, name: Name, given: string): void {
+    // RFC 9110 section 5.5: spaces around a value are no part of it.
+    const value = isPadded(given) ? given.replace(PADDING, '') : given
     if (name.good !== value) {
       if (BAD_VALUE.test(value)) throw new InvalidArgumentError(`invalid ${key} header`)
       name.good = value

@@ -55,13 +55,13 @@ export class Lane implements Ears, Held, Spring {
     private readonly extras: RequestExtras & { body?: unknown }
   ) {
     const { onInfo } = extras
-    this.onInfo = onInfo == null ? null : AsyncResource.bind(onInfo)
+    this.onInfo = onInfo ? AsyncResource.bind(onInfo) : null
   }
 
   /** Follows the signal; false: it has been aborted already. */
   start (): boolean {
     const { signal } = this.extras
-    if (signal != null) this.unfollow = follow(signal as Signal, reason => { this.abort(reason) })
+    if (signal) this.unfollow = follow(signal as Signal, reason => { this.abort(reason) })
     return !this.isOver
   }
 

@@ -2,6 +2,7 @@
 // the engine's client is built with (node/native/settings.rs).
 
 import { lookup as lookUp } from 'node:dns'
+import { isIP } from 'node:net'
 import type { Lookup } from './connections'
 import { InvalidArgumentError } from './errors'
 import { warnOfSlips } from './near'
@@ -141,7 +142,25 @@ const KEEP_ALIVE_MS = 60_000
 /** The largest head that a response may have: it crosses the border in one piece. */
 const HEADER_BYTES_MAX = 512 * 1024
 
-/** A finite number from `least`; what is wrong is said with undici's words. */
+/** undici's words for values of options that it does not take; for all others `invalid name`. */
+const WORDS: Record<string, string> = {
+  headersTimeout: 'must be a positive integer or zero',
+  bodyTimeout: 'must be a positive integer or zero',
+  maxCachedSessions: 'must be a positive integer or zero',
+  maxRequestsPerClient: 'must be a positive number',
+  autoSelectFamilyAttemptTimeout: 'must be a positive number',
+  maxConcurrentStreams: 'must be a positive integer, greater than 0',
+  initialWindowSize: 'must be a positive integer, greater than 0',
+  connectionWindowSize: 'must be a positive integer, greater than 0',
+  pingInterval: 'must be a positive integer, greater or equal to 0'
+}
+
+function invalid (name: string): never {
+  const words = WORDS[name]
+  return refuse(words === undefined ? `invalid ${name}` : `${name} ${words}`)
+}
+
+/** A finite number from `least`. */
 function number (name: string, value: unknown, least: number): number | undefined {
   if (value == null) return undefined
   if (typeof value !== 'number' || !Number.isFinite(value) || value < least) return refuse(`invalid ${name}`)
@@ -149,9 +168,30 @@ function number (name: string, value: unknown, least: number): number | undefine
 }
 
 function whole (name: string, value: unknown, least: number): number | undefined {
-  const checked = number(name, value, least)
-  if (checked !== undefined && !Number.isInteger(checked)) return refuse(`invalid ${name}`)
-  return checked
+  if (value == null) return undefined
+  if (!Number.isInteger(value) || (value as number) < least) return invalid(name)
+  return value as number
+}
+
+/** A path of a Unix socket. */
+function pathOf (value: unknown): string | undefined {
+  if (value == null) return undefined
+  return typeof value === 'string' ? value : refuse('invalid socketPath')
+}
+
+function addressOf (value: unknown): string | undefined {
+  if (value == null) return undefined
+  return typeof value === 'string' && isIP(value) !== 0 ? value : refuse('localAddress must be valid string IP address')
+}
+
+/** What the engine waits for an address at least and at most before it tries the next one too, ms. */
+const ATTEMPT_MS_MIN = 10
+const ATTEMPT_MS_MAX = 2_000
+
+/** Node.js too takes less than 10 ms for 10. */
+function attemptDelay (value: unknown): number | undefined {
+  const ms = whole('autoSelectFamilyAttemptTimeout', value, -1)
+  return ms === undefined || ms < 0 ? undefined : Math.min(Math.max(ms, ATTEMPT_MS_MIN), ATTEMPT_MS_MAX)
 }
 
 export function time (name: string, value: unknown): number | undefined {
@@ -200,25 +240,31 @@ export interface UrlParts {
   port?: string | number | null
   /** In place of the three. */
   origin?: string | null
+  /** An origin has none: any but `/` is refused. */
+  path?: string | null
+  pathname?: string | null
+  search?: string | null
 }
 
 /** The parts of a URL as its text, by undici's checks. */
 function written (parts: UrlParts): string {
-  const { protocol, hostname, port, origin } = parts
-  for (const [name, value] of Object.entries({ protocol, hostname, origin })) {
-    if (value != null && typeof value !== 'string') return refuse(`Invalid URL ${name}: the ${name} must be a string or null/undefined.`)
-  }
+  const { protocol, hostname, port, origin, path, pathname, search } = parts
   if (port != null && port !== '' && !(Number.isInteger(Number(port)) && Number(port) >= 0 && Number(port) <= 65_535)) {
     return refuse('Invalid URL: port must be a valid integer or a string representation of an integer.')
   }
+  for (const [name, value] of Object.entries({ path, pathname, hostname, origin })) {
+    if (value != null && typeof value !== 'string') return refuse(`Invalid URL ${name}: the ${name} must be a string or null/undefined.`)
+  }
   if (!/^https?:/.test(origin ?? protocol ?? '')) return refuse('Invalid URL protocol: the URL must start with `http:` or `https:`.')
-  return origin ?? `${protocol}//${hostname ?? ''}${port == null || port === '' ? '' : `:${port}`}`
+  const start = origin ?? `${protocol}//${hostname ?? ''}${port == null || port === '' ? '' : `:${port}`}`
+  const rest = path ?? `${pathname ?? ''}${search ?? ''}`
+  return `${start.replace(/\/$/, '')}${rest === '' || rest.startsWith('/') ? rest : `/${rest}`}`
 }
 
 /** undici's checks of an origin. */
 export function originOf (origin: string | URL | UrlParts): URL {
   if (origin === null || (typeof origin !== 'string' && typeof origin !== 'object')) {
-    throw new InvalidArgumentError('Invalid URL: it must be a string or a URL like https://host:port')
+    throw new InvalidArgumentError('Invalid URL: The URL argument must be a non-null object.')
   }
   // What is no URL at all is Node.js's own error, ERR_INVALID_URL, as with undici.
   const url = new URL(typeof origin === 'string' || origin instanceof URL ? origin : written(origin))
@@ -306,14 +352,14 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     queueTimeout: time('queueTimeout', options.queueTimeout),
     keepAliveTimeout: positive('keepAliveTimeout', options.keepAliveTimeout),
     keepAliveMax: positive('keepAliveMaxTimeout', options.keepAliveMaxTimeout) ?? 600_000,
-    keepAliveMargin: Math.max(number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity) ?? 2000, 0),
+    keepAliveMargin: Math.max(Math.ceil(number('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold, -Infinity) ?? 2000), 0),
     connectionAge: ageOf(options),
     requestsPerConnection: whole('maxRequestsPerClient', options.maxRequestsPerClient, 0),
     warmConnections: whole('warmConnections', options.warmConnections, 0),
     retryLost: options.retryLost,
-    attemptDelay: time('autoSelectFamilyAttemptTimeout', options.autoSelectFamilyAttemptTimeout ?? connect.autoSelectFamilyAttemptTimeout),
-    socketPath: connect.socketPath ?? options.socketPath ?? undefined,
-    localAddress: connect.localAddress ?? options.localAddress ?? undefined,
+    attemptDelay: attemptDelay(options.autoSelectFamilyAttemptTimeout ?? connect.autoSelectFamilyAttemptTimeout),
+    socketPath: pathOf(connect.socketPath ?? options.socketPath),
+    localAddress: addressOf(connect.localAddress ?? options.localAddress),
     pingInterval: time('pingInterval', whole('pingInterval', options.h2Options?.pingInterval ?? options.pingInterval, 0)) ?? PING_INTERVAL_MS,
     resumedServers: Math.min(whole('maxCachedSessions', options.maxCachedSessions, 0) ?? CACHED_SESSIONS, RESUMED_SERVERS_MAX),
     keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay) ?? KEEP_ALIVE_MS,

@@ -67,7 +67,7 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   if (checked.isProxied && head.hasProxyAuthorization) {
     throw new InvalidArgumentError('Proxy-Authorization should be sent in ProxyAgent constructor')
   }
-  const servername = options.servername ?? checked.servername ?? nameOf(head.host, origin)
+  const servername = askedName(options, origin) ?? checked.servername ?? nameOf(head.host, origin)
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
   const isStreamed = isWebSocket(options, head) && takesStreams(handler) && hasStreams(checked, origin)
   let target = state.target(origin, servername, leavesHttp && !isStreamed)
@@ -164,6 +164,13 @@ function checkOptions (options: DispatchOptions): void {
     throw new InvalidArgumentError('typeOfService must be an integer between 0 and 255')
   }
   throw new NotSupportedError('typeOfService is of a connection, and connections are shared by requests; only 0 is taken')
+}
+
+/** The name that a request asks certificates for; without TLS it says nothing. */
+function askedName ({ servername }: DispatchOptions, origin: string): string | null {
+  if (servername == null || !origin.startsWith('https:')) return null
+  if (typeof servername !== 'string') throw new InvalidArgumentError('servername must be a string')
+  return servername
 }
 
 /** The name in a host field that is not the origin's: certificates are checked against it. */

@@ -1,13 +1,13 @@
 // Runs every program, or those whose name has the text given, with one module; prints a line of JSON
 // for each: its file, its name, and what it said.
-//   node run.mjs undici|trunkline [text]
+//   node run.mjs undici|trunkline programs|tables [text]
 import { readdirSync } from 'node:fs'
 import { Stage, shown } from './stage.mjs'
 
 /** How long a program may take, on a busy machine too; each of them ends with undici. */
 const PROGRAM_MS_MAX = Number(process.env.PROGRAM_MS_MAX ?? 60_000)
 
-const [subject, text = ''] = process.argv.slice(2)
+const [subject, kind = 'programs', text = ''] = process.argv.slice(2)
 const module = await import(subject === 'undici' ? 'undici8' : 'trunkline')
 process.removeAllListeners('warning')
 
@@ -15,7 +15,11 @@ let stage
 for (const event of ['uncaughtException', 'unhandledRejection']) {
   process.on(event, error => { stage?.log('process')(event, error instanceof Error ? error : shown(error)) })
 }
-process.on('warning', warning => { stage?.log('process')('warning', warning.name, warning.code ?? '') })
+process.on('warning', warning => {
+  // undici's advice on names of options comes once for a process, in whichever program is there then.
+  if (warning.code === 'UNDICI-H2-OPTIONS') return
+  stage?.log('process')('warning', warning.name, warning.code ?? '')
+})
 
 async function play (program) {
   stage = new Stage()
@@ -32,7 +36,7 @@ async function play (program) {
   return lines
 }
 
-const folder = new URL('programs/', import.meta.url)
+const folder = new URL(`${kind}/`, import.meta.url)
 for (const file of readdirSync(folder).sort()) {
   const { default: programs } = await import(new URL(file, folder))
   for (const [name, program] of Object.entries(programs)) {
