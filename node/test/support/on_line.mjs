@@ -10,7 +10,7 @@ import { serverLife } from './server_life.mjs'
 
 /** What differs from line to line, and what is promised on each of them. */
 const OF_UNDICI = ['undici', 'undici_parts', 'refusals', 'channels', 'calls', 'answers', 'server_request', 'server_response']
-const OF_DISPATCHERS = ['connections', 'multiplexing', 'dispatch', 'uploads', 'options', 'heads', 'certificates']
+const OF_DISPATCHERS = ['streams_client', 'connections', 'multiplexing', 'dispatch', 'uploads', 'options', 'heads', 'certificates']
 /** How long the tests of a file may take, on a busy machine too. */
 const FILE_MS_MAX = 100_000
 
