@@ -2,6 +2,6 @@
 import trunkline from './dist/index.js'
 export const {
   Agent, Client, Dispatcher, EnvHttpProxyAgent, Http2SecureServer, Http2Server, Pool, ProxyAgent, Response,
-  createSecureContext, createSecureServer, createServer, errors, fetchOver, file, http2, installGlobal, request, serve
+  buildConnector, createSecureContext, createSecureServer, createServer, errors, fetchOver, file, http2, installGlobal, request, serve
 } = trunkline
 export default trunkline

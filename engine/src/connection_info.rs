@@ -1,5 +1,6 @@
 //! What a connection is, for those who want to know: handlers, access logs, users of a client.
 
+use crate::byte_stream::ByteStream;
 use crate::tls::{ClientIdentity, Judge};
 use quinn_proto::crypto::rustls::HandshakeData;
 use rustls::ProtocolVersion;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub struct ConnectionInfo {
     addresses: Option<Addresses>,
     tls: Option<Arc<TlsInfo>>,
+    tag: u64,
 }
 
 /// The peer's and ours.
@@ -25,7 +27,20 @@ impl ConnectionInfo {
         Self {
             addresses,
             tls: tls.map(Arc::new),
+            tag: 0,
         }
+    }
+    /// A connection over a stream of the embedder's.
+    pub(crate) fn of_stream(stream: &ByteStream) -> Self {
+        Self {
+            tag: stream.tag_number(),
+            ..Self::new(stream.addresses(), stream.tls_info().cloned())
+        }
+    }
+    /// The same under TLS of our own.
+    pub(crate) fn with_tls(mut self, tls: TlsInfo) -> Self {
+        self.tls = Some(Arc::new(tls));
+        self
     }
     /// A QUIC connection whose handshake is done, or that has early data, on a socket bound to
     /// `bound`. `asked`: the host that our side asked for, if it is a client; `judge`: who judges
@@ -62,6 +77,10 @@ impl ConnectionInfo {
     /// bound to. `None` on a Unix socket.
     pub fn local_addr(&self) -> Option<SocketAddr> {
         self.addresses.map(|(_, local)| local)
+    }
+    /// The embedder's number of the stream that it gave ([`ByteStream::tag`]); 0 of any other connection.
+    pub fn tag(&self) -> u64 {
+        self.tag
     }
     /// What TLS agreed on; `None`: cleartext.
     pub fn tls(&self) -> Option<&TlsInfo> {

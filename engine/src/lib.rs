@@ -5,6 +5,7 @@
 //! Core decides, the engine moves bytes: no protocol rule is carried out here.
 
 mod body;
+mod byte_stream;
 mod capsules;
 mod config;
 mod connection_info;
@@ -20,6 +21,7 @@ pub mod server;
 pub mod upgrade;
 
 pub use body::{Body, BodySender};
+pub use byte_stream::ByteStream;
 pub use capsules::{Capsule, Capsules};
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};

@@ -10,6 +10,7 @@ mod attended_serve;
 mod attended_tunnel;
 mod connection;
 mod date;
+mod detached;
 mod early;
 mod exchange;
 mod handshake_failure;
@@ -41,6 +42,7 @@ mod worker;
 
 pub use access::Access;
 pub use attendant::{Answer, Attendant, Ended, Given, Line, Pause, Place};
+pub use detached::Detached;
 pub use early::EarlyData;
 pub use handshake_failure::HandshakeFailure;
 pub use handshake_log::FailedHandshake;

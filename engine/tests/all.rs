@@ -12,6 +12,7 @@ mod attended;
 mod axum;
 mod capsules;
 mod client_certificates;
+mod client_connector;
 mod client_exchange;
 mod client_expect;
 mod client_faults;

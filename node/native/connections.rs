@@ -7,10 +7,10 @@ use crate::place::address;
 use serde_json::{Value, json};
 use std::sync::Weak;
 use std::time::Duration;
-use trunkline::Error;
 use trunkline::client::{ConnectionListener, ConnectionUse};
 use trunkline::core::http::Version;
 use trunkline::core::pool::Origin;
+use trunkline::{ConnectionInfo, Error};
 
 /// Tells JavaScript of one client's connections.
 pub(crate) struct News {
@@ -45,6 +45,7 @@ impl ConnectionListener for News {
             "version": word(version),
             "remote": info.and_then(|info| info.peer_addr()).map(address),
             "local": info.and_then(|info| info.local_addr()).map(address),
+            "stream": info.map_or(0, ConnectionInfo::tag),
             "proxied": origin.proxy.is_some(),
             "alpn": tls.and_then(|tls| tls.alpn()).map(String::from_utf8_lossy),
         });

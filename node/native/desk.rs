@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     Room = 19,
     /// The exchange is over: words 2 the code, 5 whether it was the peer who ended it.
     Closed = 20,
-    /// A connection: words 2 its server, 6 the version.
+    /// A connection: words 2 its server, 6 the version, 7 the stream of JavaScript's that it is over (0: none).
     Connected = 21,
     /// It is closed.
     Disconnected = 22,
@@ -446,7 +446,9 @@ impl Server {
         desk.connections.set(number);
         desk.lines.borrow_mut().insert(number, line.clone());
         let kind = Kind::Connected as u32;
-        let entry = [kind, number, self.number, 0, 0, 0, version, 0];
+        // Numbers of streams are JavaScript's, and fit.
+        let stream = info.map_or(0, ConnectionInfo::tag) as u32;
+        let entry = [kind, number, self.number, 0, 0, 0, version, stream];
         let text = info.map(described).unwrap_or_default();
         desk.shared.complete(entry, text.as_bytes(), &[]);
         Connection { number, line }

@@ -4,6 +4,7 @@
 use crate::callback::Callback;
 use crate::choices::Choice;
 use crate::client::{Clients, read};
+use crate::dial::{self, Dialed};
 use crate::failure;
 use crate::glance::{self, Glances};
 use crate::intake::Intake;
@@ -16,6 +17,7 @@ use crate::ring::{
     ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, Memory, TEXT_BY_REFERENCE, TEXT_BYTES_MAX,
 };
 use crate::servers::{Servers, Task};
+use crate::streams::Streams;
 use crate::uv::{self, Bell};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -43,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) glances: Glances,
     pub(crate) lookups: Questions<Found>,
     pub(crate) choices: Questions<Choice>,
+    pub(crate) dials: Questions<Dialed>,
+    pub(crate) streams: Streams,
     /// Bodies that cross by reference, in either direction, by the number in an entry.
     put: Mutex<Put>,
     pub(crate) intake: Notify,
@@ -192,6 +196,8 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         glances: Glances::default(),
         lookups: Questions::default(),
         choices: Questions::default(),
+        dials: Questions::default(),
+        streams: Streams::default(),
         put: Mutex::default(),
         intake: Notify::new(),
         caught_up: Notify::new(),
@@ -363,7 +369,7 @@ unsafe extern "C" fn ask(
             let answer = match verb.as_str() {
                 "warmUp" => environment.warm_up(&text),
                 "listen" | "identity" | "context" | "forget" | "chosen" | "configure" | "drain"
-                | "stop" => {
+                | "serve" | "stop" => {
                     let shared = &environment.shared;
                     let leave = |task| lock(&shared.tasks).push(task);
                     let answer = lock(&shared.servers).ask(&verb, &text, shared, leave);
@@ -371,6 +377,7 @@ unsafe extern "C" fn ask(
                     answer
                 }
                 "glance" => glance::ask(&environment.shared, &text),
+                "dialed" => dial::answer(&environment.shared, &text),
                 "lookedUp" => environment.looked_up(&text),
                 _ => {
                     let shared = &environment.shared;

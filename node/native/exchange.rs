@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Started = 10,
     /// A name is to be looked up; words 1 the question's number, 2 the client's: a JSON text.
     Lookup = 11,
+    /// A connection is to be made; words 1 the question's number, 2 the client's: a JSON text.
+    Dial = 12,
 }
 
 /// The exchange's number is free again: the last completion of its exchange.

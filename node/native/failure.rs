@@ -1,7 +1,9 @@
 //! An engine's error as JavaScript gets it: a JSON text, from which `node/src/errors.ts` makes the
 //! class and the code that undici's users know.
 
+use crate::dial::DialFailed;
 use crate::lookup::LookupFailed;
+use crate::streams::StreamFailed;
 use rustls::CertificateError;
 use serde_json::{Value, json};
 use std::error::Error as _;
@@ -22,7 +24,7 @@ pub(crate) fn describe(error: &Error) -> Value {
         "address": error.address().map(|address| json!({ "ip": address.ip(), "port": address.port() })),
         "system": system_code(error),
         "tls": tls_fault(error),
-        "lookup": failed_lookup(error),
+        "own": own_error(error),
         "detail": detail(error.kind()),
         "proxy": error.proxy_refusal().and_then(proxy_code),
         "attempts": ended,
@@ -109,10 +111,27 @@ fn system_code(error: &Error) -> Option<&'static str> {
     code
 }
 
-/// The question that a function of JavaScript's failed to answer, if that is at the bottom.
-fn failed_lookup(error: &Error) -> Option<u32> {
-    let cause = error.source()?.downcast_ref::<io::Error>()?.get_ref()?;
-    Some(cause.downcast_ref::<LookupFailed>()?.ticket)
+/// The error of JavaScript's own that is at the bottom, if there is one: whose it is, and its number.
+fn own_error(error: &Error) -> Option<String> {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let inner = cause
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        if let Some(inner) = inner {
+            if let Some(failed) = inner.downcast_ref::<LookupFailed>() {
+                return Some(format!("lookup {}", failed.ticket));
+            }
+            if let Some(failed) = inner.downcast_ref::<DialFailed>() {
+                return Some(format!("dial {}", failed.ticket));
+            }
+            if let Some(failed) = inner.downcast_ref::<StreamFailed>() {
+                return Some(format!("stream {}", failed.stream));
+            }
+        }
+        next = cause.source();
+    }
+    None
 }
 
 pub(crate) fn code_of(kind: io::ErrorKind) -> Option<&'static str> {

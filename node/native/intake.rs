@@ -8,6 +8,7 @@ use crate::failure;
 use crate::head::{Heads, leaving_head};
 use crate::ring::{Entry, Submissions};
 use crate::servers::Serving;
+use crate::streams;
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -99,6 +100,7 @@ impl Intake {
             ..
         } = self;
         while submissions.next(range, |entry, bytes| match entry[0] & 0xff {
+            streams::PIECE.. => carry_bytes(shared, &entry, bytes),
             desk::ANSWER.. => desk.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
         }) {}
@@ -113,8 +115,21 @@ fn range(entry: &Entry) -> Option<(u32, u32)> {
     match (entry[0] & 0xff, entry[0] >> 8 & 0xff) {
         (REQUEST, BODY_INLINE) => Some((entry[3], entry[4].saturating_add(entry[5]))),
         (REQUEST, _) => Some((entry[3], entry[4])),
-        (PIECE, BODY_INLINE) => Some((entry[3], entry[4])),
+        (PIECE | streams::PIECE, BODY_INLINE) => Some((entry[3], entry[4])),
         _ => desk::range(entry),
+    }
+}
+
+/// What becomes of a stream of JavaScript's.
+fn carry_bytes(shared: &Shared, entry: &Entry, bytes: &[u8]) {
+    let (streams, number) = (&shared.streams, entry[1]);
+    match (entry[0] & 0xff, entry[0] >> 8 & 0xff) {
+        (streams::PIECE, BODY_PUT) => streams.push(number, shared.take_put(entry[5])),
+        (streams::PIECE, _) => streams.push(number, Bytes::copy_from_slice(bytes)),
+        (streams::END, _) => streams.end(number, streams::End::InOrder),
+        (streams::FAIL, _) => streams.end(number, streams::End::Failed),
+        (streams::TAKE, _) => streams.take(number, entry[2] as usize),
+        (verb, _) => debug_assert!(false, "no verb is {verb}"),
     }
 }
 

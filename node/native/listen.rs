@@ -23,6 +23,8 @@ pub(crate) struct ListenAsk {
     path: Option<String>,
     /// A socket that is open, in place of both.
     fd: Option<i32>,
+    /// Nowhere: streams are given to it.
+    detached: bool,
     /// It is closed by whoever has it.
     fd_is_lent: bool,
     shares_port: bool,
@@ -159,6 +161,9 @@ impl ListenAsk {
     }
     /// Opens the sockets.
     pub(crate) fn open(&self, tls: Option<&Tls>) -> Result<Opened, Value> {
+        if self.detached {
+            return self.open_detached(tls);
+        }
         match (self.fd, &self.path) {
             (Some(fd), _) => self.open_given(fd, tls),
             (None, Some(path)) => self.open_path(path, tls),
@@ -171,6 +176,11 @@ impl ListenAsk {
                 }
             }
         }
+    }
+    fn open_detached(&self, tls: Option<&Tls>) -> Result<Opened, Value> {
+        let listening = self.with(Server::detached(), tls).listen();
+        let listening = listening.map_err(|error| failure::describe(&error))?;
+        Ok(Opened::Detached(Box::new(listening)))
     }
     fn open_port(&self, server: Server, tls: Option<&Tls>) -> Result<Opened, Value> {
         let server = server.shares_port(self.shares_port).http3(self.http3);

@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use trunkline::Error;
-use trunkline::server::{Attending, Listening};
+use trunkline::server::{Attending, Detached, Listening};
 
 /// What serves, until its end.
 pub(crate) type Serving = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
-/// Sockets that are open, of either kind.
+/// Sockets that are open, of either kind, or none.
 pub(crate) enum Opened {
     Port(Box<Listening>),
+    Detached(Box<Listening<Detached>>),
     #[cfg(unix)]
     Unix(Box<Listening<std::os::unix::net::SocketAddr>>),
 }
@@ -22,6 +23,7 @@ impl Opened {
     pub(crate) fn address(&self) -> Value {
         match self {
             Self::Port(listening) => address(listening.local_addr()),
+            Self::Detached(_) => json!({}),
             #[cfg(unix)]
             Self::Unix(_) => json!({}),
         }
@@ -29,6 +31,10 @@ impl Opened {
     pub(crate) fn attend(self, attendant: Attendant) -> Result<(Attending, Serving), Error> {
         Ok(match self {
             Self::Port(listening) => {
+                let (attending, serving) = listening.attend(attendant)?;
+                (attending, Box::pin(serving))
+            }
+            Self::Detached(listening) => {
                 let (attending, serving) = listening.attend(attendant)?;
                 (attending, Box::pin(serving))
             }

@@ -28,6 +28,10 @@ impl<A> Questions<A> {
         let waiting = lock(&self.0).answers.remove(&ticket);
         waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
+    /// Whether the question still waits.
+    pub(crate) fn waits(&self, ticket: u32) -> bool {
+        lock(&self.0).answers.contains_key(&ticket)
+    }
     fn ask(&self) -> (u32, oneshot::Receiver<A>) {
         let mut waiting = lock(&self.0);
         waiting.tickets = waiting.tickets.wrapping_add(1);

@@ -8,14 +8,15 @@ use crate::failure;
 use crate::listen::ListenAsk;
 use crate::place::Opened;
 use crate::secured::Secured;
+use crate::streams::StreamAsk;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline::ServerConfig;
 use trunkline::server::Attending;
+use trunkline::{ByteStream, ServerConfig};
 
 /// The servers of one environment, as JavaScript's thread knows them.
 #[derive(Default)]
@@ -27,6 +28,7 @@ pub(crate) struct Servers {
 /// What the engine's thread does for a server.
 pub(crate) enum Task {
     Serve(u32, Opened),
+    Stream(u32, ByteStream),
     Configure(u32, Box<ServerConfig>),
     Drain(u32, Duration),
     Stop(u32),
@@ -43,6 +45,14 @@ struct ServerAsk {
 struct DrainAsk {
     server: u32,
     deadline_ms: Option<u64>,
+}
+
+/// A stream for a server that is open.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServeAsk {
+    server: u32,
+    stream: StreamAsk,
 }
 
 /// What connections from now on have: a server's question again.
@@ -73,6 +83,11 @@ impl Servers {
             "configure" => {
                 let ConfigureAsk { server, listen } = read(text)?;
                 leave(Task::Configure(server, Box::new(listen.config())));
+                Ok(Value::Null)
+            }
+            "serve" => {
+                let ask: ServeAsk = read(text)?;
+                leave(Task::Stream(ask.server, ask.stream.attach(shared)));
                 Ok(Value::Null)
             }
             "drain" => {
@@ -137,6 +152,12 @@ impl Serving {
     pub(crate) fn carry_out(&mut self, task: Task) {
         match task {
             Task::Serve(number, opened) => self.serve(number, opened),
+            Task::Stream(number, stream) => {
+                // One that is given to a server that has ended is dropped, which closes it.
+                if let Some(attending) = self.attending.get(&number) {
+                    attending.serve_stream(stream);
+                }
+            }
             Task::Configure(number, config) => {
                 if let Some(attending) = self.attending.get(&number) {
                     // JavaScript has looked at the settings.

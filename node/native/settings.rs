@@ -2,6 +2,7 @@
 //! engine for their ranges.
 
 use crate::connections::News;
+use crate::dial::ScriptConnector;
 use crate::environment::Shared;
 use crate::lookup::ScriptResolver;
 use rustls::pki_types::pem::PemObject;
@@ -54,6 +55,8 @@ pub(crate) struct Settings {
     tls: Tls,
     /// A function of JavaScript's looks names up.
     lookup: bool,
+    /// A function of JavaScript's makes connections.
+    dials: bool,
     resolve: Vec<(String, Vec<std::net::SocketAddr>)>,
     header_bytes: Option<usize>,
     stream_window: Option<u32>,
@@ -88,6 +91,9 @@ impl Settings {
         };
         if let Some(ms) = self.connect_timeout {
             timeouts.connect = time(ms);
+        } else if self.dials {
+            // How long that function may take is its own affair, as with undici.
+            timeouts.connect = None;
         }
         if let Some(ms) = self.queue_timeout {
             timeouts.queue = time(ms);
@@ -138,6 +144,7 @@ impl Settings {
             let shared = Weak::clone(&shared);
             builder = builder.resolver(ScriptResolver { shared, client });
         }
+        builder = self.dialing(builder, &shared, client);
         builder = builder.connection_listener(Arc::new(News { shared, client }));
         for (host, addresses) in &self.resolve {
             builder = builder.resolve(host, addresses.clone());
@@ -146,6 +153,18 @@ impl Settings {
         self.proxies(builder)?
             .build()
             .map_err(|error| error.to_string())
+    }
+
+    /// Has a function of JavaScript's make the connections, if there is one.
+    fn dialing(&self, builder: ClientBuilder, shared: &Weak<Shared>, client: u32) -> ClientBuilder {
+        if !self.dials {
+            return builder;
+        }
+        let shared = Weak::clone(shared);
+        // A second connection beside one that takes long would call the user's function again.
+        builder
+            .connector(ScriptConnector { shared, client })
+            .probe_patience(None)
     }
 
     fn limits(&self) -> Limits {

@@ -4,8 +4,10 @@
 import { channel } from 'node:diagnostics_channel'
 import type { EventEmitter } from 'node:events'
 import { isIP } from 'node:net'
-import { errorOf, InformationalError, InvalidArgumentError, keepLookupError, NotSupportedError } from './errors'
+import type { Dialer } from './dial'
+import { errorOf, InformationalError, InvalidArgumentError, keepOwnError, NotSupportedError } from './errors'
 import type { Border, Failure, Hearer } from './ring'
+import { theStreams } from './streams'
 
 const opening = channel('undici:client:beforeConnect')
 const opened = channel('undici:client:connected')
@@ -25,6 +27,8 @@ interface News {
   remote?: End | null
   local?: End | null
   proxied?: boolean
+  /** The stream that the user's connector gave. */
+  stream?: number
   alpn?: string | null
   /** How long the peer took to answer a PING. */
   ms?: number
@@ -99,7 +103,8 @@ export class Connections implements Hearer {
     private readonly dispatcher: Owner,
     private readonly isClient: boolean,
     private readonly localAddress: string | null,
-    private readonly lookup: Lookup | null
+    private readonly lookup: Lookup | null,
+    private readonly dialer: Dialer | null
   ) {}
 
   /** The connection of this number. */
@@ -129,7 +134,7 @@ export class Connections implements Hearer {
   private hear (news: News, url: URL): void {
     switch (news.event) {
       case 'opening':
-        if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(news, url), connector })
+        if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(news, url), connector: this.dialer?.connector ?? connector })
         return
       case 'opened': return this.onOpened(news, url)
       case 'failed': return this.onFailed(news, url)
@@ -151,14 +156,14 @@ export class Connections implements Hearer {
     this.open.set(news.number!, connection)
     const connectParams = this.paramsOf(news, url)
     if (news.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
-    if (opened.hasSubscribers) opened.publish({ connectParams, connector, socket: connection })
+    if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: news.stream ? theStreams().streamOf(news.stream) ?? connection : connection })
     this.dispatcher.emit('connect', url, this.targets(url, connection))
   }
 
   private onFailed (news: News, url: URL): void {
     if (this.onEmpty !== null) return
     const error = errorOf(news.error!, false)
-    if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(news, url), connector, error })
+    if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(news, url), connector: this.dialer?.connector ?? connector, error })
     const connection = new Connection(news, undefined, url.protocol === 'https:')
     connection.destroyed = true
     const targets = this.targets(url, connection)
@@ -200,19 +205,21 @@ export class Connections implements Hearer {
     return { host, hostname: hostnameOf(url), protocol, port, version: news.version, servername, localAddress: this.localAddress }
   }
 
+  onDial (ticket: number, text: string): void { this.dialer!.dial(ticket, text) }
+
   onLookup (ticket: number, text: string): void {
     const { host } = JSON.parse(text) as { host: string }
     let isAnswered = false
     const answer = (error: Error | null, addresses: string[] | null): void => {
       if (isAnswered) return
       isAnswered = true
-      if (error !== null) keepLookupError(ticket, error)
+      if (error !== null) keepOwnError(`lookup ${ticket}`, error)
       const say = (addresses: string[] | null): void => { this.border.ask('lookedUp', { ticket, addresses }) }
       try {
         say(addresses)
       } catch (failure) {
         // The attempt waits for an answer of some kind.
-        keepLookupError(ticket, errorOf(failure as Failure, false))
+        keepOwnError(`lookup ${ticket}`, errorOf(failure as Failure, false))
         say(null)
       }
     }

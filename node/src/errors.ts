@@ -88,16 +88,19 @@ export const MaxOriginsReachedError = define('MaxOriginsReachedError', 'UND_ERR_
 /** undici's words for a proxy's 407 to a request in absolute form. */
 export const PROXY_WANTS_CREDENTIALS = 'Proxy Authentication Required (407)'
 
-/** Errors of `connect.lookup` by the question that it failed to answer: the engine gives the number
- * back, and the request fails with the user's own error. */
-const lookupErrors = new Map<number, Error>()
-/** Requests hear of theirs at once, so the oldest are nobody's. */
-const LOOKUP_ERRORS_MAX = 256
+/** Errors of the user's own, of `connect.lookup`, of a connector and of a stream that carried a connection, by
+ * what failed: the engine gives the number back, and the request fails with that very error. */
+const ownErrors = new Map<string, Error>()
+/** Requests fail at once with theirs, so the oldest wait for no request. Sockets of a dispatcher, twice. */
+const OWN_ERRORS_MAX = 2048
 
-export function keepLookupError (ticket: number, error: Error): void {
-  if (lookupErrors.size >= LOOKUP_ERRORS_MAX) lookupErrors.delete(lookupErrors.keys().next().value!)
-  lookupErrors.set(ticket, error)
+export function keepOwnError (of: string, error: Error): void {
+  if (ownErrors.size >= OWN_ERRORS_MAX) ownErrors.delete(ownErrors.keys().next().value!)
+  ownErrors.set(of, error)
 }
+
+/** The requests that it was for have failed. */
+export function forgetOwnError (of: string): void { ownErrors.delete(of) }
 
 /** The error that a failure of the engine is; `answered`: the response's head had come. `connection` gives the
  * connection of a number. */
@@ -124,7 +127,7 @@ function socketOf ({ attempts }: Failure, connection: ((number: number) => Socke
 }
 
 function pick (failure: Failure, text: string, answered: boolean): Error {
-  const own = failure.lookup == null ? undefined : lookupErrors.get(failure.lookup)
+  const own = failure.own == null ? undefined : ownErrors.get(failure.own)
   if (own !== undefined) return own
   switch (failure.kind) {
     case 'config':

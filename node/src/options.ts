@@ -4,6 +4,7 @@
 import { lookup as lookUp } from 'node:dns'
 import { isIP } from 'node:net'
 import type { Lookup } from './connections'
+import type { Connector, Extras } from './dial'
 import { InvalidArgumentError } from './errors'
 import { warnOfSlips } from './near'
 import { isInsecureByEnvironment, tls, type TlsOptions } from './tls'
@@ -39,7 +40,8 @@ export interface Options {
   useH2c?: boolean
   /** HTTP/3: `true` where the origin says that it has it, `'only'` by prior knowledge. Default false. */
   http3?: boolean | 'only'
-  connect?: ConnectOptions
+  /** How connections are made, or a function that makes them, as undici's `buildConnector` gives one. */
+  connect?: ConnectOptions | Connector
   /** undici's older name for some of `connect`. */
   tls?: ConnectOptions
   connectTimeout?: number
@@ -115,6 +117,7 @@ export interface Checked {
   servername: string | null
   maxOrigins: number
   lookup: Lookup | null
+  connector: { connect: Connector; extras: Extras; h2c: boolean } | null
   webSocket: { maxFragments?: number; maxPayloadSize?: number }
   eventSource: { maxEventSize?: number }
   /** Requests may not have credentials for a proxy: the dispatcher has them. */
@@ -298,18 +301,23 @@ function lookupOf ({ lookup, family }: ConnectOptions): Lookup | null {
   return (host, options, done) => { asked(host, { ...options, family }, done) }
 }
 
-/** The options of `connect`; a function is refused. */
+/** The options of `connect`; none where a function makes the connections. */
 function connectOf (options: Options, way: Way | undefined): ConnectOptions {
   const connect = options.connect ?? {}
-  if (typeof connect === 'function') {
-    return refuse('connect must be an object: sockets made in JavaScript cannot enter the engine. ' +
-      'Use connect.socketPath for Unix sockets, localAddress, resolve for addresses, ProxyAgent for proxies, ' +
-      'and connect.ca, cert, key and servername for TLS')
-  }
+  if (typeof connect === 'function') return way === undefined ? {} : refuse(`connect is a function, and the engine connects to the proxy itself: leave one of them out`)
   if (typeof connect !== 'object') return refuse('connect must be a function or an object')
   const { lookup } = connect
   if (lookup != null && typeof lookup !== 'function') return refuse('connect.lookup must be a function')
   return { ...options.tls, ...connect, ...way?.connect }
+}
+
+/** The user's function that makes connections, with what it gets of the other options. */
+function connectorOf (options: Options): Checked['connector'] {
+  const { allowH2, connect, http3 = false, localAddress, socketPath } = options
+  if (typeof connect !== 'function') return null
+  if (http3 !== false) return refuse('http3 goes over UDP, and connect gives streams: leave one of them out')
+  const extras = { localAddress: localAddress ?? null, ...(socketPath == null ? {} : { socketPath }), ...(allowH2 == null ? {} : { allowH2 }) }
+  return { connect, extras, h2c: protocols(options) === 'h2' }
 }
 
 /** The least of the times after which a connection gets no more requests. */
@@ -337,6 +345,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
   const connect = connectOf(options, way)
   warnOfSlips(options, connect)
   const lookup = lookupOf(connect)
+  const connector = connectorOf(options)
   const { initialWindowSize, connectionWindowSize } = { ...options.h2Options?.settings, ...options.h2Options, ...defined(options) }
   const connections = isClient ? 1 : whole('connections', options.connections, 0) ?? null
   // undici takes true for 1 and false for 0.
@@ -347,7 +356,9 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     sockets: whole('sockets', options.sockets, 1),
     pipelining: pipelining === undefined ? undefined : Math.max(pipelining, 1),
     maxConcurrentStreams: streams,
-    protocols: protocols(options),
+    // What a connector gives says itself what it speaks.
+    protocols: connector === null ? protocols(options) : 'h2-or-h1',
+    dials: connector !== null,
     connectTimeout: time('connectTimeout', connect.timeout ?? options.connectTimeout),
     queueTimeout: time('queueTimeout', options.queueTimeout),
     keepAliveTimeout: positive('keepAliveTimeout', options.keepAliveTimeout),
@@ -358,8 +369,8 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     warmConnections: whole('warmConnections', options.warmConnections, 0),
     retryLost: options.retryLost,
     attemptDelay: attemptDelay(options.autoSelectFamilyAttemptTimeout ?? connect.autoSelectFamilyAttemptTimeout),
-    socketPath: pathOf(connect.socketPath ?? options.socketPath),
-    localAddress: addressOf(connect.localAddress ?? options.localAddress),
+    socketPath: connector === null ? pathOf(connect.socketPath ?? options.socketPath) : undefined,
+    localAddress: connector === null ? addressOf(connect.localAddress ?? options.localAddress) : undefined,
     pingInterval: time('pingInterval', whole('pingInterval', options.h2Options?.pingInterval ?? options.pingInterval, 0)) ?? PING_INTERVAL_MS,
     resumedServers: Math.min(whole('maxCachedSessions', options.maxCachedSessions, 0) ?? CACHED_SESSIONS, RESUMED_SERVERS_MAX),
     keepAliveProbe: connect.keepAlive === false ? undefined : time('keepAliveInitialDelay', connect.keepAliveInitialDelay) ?? KEEP_ALIVE_MS,
@@ -389,6 +400,7 @@ export function check (options: Options, isClient: boolean, way?: Way): Checked 
     servername: connect.servername ?? null,
     maxOrigins: maxOriginsOf(options.maxOrigins),
     lookup,
+    connector,
     webSocket: options.webSocket ?? {},
     eventSource: options.eventSource ?? {},
     isProxied: way !== undefined,

@@ -53,6 +53,7 @@ const ANSWER = 8
 const NEWS = 9
 const STARTED = 10
 const LOOKUP = 11
+const DIAL = 12
 const LAST = 1 << 8
 export const BY_REFERENCE = 1 << 9
 /** The text did not go through the arena: it lies where word 3 says. */
@@ -85,8 +86,8 @@ export interface Failure {
   waitReason?: string | null
   /** Why a proxy gave no connection. */
   proxy?: string | null
-  /** The question that `connect.lookup` failed to answer. */
-  lookup?: number | null
+  /** An error of the user's own is at the bottom: whose it is, and its number (errors.ts). */
+  own?: string | null
 }
 
 /** What every exchange is told when the engine is no more. */
@@ -122,6 +123,8 @@ export interface Hearer {
   onNews: (text: string) => void
   /** A name is to be looked up: a JSON text (lookup.rs). */
   onLookup: (ticket: number, text: string) => void
+  /** A connection is to be made: a JSON text (dial.rs). */
+  onDial: (ticket: number, text: string) => void
 }
 
 /** How a request's body is given. */
@@ -135,12 +138,19 @@ export interface ServerHalf {
   endAll: () => void
 }
 
+/** The same for streams that carry connections (`streams.ts`). */
+export interface StreamHalf extends ServerHalf {}
+
+/** The first of the completions that are a stream's (streams.rs). */
+const STREAMS_FROM = 64
 /** The first of the completions that are a server's (desk.rs). */
 const SERVERS_FROM = 16
 
 export class Border {
   /** The half for servers, once there is one. */
   servers: ServerHalf | null = null
+  /** The half for streams, once there is one. */
+  streams: StreamHalf | null = null
   readonly native: Native
   private readonly control: Int32Array
   private readonly submissions: Int32Array
@@ -442,6 +452,7 @@ export class Border {
       apart(() => { ears.onFailed(ENDED_FAILURE) })
     }
     this.servers?.endAll()
+    this.streams?.endAll()
   }
 
   private complete (at: number): void {
@@ -452,11 +463,18 @@ export class Border {
     const position = completions[at + 3]!
     const verb = kind & 0xff
     if ((kind & TEXT_BY_REFERENCE) !== 0) return this.completeOutside(at, kind, position)
+    if (verb >= STREAMS_FROM) return this.streams!.complete(verb, at)
     if (verb >= SERVERS_FROM) return this.servers!.complete(verb, at)
     switch (verb) {
       case ANSWER: return this.answers.get(number)?.(this.utf8(position, length))
       case NEWS: return this.hearers.get(number)?.deref()?.onNews(this.utf8(position, length))
       case LOOKUP: return this.hearers.get(completions[at + 2]!)?.deref()?.onLookup(number, this.utf8(position, length))
+    }
+    if (verb === DIAL) {
+      const hearer = this.hearers.get(completions[at + 2]!)?.deref()
+      const text = this.utf8(position, length)
+      if (hearer !== undefined) return hearer.onDial(number, text)
+      return void this.ask('dialed', { ticket: number })
     }
     const ears = this.ears[number]
     if (ears === undefined) return this.skip(position, length)

@@ -2,6 +2,7 @@
 // what is under way.
 
 import { Connections, type Connection, type Owner } from './connections'
+import { Dialer } from './dial'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
 import type { Lane } from './lane'
@@ -51,7 +52,9 @@ export class State {
     this.border = theBorder()
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
-    this.connections = new Connections(this.border, dispatcher, checked.isClient, localAddress ?? null, checked.lookup)
+    const { connector, isClient, lookup } = checked
+    const dialer = connector === null ? null : new Dialer(this.border, connector.connect, connector.extras, connector.h2c)
+    this.connections = new Connections(this.border, dispatcher, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
     this.border.listen(this.client, this.connections)
     // Certificates are large, and the engine has them now.
     delete checked.settings['tls']

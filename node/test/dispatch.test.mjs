@@ -323,7 +323,7 @@ test('what cannot be sent is refused at once, with undici\'s class and code, and
   await server.close()
 })
 
-test('options out of range are refused by name, and a connect function with what to use instead', () => {
+test('options out of range are refused by name, and a connect function beside HTTP/3', () => {
   const wrong = {
     connections: -1, pipelining: -1, maxConcurrentStreams: 0, headersTimeout: -1, bodyTimeout: 'a', keepAliveTimeout: NaN,
     maxRequestsPerClient: -1, allowH2: 1, http3: 2, maxResponseSize: -2, localAddress: 'nowhere', connectTimeout: -1
@@ -331,7 +331,7 @@ test('options out of range are refused by name, and a connect function with what
   for (const [name, value] of Object.entries(wrong)) {
     assert.throws(() => new Agent({ [name]: value }), { code: 'UND_ERR_INVALID_ARG' }, name)
   }
-  assert.throws(() => new Agent({ connect () {} }), /sockets made in JavaScript cannot enter the engine.*ProxyAgent/)
+  assert.throws(() => new Agent({ connect () {}, http3: true }), /http3 goes over UDP, and connect gives streams/)
   assert.throws(() => new Client('ftp://a'), /protocol/)
   assert.throws(() => new Client('http://a/b'), /invalid url/)
   assert.throws(() => new Agent({ connect: { ca: 'no' } }), /ca/)

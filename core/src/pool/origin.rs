@@ -22,6 +22,8 @@ pub struct Origin {
     pub tls_identity: u32,
     /// The address to connect from.
     pub local_address: Option<IpAddr>,
+    /// The embedder makes its connections, and says of each which version it speaks.
+    pub custom: bool,
 }
 
 /// Plain or TLS.
@@ -79,17 +81,20 @@ impl Origin {
             proxy: None,
             tls_identity: 0,
             local_address: None,
+            custom: false,
         }
     }
 
-    /// What is known about the version before the first connection: nothing when ALPN will say.
+    /// What is known about the version before the first connection: nothing when ALPN, or the
+    /// embedder, will say.
     pub(super) fn foreseen(&self) -> Option<Multiplexing> {
         match (self.protocols, self.scheme) {
-            (Protocols::H1Only, _) | (Protocols::H2AndH1 | Protocols::All, Scheme::Http) => {
+            (Protocols::H1Only, _) => Some(Multiplexing::No),
+            (Protocols::H2AndH1 | Protocols::All, Scheme::Http) if !self.custom => {
                 Some(Multiplexing::No)
             }
             (Protocols::H2Only | Protocols::H3Only, _) => Some(Multiplexing::Yes),
-            (Protocols::H2AndH1 | Protocols::All, Scheme::Https) => None,
+            (Protocols::H2AndH1 | Protocols::All, _) => None,
         }
     }
 }

@@ -4,11 +4,13 @@
 use super::connection::Connection;
 use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
+use super::connector;
 use super::dispatch::{Dispatch, Door, Settings};
 use super::quic::{self, Ahead};
 use super::quic_race::{Winner, first_of};
 use super::route::{Reached, shown};
 use super::socket::Socket;
+use crate::byte_stream::ByteStream;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::link::Link;
 use crate::driver::quic::lane::Lane;
@@ -163,6 +165,16 @@ pub(super) struct OpenedBytes {
 }
 
 impl Opened {
+    /// A stream that the user's connector gave.
+    pub(super) fn given(stream: ByteStream, multiplexing: Multiplexing) -> Self {
+        Self::Bytes(Box::new(OpenedBytes {
+            transport: Transport::plain(Socket::Given(Box::new(stream))),
+            multiplexing,
+            early: Bytes::new(),
+            forwards: None,
+            round_trip: None,
+        }))
+    }
     fn multiplexing(&self) -> Multiplexing {
         match self {
             Self::Bytes(bytes) => bytes.multiplexing,
@@ -183,9 +195,12 @@ impl Opened {
         let asked = Some(name).filter(|name| name.parse::<IpAddr>().is_err());
         match self {
             Self::Bytes(bytes) => {
-                let addresses = bytes.transport.socket().addresses();
+                let socket = bytes.transport.socket();
+                if let Socket::Given(stream) = socket {
+                    return Some(ConnectionInfo::of_stream(stream));
+                }
                 let tls = bytes.transport.tls_info(asked);
-                Some(ConnectionInfo::new(addresses, tls))
+                Some(ConnectionInfo::new(socket.addresses(), tls))
             }
             Self::Quic(lane) => lane.info(asked),
         }
@@ -239,6 +254,9 @@ pub(super) async fn establish_in_time(
 }
 
 async fn establish(settings: &Settings, origin: &Origin, start: Start) -> Result<Opened, Error> {
+    if let Some(connector) = &settings.route.connector {
+        return connector::establish(&**connector, origin).await;
+    }
     match (origin.protocols, origin.scheme) {
         (Protocols::H3Only, Scheme::Https) => {
             let ahead = match start.early {

@@ -1,6 +1,7 @@
 //! Settings of the way to an origin.
 
 use super::builder::ClientBuilder;
+use super::connector::Connector;
 use super::proxy::bypass::Bypass;
 use super::proxy::{Proxies, Proxy, env};
 use super::resolve::Resolver;
@@ -29,6 +30,14 @@ impl ClientBuilder {
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.route.resolver = Arc::new(resolver);
+        self
+    }
+    /// Makes the connections in place of the engine. Resolver, addresses, certificates and HTTP/3 are not
+    /// used then; a Unix socket, a proxy or a local address beside it is an error of `build`, and so is
+    /// [`Protocols::H3Only`](super::Protocols::H3Only) of the first request.
+    #[must_use]
+    pub fn connector(mut self, connector: impl Connector) -> Self {
+        self.route.connector = Some(Arc::new(connector));
         self
     }
     /// The head start that one address has over the next (RFC 8305 section 5). From 10 ms to 2 s,

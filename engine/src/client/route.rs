@@ -1,6 +1,7 @@
 //! The way to an origin: overrides and resolver, Unix sockets, the local address, proxies. Checks
 //! its settings when the client is built, and carries them out.
 
+use super::connector::Connector;
 use super::proxy::socks::{self, Destination};
 use super::proxy::{Proxies, Proxy, ProxyKind, connect};
 use super::race::{self, SocketOptions};
@@ -26,6 +27,8 @@ pub(super) struct Route {
     /// Addresses by host, instead of the resolver's.
     pub(super) overrides: BTreeMap<Box<str>, Vec<SocketAddr>>,
     pub(super) resolver: Arc<dyn Resolver>,
+    /// Makes the connections, in place of all the rest.
+    pub(super) connector: Option<Arc<dyn Connector>>,
     pub(super) local_address: Option<IpAddr>,
     pub(super) unix_socket: Option<PathBuf>,
     pub(super) unix_sockets: BTreeMap<Box<str>, PathBuf>,
@@ -44,6 +47,7 @@ impl Default for Route {
         Self {
             overrides: BTreeMap::new(),
             resolver: Arc::new(SystemResolver),
+            connector: None,
             local_address: None,
             unix_socket: None,
             unix_sockets: BTreeMap::new(),
@@ -82,6 +86,7 @@ impl Reached {
 impl Route {
     /// Completes an origin by what of the way two requests must share.
     pub(super) fn complete(&self, origin: &mut Origin) {
+        origin.custom = self.connector.is_some();
         origin.local_address = self.local_address;
         origin.proxy = self.proxy_for(origin).map(|proxy| proxy.shown.clone());
     }
@@ -247,7 +252,7 @@ impl Route {
     }
 
     fn proxy_for(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
-        if self.unix_socket_for(&origin.host).is_some() {
+        if self.connector.is_some() || self.unix_socket_for(&origin.host).is_some() {
             return None;
         }
         self.proxies
@@ -276,6 +281,13 @@ impl Route {
         }
         for path in self.unix_socket.iter().chain(self.unix_sockets.values()) {
             check_unix_path(path)?;
+        }
+        let others = self.unix_socket.is_some() || self.proxy_given || self.local_address.is_some();
+        if self.connector.is_some() && others {
+            return Err(Error::config(
+                "connector is set beside unix_socket, proxy or local_address; the connector makes the \
+                 connections, and nothing else has a say in them",
+            ));
         }
         if self.unix_socket.is_some() && self.proxy_given {
             return Err(Error::config(

@@ -1,6 +1,7 @@
-//! What a client's bytes go through below HTTP and the origin's TLS: TCP, a Unix socket, or TLS to
-//! a proxy. One enum: the way that nearly all connections take costs a predictable branch.
+//! What a client's bytes go through below HTTP and the origin's TLS: TCP, a Unix socket, TLS to a
+//! proxy, or a stream that the user's connector made. One enum: the way that nearly all connections take costs a predictable branch.
 
+use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -20,6 +21,8 @@ pub(super) enum Socket {
     Unix(UnixStream),
     /// To a proxy whose URL is https.
     Tls(Box<ProxyTls>),
+    /// Made by the user's connector.
+    Given(Box<ByteStream>),
 }
 
 /// Calls one verb of whichever socket it is.
@@ -30,6 +33,7 @@ macro_rules! on {
             #[cfg(unix)]
             Socket::Unix($socket) => $call,
             Socket::Tls($socket) => $call,
+            Socket::Given($socket) => $call,
         }
     };
 }
@@ -43,6 +47,7 @@ impl Socket {
             #[cfg(unix)]
             Self::Unix(_) => return None,
             Self::Tls(tls) => tls.socket(),
+            Self::Given(stream) => return stream.addresses(),
         };
         // A socket without addresses is closed already.
         Some((socket.peer_addr().ok()?, socket.local_addr().ok()?))
@@ -62,6 +67,7 @@ impl Socket {
             #[cfg(unix)]
             Self::Unix(_) => return None,
             Self::Tls(tls) => tls.socket(),
+            Self::Given(_) => return None,
         };
         retransmissions(socket, now)
     }

@@ -138,10 +138,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         let version = |tls: &Tls| tls.connection.protocol_version();
         self.tls.as_deref().and_then(version) == Some(ProtocolVersion::TLSv1_2)
     }
-    /// Whether TLS protects it.
-    pub(crate) fn is_tls(&self) -> bool {
-        self.tls.is_some()
-    }
     /// The socket.
     pub(crate) fn socket(&self) -> &S {
         &self.socket

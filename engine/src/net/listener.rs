@@ -1,7 +1,8 @@
-//! A listening socket of any kind, before and after a worker's runtime has taken it.
+//! A listening socket of any kind, or none, before and after a worker's runtime has taken it.
 
 #[cfg(unix)]
 use super::unix::UnixListener;
+use crate::byte_stream::ByteStream;
 use crate::error::Error;
 use std::io;
 use std::net::SocketAddr;
@@ -17,6 +18,8 @@ pub(crate) enum Listener {
     Tcp(StdTcpListener),
     #[cfg(unix)]
     Unix(UnixListener<std::os::unix::net::UnixListener>),
+    /// Streams are given to the server, and nothing else comes.
+    None,
 }
 
 impl Listener {
@@ -45,6 +48,7 @@ impl Listener {
             Self::Tcp(listener) => listener.set_nonblocking(true),
             #[cfg(unix)]
             Self::Unix(unix) => unix.listener.set_nonblocking(true),
+            Self::None => Ok(()),
         }
     }
     fn try_clone(&self) -> io::Result<Self> {
@@ -52,15 +56,17 @@ impl Listener {
             Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
             #[cfg(unix)]
             Self::Unix(unix) => Self::Unix(unix.with(unix.listener.try_clone()?)),
+            Self::None => Self::None,
         })
     }
 }
 
 impl Accepted {
-    /// Who connected; `None` on a Unix socket.
+    /// The peer's address; `None` on a Unix socket, and of a stream without.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(_, peer) => Some(*peer),
+            Self::Given(stream) => stream.addresses().map(|(peer, _)| peer),
             #[cfg(unix)]
             Self::Unix(_) => None,
         }
@@ -73,6 +79,7 @@ pub(crate) enum Acceptor {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix(UnixListener<tokio::net::UnixListener>),
+    None,
 }
 
 /// Who came; over TCP with the peer's address.
@@ -81,6 +88,8 @@ pub(crate) enum Accepted {
     Tcp(TcpStream, SocketAddr),
     #[cfg(unix)]
     Unix(UnixStream),
+    /// Made by the embedder.
+    Given(ByteStream),
 }
 
 impl Acceptor {
@@ -95,6 +104,7 @@ impl Acceptor {
                 let listener = tokio::net::UnixListener::from_std(listener)?;
                 Self::Unix(UnixListener { bound, listener })
             }
+            Listener::None => Self::None,
         })
     }
     pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
@@ -108,6 +118,7 @@ impl Acceptor {
                 let (socket, _) = ready!(unix.listener.poll_accept(cx))?;
                 Ok(Accepted::Unix(socket))
             }
+            Self::None => return Poll::Pending,
         })
     }
 }

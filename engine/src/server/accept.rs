@@ -13,7 +13,8 @@ use super::secure::Secured;
 use super::serve::{Exchanging, Left, Serve};
 use super::serving::Serving;
 use super::targets::Targets;
-use crate::connection_info::{Addresses, ConnectionInfo};
+use crate::byte_stream::ByteStream;
+use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
@@ -115,6 +116,45 @@ impl<S: Serve> Ground<S> {
     }
 }
 
+/// What is known of a transport before its first byte.
+pub(super) struct Known {
+    /// `None` on a Unix socket, and where nobody wants to know.
+    pub(super) addresses: Option<Addresses>,
+    /// TLS is below it, in the embedder's hands.
+    secured: bool,
+    /// Of a stream of the embedder's.
+    info: Option<ConnectionInfo>,
+}
+
+impl Known {
+    pub(super) fn between(addresses: Option<Addresses>) -> Self {
+        Self {
+            addresses,
+            secured: false,
+            info: None,
+        }
+    }
+    pub(super) fn of(stream: &ByteStream) -> Self {
+        Self {
+            addresses: stream.addresses(),
+            secured: stream.tls_info().is_some(),
+            info: Some(ConnectionInfo::of_stream(stream)),
+        }
+    }
+    /// The protocol that ALPN chose below.
+    fn alpn(&self) -> Option<&[u8]> {
+        self.info.as_ref()?.tls()?.alpn()
+    }
+    /// What is shown of the connection, with what our own handshake agreed on.
+    fn info(self, own: Option<TlsInfo>) -> ConnectionInfo {
+        match (self.info, own) {
+            (Some(info), Some(tls)) => info.with_tls(tls),
+            (Some(info), None) => info,
+            (None, tls) => ConnectionInfo::new(self.addresses, tls),
+        }
+    }
+}
+
 /// The task of one accepted socket, to its end.
 ///
 /// Written by hand: an async block keeps a place for each value that it holds or passes on, and
@@ -212,11 +252,10 @@ where
 
 impl<S: Serve, T> Unpin for Served<S, T> {}
 
-/// Opens a connection over `socket`. `addresses`: `None` on a Unix socket, and where nobody wants to
-/// know; `activity`: what it is doing.
+/// Opens a connection over `socket`; `activity`: what it is doing.
 pub(super) async fn start<S, T>(
     socket: T,
-    addresses: Option<Addresses>,
+    known: Known,
     ground: Ground<S>,
     signals: Arc<Signals>,
     activity: Rc<Activity>,
@@ -227,32 +266,32 @@ where
 {
     let timeouts = &ground.config.timeouts;
     let wants_info = !ground.shown.is_nothing();
+    if known.secured && (known.alpn().is_some() || ground.tls.is_some()) {
+        return Ok(secured_below(socket, known, ground, signals, activity));
+    }
     let Some(tls) = &ground.tls else {
         let mut transport = Transport::plain(socket);
-        let (first, http2) = match ground.cleartext {
-            Cleartext {
-                http1: true,
-                http2: true,
-            } => {
+        let Cleartext { http1, http2 } = ground.cleartext;
+        let (first, http2) = match (http1, http2) {
+            (false, false) => return Ok(Opening::Nothing),
+            (true, true) => {
                 let first = within(timeouts.head, first_bytes(&mut transport)).await?;
                 let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
                 (first, http2)
             }
-            Cleartext {
-                http1: false,
-                http2: false,
-            } => return Ok(Opening::Nothing),
-            Cleartext { http2, .. } => (Vec::new(), http2),
+            _ => (Vec::new(), http2),
         };
         let opened = Opened {
             transport,
             http2,
-            info: wants_info.then(|| ConnectionInfo::new(addresses, None)),
+            secure: known.secured,
+            info: wants_info.then(|| known.info(None)),
         };
         return Ok(Opening::Http(
             opened.connection(&first, ground, signals, activity),
         ));
     };
+    let addresses = known.addresses;
     let secured = Secured::new(socket, tls, addresses);
     let secured = match within(timeouts.handshake, secured).await {
         Ok(secured) => secured,
@@ -264,7 +303,7 @@ where
             return Ok(Opening::Nothing);
         }
     };
-    let info = wants_info.then(|| secured.info(tls, addresses));
+    let info = wants_info.then(|| known.info(secured.info(tls)));
     let is_stranger = secured.is_stranger(tls);
     let transport = secured.transport;
     if is_stranger {
@@ -274,6 +313,7 @@ where
     let opened = Opened {
         transport,
         http2,
+        secure: true,
         info,
     };
     Ok(Opening::Http(opened.connection(
@@ -282,6 +322,37 @@ where
         signals,
         activity,
     )))
+}
+
+/// A stream whose TLS is the embedder's: it speaks what ALPN has chosen.
+fn secured_below<S, T>(
+    socket: T,
+    known: Known,
+    ground: Ground<S>,
+    signals: Arc<Signals>,
+    activity: Rc<Activity>,
+) -> Opening<S, T>
+where
+    S: Serve,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let http2 = known.alpn() == Some(b"h2");
+    let http1 = match &ground.tls {
+        Some(tls) => tls.serves_unnamed(),
+        None => ground.cleartext.http1,
+    };
+    let transport = Transport::plain(socket);
+    let info = (!ground.shown.is_nothing()).then(|| known.info(None));
+    if !http2 && !http1 {
+        return stranger(transport, info, ground, signals);
+    }
+    let opened = Opened {
+        transport,
+        http2,
+        secure: true,
+        info,
+    };
+    Opening::Http(opened.connection(&[], ground, signals, activity))
 }
 
 /// A client under TLS that does not say what it speaks.
@@ -311,6 +382,8 @@ where
 struct Opened<T> {
     transport: Transport<T>,
     http2: bool,
+    /// It is under TLS, whoever speaks it.
+    secure: bool,
     info: Option<ConnectionInfo>,
 }
 
@@ -327,7 +400,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
         let mut machine = machine(&ground, self.http2, now);
         machine.handle_bytes(now, first);
         let version = machine.version();
-        let secure = self.transport.is_tls();
+        let secure = self.secure;
         let stall = ground.config.timeouts.write_stall;
         let link = Link::new(self.transport, machine)
             .with_write_stall(stall)

@@ -12,6 +12,7 @@ use super::respond::Extra;
 use super::running::{Running, WorkerHandle};
 use super::serve::Serve;
 use super::worker::{self, Command, Post};
+use crate::byte_stream::ByteStream;
 use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::net::listener::Listener;
@@ -190,6 +191,13 @@ impl Attending {
         let (http1, others) = config.freeze_both()?;
         let _ = self.commands.send(Command::Configure { http1, others });
         Ok(())
+    }
+    /// Serves a stream as a connection that was accepted: its first bytes, or the TLS handshake, say what
+    /// it speaks; one that is secured already ([`ByteStream::secured`]) speaks what ALPN has chosen, and
+    /// HTTP/1.1 or HTTP/2 by its first bytes where it has chosen nothing. A server that drains or has
+    /// ended drops it.
+    pub fn serve_stream(&self, stream: ByteStream) {
+        let _ = self.commands.send(Command::Serve(Box::new(stream)));
     }
     /// What it has counted so far.
     pub fn metrics(&self) -> Metrics {

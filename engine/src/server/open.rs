@@ -127,8 +127,8 @@ impl OpenConnections {
                         until = after(deadline).min(until);
                         told.push(cut);
                     }
-                    // Nobody is accepted any more.
-                    Some(Command::Configure { .. }) => {}
+                    // No connection begins any more; a stream that is given is closed.
+                    Some(Command::Configure { .. } | Command::Serve(_)) => {}
                     // Nobody waits for it any more.
                     None => return self.exchanges(),
                 },

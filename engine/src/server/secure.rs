@@ -1,7 +1,7 @@
 //! The TLS handshake of an accepted socket, and whether who did it is admitted.
 
 use super::connection::LINGER;
-use crate::connection_info::{Addresses, ConnectionInfo};
+use crate::connection_info::{Addresses, TlsInfo};
 use crate::driver::greeted::{Greeted, Refused};
 use crate::driver::transport::Transport;
 use crate::tls::{Chooser, ClientHello, Tls};
@@ -59,13 +59,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
             Some(name) => name != b"h2" && !name.starts_with(b"http/"),
         }
     }
-    pub(super) fn info(&self, of_server: &Tls, addresses: Option<Addresses>) -> ConnectionInfo {
+    pub(super) fn info(&self, of_server: &Tls) -> Option<TlsInfo> {
         let judge = self.tls(of_server).judge();
-        let tls = self.transport.tls_info(None).map(|tls| match judge {
+        self.transport.tls_info(None).map(|tls| match judge {
             Some(judge) => tls.with_client(judge, self.transport.peer_certificates()),
             None => tls,
-        });
-        ConnectionInfo::new(addresses, tls)
+        })
     }
 }
 

@@ -1,15 +1,17 @@
 //! One worker: a thread with its own runtime, its own listener and its own connections. Nothing
 //! on the way of a request is shared with another worker.
 
-use super::accept::{Ground, Served, start};
+use super::accept::{Ground, Known, Served, start};
 use super::attendant::Pause;
 use super::metrics::add;
 use super::open::{Activity, Allowed, OpenConnections};
 use super::quic::{QuicListener, Seat};
 use super::serve::Serve;
+use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
 use crate::driver::signals::{Signals, Stop};
 use crate::net::listener::{Accepted, Acceptor, Listener};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -27,6 +29,8 @@ use trunkline_core::limits::Config;
 
 /// What a worker is told.
 pub(super) enum Command {
+    /// A connection over a stream of the embedder's.
+    Serve(Box<ByteStream>),
     /// Connections that are accepted from now on have this.
     Configure {
         http1: Arc<Config>,
@@ -131,8 +135,8 @@ struct Worker<S> {
     quic: Option<QuicTask>,
     ground: Ground<S>,
     open: Rc<OpenConnections>,
-    /// It was accepted, and waits for a place.
-    waiting: Option<Accepted>,
+    /// They wait for a place: one that was accepted at most, and those that were given.
+    waiting: VecDeque<Accepted>,
 }
 
 impl<S: Serve> Worker<S> {
@@ -150,17 +154,17 @@ impl<S: Serve> Worker<S> {
             quic,
             ground,
             open,
-            waiting: None,
+            waiting: VecDeque::new(),
         })
     }
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let command = loop {
-            if !self.open.is_full()
-                && let Some(waiting) = self.waiting.take()
+            while !self.open.is_full()
+                && let Some(waiting) = self.waiting.pop_front()
             {
                 self.serve(waiting);
             }
-            let full = self.waiting.is_some();
+            let full = !self.waiting.is_empty();
             let pause = self.ground.service.pause();
             let paused = pause.is_some();
             tokio::select! {
@@ -171,6 +175,7 @@ impl<S: Serve> Worker<S> {
                         self.ground.http1_config = http1;
                         self.ground.config = others;
                     }
+                    Some(Command::Serve(stream)) => self.take(Accepted::Given(*stream)),
                     last => break last,
                 },
                 () = until_over(pause), if paused => {}
@@ -216,7 +221,7 @@ impl<S: Serve> Worker<S> {
         }
         if self.open.is_full() {
             self.open.make_room();
-            self.waiting = Some(accepted);
+            self.waiting.push_back(accepted);
         } else {
             self.serve(accepted);
         }
@@ -236,9 +241,20 @@ impl<S: Serve> Worker<S> {
             }
             #[cfg(unix)]
             Accepted::Unix(socket) => self.serve_socket(socket, None, None),
+            Accepted::Given(stream) => {
+                let peer = stream.addresses().map(|(peer, _)| peer);
+                let known = Known::of(&stream);
+                self.serve_known(stream, peer, known);
+            }
         }
     }
     fn serve_socket<T>(&self, socket: T, peer: Option<SocketAddr>, addresses: Option<Addresses>)
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        self.serve_known(socket, peer, Known::between(addresses));
+    }
+    fn serve_known<T>(&self, socket: T, peer: Option<SocketAddr>, known: Known)
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -247,7 +263,7 @@ impl<S: Serve> Worker<S> {
         let activity = Activity::new();
         let entry = OpenConnections::enter(&self.open, &signals, &activity, peer);
         let ground = self.ground.clone();
-        let start = start(socket, addresses, ground, Arc::clone(&signals), activity);
+        let start = start(socket, known, ground, Arc::clone(&signals), activity);
         tokio::task::spawn_local(Served::new(start, signals, &self.ground.counters, entry));
     }
 }

@@ -1,0 +1,136 @@
+//! A connection's bytes over any transport that the embedder has made: a tunnel, a channel of another
+//! protocol, an in-memory pair.
+
+use crate::connection_info::{Addresses, TlsInfo};
+use rustls::ProtocolVersion;
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A stream of bytes in both directions, given by the embedder in place of a socket: to a client by its
+/// [`Connector`](crate::client::Connector), to a server by
+/// [`Attending::serve_stream`](crate::server::Attending::serve_stream).
+///
+/// Its end of file is an end in order and an error of it is a failure, as docs/ends.md has them. A write
+/// must be under way when `poll_write` returns, because nothing calls `poll_flush`.
+pub struct ByteStream {
+    io: Box<dyn Io>,
+    addresses: Option<Addresses>,
+    tls: Option<TlsInfo>,
+    http2: bool,
+    tag: u64,
+}
+
+trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+impl ByteStream {
+    /// Cleartext between unnamed ends, which speak HTTP/1.1 to a client.
+    pub fn new(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
+        Self {
+            io: Box::new(io),
+            addresses: None,
+            tls: None,
+            http2: false,
+            tag: 0,
+        }
+    }
+    /// The address of the peer, and our own.
+    #[must_use]
+    pub fn between(mut self, peer: SocketAddr, local: SocketAddr) -> Self {
+        self.addresses = Some((peer, local));
+        self
+    }
+    /// Whether the peer of a client speaks HTTP/2 (RFC 9113 section 3.3); a server finds out from the
+    /// first bytes. Default: false, unless ALPN has chosen `h2`.
+    #[must_use]
+    pub fn http2(mut self, http2: bool) -> Self {
+        self.http2 = http2;
+        self
+    }
+    /// The bytes are the plaintext of a TLS session whose handshake is done: of TLS 1.2, or of TLS 1.3.
+    /// `server_name`: the host that the client has asked for; `alpn`: the protocol that was chosen.
+    #[must_use]
+    pub fn secured(
+        mut self,
+        is_tls12: bool,
+        server_name: Option<&str>,
+        alpn: Option<&[u8]>,
+    ) -> Self {
+        let version = match is_tls12 {
+            true => ProtocolVersion::TLSv1_2,
+            false => ProtocolVersion::TLSv1_3,
+        };
+        self.http2 |= alpn == Some(b"h2");
+        self.tls = Some(TlsInfo::new(version, server_name, alpn));
+        self
+    }
+    /// The embedder's number of the stream, which [`ConnectionInfo::tag`](crate::ConnectionInfo::tag)
+    /// gives back. Default: 0.
+    #[must_use]
+    pub fn tag(mut self, tag: u64) -> Self {
+        self.tag = tag;
+        self
+    }
+
+    pub(crate) fn addresses(&self) -> Option<Addresses> {
+        self.addresses
+    }
+    pub(crate) fn tls_info(&self) -> Option<&TlsInfo> {
+        self.tls.as_ref()
+    }
+    pub(crate) fn speaks_http2(&self) -> bool {
+        self.http2
+    }
+    pub(crate) fn tag_number(&self) -> u64 {
+        self.tag
+    }
+}
+
+impl fmt::Debug for ByteStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByteStream")
+            .field("addresses", &self.addresses)
+            .field("tls", &self.tls)
+            .finish_non_exhaustive()
+    }
+}
+
+impl AsyncRead for ByteStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for ByteStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, bytes)
+    }
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
+    }
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,161 @@
+//! Connections that the client's user makes: what they speak, their errors, and what may not stand beside
+//! a connector.
+
+use std::error::Error as _;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use trunkline::client::{Client, Connecting, Connector, Protocols};
+use trunkline::core::pool::Origin;
+use trunkline::{ByteStream, ErrorKind};
+
+/// RFC 9113 section 3.4.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Gives one end of a stream in memory, whose other end `play` has.
+struct InMemory<P> {
+    play: P,
+    shape: fn(ByteStream) -> ByteStream,
+    asked: Arc<AtomicUsize>,
+}
+
+impl<P, F> Connector for InMemory<P>
+where
+    P: Fn(DuplexStream) -> F + Send + Sync + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn connect(&self, _: &Origin) -> Connecting {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let (ours, theirs) = tokio::io::duplex(64);
+        tokio::spawn((self.play)(theirs));
+        let stream = (self.shape)(ByteStream::new(ours));
+        Box::pin(async move { Ok(stream) })
+    }
+}
+
+fn in_memory<P, F>(play: P, shape: fn(ByteStream) -> ByteStream) -> (InMemory<P>, Arc<AtomicUsize>)
+where
+    P: Fn(DuplexStream) -> F,
+{
+    let asked = Arc::<AtomicUsize>::default();
+    let connector = InMemory {
+        play,
+        shape,
+        asked: Arc::clone(&asked),
+    };
+    (connector, asked)
+}
+
+/// Answers each request of HTTP/1.1 that has no body.
+async fn answer(mut stream: DuplexStream) {
+    let mut read = Vec::new();
+    let mut byte = [0];
+    while stream.read_exact(&mut byte).await.is_ok() {
+        read.push(byte[0]);
+        if read.ends_with(b"\r\n\r\n") {
+            read.clear();
+            let text = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+            if stream.write_all(text.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn requests_go_over_what_a_connector_gives_under_both_schemes() {
+    for url in ["http://a.test/", "https://a.test/"] {
+        for protocols in [Protocols::H2AndH1, Protocols::All, Protocols::H1Only] {
+            let (connector, asked) = in_memory(answer, |stream| stream);
+            let client = Client::builder().connector(connector).protocols(protocols);
+            let client = client.build().unwrap();
+            for _ in 0..3 {
+                let response = client.get(url).send().await.unwrap();
+                assert_eq!(response.status(), 200, "{url} {protocols:?}");
+                let body = http_body_util::BodyExt::collect(response.into_body()).await;
+                assert_eq!(body.unwrap().to_bytes(), "hi");
+            }
+            assert_eq!(asked.load(Ordering::Relaxed), 1, "{url} {protocols:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_says_so_is_spoken_to_over_http_2() {
+    let shapes: [fn(ByteStream) -> ByteStream; 2] = [
+        |stream| stream.http2(true),
+        |stream| stream.secured(false, Some("a.test"), Some(b"h2")),
+    ];
+    for shape in shapes {
+        let (said, hears) = tokio::sync::oneshot::channel();
+        let said = std::sync::Mutex::new(Some(said));
+        let play = move |mut stream: DuplexStream| {
+            let said = said.lock().unwrap().take();
+            async move {
+                let mut first = [0; PREFACE.len()];
+                let read = stream.read_exact(&mut first).await.map(|_| first);
+                let _ = said.map(|said| said.send(read.unwrap()));
+            }
+        };
+        let (connector, _) = in_memory(play, shape);
+        let client = Client::builder().connector(connector).build().unwrap();
+        // The peer says nothing and ends: the request fails.
+        assert!(client.get("http://a.test/").send().await.is_err());
+        assert_eq!(hears.await.unwrap(), PREFACE);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_a_version_that_is_not_allowed_fails_the_request_and_says_which() {
+    let http2: fn(ByteStream) -> ByteStream = |stream| stream.http2(true);
+    let http1: fn(ByteStream) -> ByteStream = |stream| stream;
+    for (protocols, shape, text) in [
+        (
+            Protocols::H1Only,
+            http2,
+            "speaks HTTP/2, where only HTTP/1.1",
+        ),
+        (
+            Protocols::H2Only,
+            http1,
+            "speaks HTTP/1.1, where only HTTP/2",
+        ),
+        (Protocols::H3Only, http1, "only HTTP/3 is allowed"),
+    ] {
+        let (connector, _) = in_memory(answer, shape);
+        let client = Client::builder().connector(connector).protocols(protocols);
+        let client = client.build().unwrap();
+        let error = client.get("https://a.test/").send().await.unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
+    }
+}
+
+struct Failing;
+impl Connector for Failing {
+    fn connect(&self, _: &Origin) -> Connecting {
+        Box::pin(std::future::ready(Err(io::Error::other("no tunnel"))))
+    }
+}
+
+#[tokio::test]
+async fn the_error_of_a_connector_is_the_source_of_the_requests_error() {
+    let client = Client::builder().connector(Failing).build().unwrap();
+    let error = client.get("http://a.test/").send().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connect);
+    assert_eq!(error.source().unwrap().to_string(), "no tunnel");
+}
+
+#[test]
+fn a_connector_stands_alone() {
+    let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let with = || Client::builder().connector(Failing);
+    for builder in [with().local_address(address), with().proxy("http://a.test")] {
+        let error = builder.build().unwrap_err();
+        assert!(
+            error.to_string().contains("connector is set beside"),
+            "{error}"
+        );
+    }
+}

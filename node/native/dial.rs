@@ -1,0 +1,85 @@
+//! Connections of a client that a function of JavaScript's makes: a question goes out as a completion, and
+//! its answer comes back as a cold call.
+
+use crate::client::read;
+use crate::environment::Shared;
+use crate::exchange::Kind;
+use crate::questions::Question;
+use crate::streams::StreamAsk;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::{Arc, Weak};
+use std::{error, fmt, io};
+use trunkline::ByteStream;
+use trunkline::client::{Connecting, Connector};
+use trunkline::core::pool::{Origin, Protocols};
+
+/// What JavaScript made; `None`: its function failed, and JavaScript has the error.
+pub(crate) type Dialed = Option<ByteStream>;
+
+/// The answer to a question.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DialedAsk {
+    ticket: u32,
+    stream: Option<StreamAsk>,
+}
+
+/// Takes an answer; false: nothing waits for it any more, and no stream was attached.
+pub(crate) fn answer(shared: &Arc<Shared>, text: &str) -> Result<Value, Value> {
+    let ask: DialedAsk = read(text)?;
+    if !shared.dials.waits(ask.ticket) {
+        return Ok(json!(false));
+    }
+    let stream = ask.stream.map(|stream| stream.attach(shared));
+    // One that is dropped here all the same is closed as any other that the engine lets go of.
+    shared.dials.answer(ask.ticket, stream);
+    Ok(json!(true))
+}
+
+/// JavaScript's function failed for this question.
+#[derive(Debug)]
+pub(crate) struct DialFailed {
+    pub(crate) ticket: u32,
+}
+
+impl fmt::Display for DialFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the function connect failed")
+    }
+}
+
+impl error::Error for DialFailed {}
+
+/// Asks one client's function.
+pub(crate) struct ScriptConnector {
+    /// It holds the client that this belongs to.
+    pub(crate) shared: Weak<Shared>,
+    /// The client's number.
+    pub(crate) client: u32,
+}
+
+impl Connector for ScriptConnector {
+    fn connect(&self, origin: &Origin) -> Connecting {
+        let Some(shared) = self.shared.upgrade() else {
+            return Box::pin(std::future::ready(Err(io::ErrorKind::NotConnected.into())));
+        };
+        let question = Question::new(&shared, |shared| &shared.dials);
+        let ticket = question.ticket;
+        let entry = [Kind::Dial as u32, ticket, self.client, 0, 0, 0, 0, 0];
+        let text = json!({
+            "origin": crate::connections::shown(origin),
+            "serverName": origin.server_name,
+            "isHttp1": origin.protocols == Protocols::H1Only,
+        });
+        shared.complete(entry, text.to_string().as_bytes(), &[]);
+        drop(shared);
+        Box::pin(async move {
+            match question.answer().await {
+                Some(Some(stream)) => Ok(stream),
+                Some(None) => Err(io::Error::other(DialFailed { ticket })),
+                None => Err(io::ErrorKind::NotConnected.into()),
+            }
+        })
+    }
+}

@@ -1,0 +1,266 @@
+// Streams of JavaScript's as transports of connections: what a `Duplex` gives goes to the engine, what the
+// engine writes goes into the `Duplex`. `node/native/streams.rs` is the other end and has the same numbers.
+
+import type { Duplex } from 'node:stream'
+import { forgetOwnError, keepOwnError, SocketError } from './errors'
+import { BY_REFERENCE, BY_REFERENCE_BYTES_MIN, INLINE, PUT, theBorder, type Border, type StreamHalf } from './ring'
+
+// What is completed.
+const WRITE = 64
+const TAKEN = 65
+const FINISH = 66
+const DROPPED = 67
+
+// What is submitted.
+const PIECE = 64
+const END = 65
+const FAIL = 66
+const TAKE = 67
+
+/** Bytes that the engine has not read, from which the stream is read no further; one chunk may go beyond. */
+const INBOUND_BYTES_MAX = 256 * 1024
+/** How long a stream that the engine has let go of may take nothing of what it still has to send. */
+const LINGER_MS = 10_000
+
+/** A `Duplex`, perhaps with what sockets of node:net and node:tls have beside it. */
+export interface Carried extends Duplex {
+  remoteAddress?: string | undefined
+  remotePort?: number | undefined
+  localAddress?: string | undefined
+  localPort?: number | undefined
+  encrypted?: boolean | undefined
+  alpnProtocol?: string | false | null | undefined
+  servername?: string | false | null | undefined
+  getProtocol?: () => string | null
+  unref?: () => unknown
+}
+
+/** What is said of a stream to the engine (`StreamAsk` of streams.rs). */
+export interface StreamAsk {
+  number: number
+  remote?: { address: string; port: number } | undefined
+  local?: { address: string; port: number } | undefined
+  http2?: boolean
+  tls?: { isTls12: boolean; serverName?: string | undefined; alpn?: string | undefined } | undefined
+}
+
+/** Whether it can carry a connection. */
+export function isDuplex (given: unknown): given is Carried {
+  const stream = given as Carried | null | undefined
+  return stream != null && typeof stream.on === 'function' && typeof stream.write === 'function' &&
+    typeof stream.end === 'function' && typeof stream.pause === 'function' && typeof stream.resume === 'function'
+}
+
+function placeOf (address: string | undefined, port: number | undefined): { address: string; port: number } | undefined {
+  return typeof address === 'string' && Number.isInteger(port) ? { address, port: port! } : undefined
+}
+
+/** A stream that carries a connection, from `begin` until the engine lets go of it. */
+export class Carrier {
+  private unread = 0
+  private isPaused = false
+  private isOver = false
+  private isDropped = false
+  private linger: NodeJS.Timeout | undefined
+
+  constructor (private readonly streams: Streams, readonly number: number, readonly stream: Carried) {
+    stream.on('error', this.onError)
+    stream.on('close', this.onClose)
+  }
+
+  /** What the engine learns of it. `alpn`: in place of what the stream says of itself. */
+  described (alpn?: string): StreamAsk {
+    const { number, stream } = this
+    const { alpnProtocol, encrypted, servername } = stream
+    const chosen = alpn ?? (alpnProtocol || undefined)
+    const isSecure = encrypted === true || alpn !== undefined
+    return {
+      number,
+      remote: placeOf(stream.remoteAddress, stream.remotePort),
+      local: placeOf(stream.localAddress, stream.localPort),
+      http2: chosen === 'h2',
+      tls: isSecure ? { isTls12: stream.getProtocol?.() === 'TLSv1.2', serverName: servername || undefined, alpn: chosen } : undefined
+    }
+  }
+
+  /** Its bytes go to the engine from here on. */
+  begin (): void {
+    const { stream } = this
+    // The engine ends its side itself, after what it still has to say.
+    stream.allowHalfOpen = true
+    if (stream.destroyed) return this.fail(stream.errored ?? null)
+    if (stream.readableEnded) return this.onEnd()
+    stream.on('data', this.onData)
+    stream.on('end', this.onEnd)
+    stream.resume()
+  }
+
+  /** The engine does not take it. */
+  refuse (): void {
+    this.isOver = true
+    this.streams.forget(this)
+    this.stream.destroy()
+  }
+
+  private readonly onData = (chunk: Buffer | Uint8Array | string): void => {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, this.stream.readableEncoding ?? 'utf8') : chunk
+    if (this.isOver || bytes.length === 0) return
+    this.unread += bytes.length
+    this.streams.piece(this.number, bytes)
+    if (this.unread < INBOUND_BYTES_MAX || this.isPaused) return
+    this.isPaused = true
+    this.stream.pause()
+  }
+
+  private readonly onEnd = (): void => {
+    if (this.isOver) return
+    this.isOver = true
+    this.streams.command(END, this.number, 0)
+  }
+
+  /** Also after the end of its bytes: then it takes no more of ours. */
+  private readonly onError = (error: Error | null): void => {
+    if (!this.isDropped) this.fail(error)
+    else this.onGone()
+  }
+
+  private readonly onClose = (): void => {
+    if (this.isDropped) this.onGone()
+    else this.fail(null)
+  }
+
+  private hasFailed = false
+  private fail (error: Error | null): void {
+    this.isOver = true
+    if (this.hasFailed) return
+    this.hasFailed = true
+    keepOwnError(`stream ${this.number}`, error ?? new SocketError('closed'))
+    this.streams.command(FAIL, this.number, 0)
+  }
+
+  /** The engine has read so many bytes. */
+  onTaken (bytes: number): void {
+    this.unread -= bytes
+    if (!this.isPaused || this.unread >= INBOUND_BYTES_MAX) return
+    this.isPaused = false
+    if (!this.isDropped) this.stream.resume()
+  }
+
+  /** The engine writes. */
+  onWrite (bytes: Buffer): void {
+    const { stream } = this
+    if (stream.destroyed) return
+    stream.write(bytes, error => {
+      if (error != null) return
+      this.linger?.refresh()
+      this.streams.command(TAKE, this.number, bytes.length)
+    })
+  }
+
+  /** The engine writes nothing more. */
+  onFinish (): void {
+    const { stream } = this
+    if (!stream.destroyed && !stream.writableEnded) stream.end()
+  }
+
+  /** The engine has let go of it: what it still has to send goes out, and it is closed. */
+  onDropped (): void {
+    const { stream } = this
+    this.isOver = true
+    this.isDropped = true
+    this.streams.forget(this)
+    stream.off('data', this.onData)
+    stream.off('end', this.onEnd)
+    if (stream.destroyed) return
+    const close = (): void => { stream.destroy() }
+    if (stream.writableFinished) return close()
+    this.linger = setTimeout(close, LINGER_MS).unref()
+    stream.once('finish', close)
+    // One that is paused would never be closed by its own end.
+    stream.resume()
+    this.onFinish()
+  }
+
+  private onGone (): void { clearTimeout(this.linger) }
+}
+
+/** The streams of this environment, by their numbers. */
+export class Streams implements StreamHalf {
+  private readonly open = new Map<number, Carrier>()
+  private last = 0
+
+  constructor (readonly border: Border) { border.streams = this }
+
+  /** A carrier for `stream`, of which the engine does not know yet. */
+  carry (stream: Carried): Carrier {
+    do this.last = (this.last % 0x7fffffff) + 1
+    while (this.open.has(this.last))
+    const carrier = new Carrier(this, this.last, stream)
+    this.open.set(carrier.number, carrier)
+    return carrier
+  }
+
+  /** The stream of this number, while the engine has it. */
+  streamOf (number: number): Carried | undefined { return this.open.get(number)?.stream }
+
+  forget (carrier: Carrier): void {
+    this.open.delete(carrier.number)
+    // Those that wait for the connection fail in this drain.
+    setImmediate(() => { forgetOwnError(`stream ${carrier.number}`) })
+  }
+
+  complete (verb: number, at: number): void {
+    const { border } = this
+    const { completions } = border
+    const carrier = this.open.get(completions[at + 1]!)
+    switch (verb) {
+      case WRITE: {
+        const isOutside = (completions[at]! & BY_REFERENCE) !== 0
+        const bytes = isOutside ? border.native.take(completions[at + 5]!) : border.copy(completions[at + 3]!, completions[at + 4]!)
+        return carrier?.onWrite(bytes)
+      }
+      case TAKEN: return carrier?.onTaken(completions[at + 2]!)
+      case FINISH: return carrier?.onFinish()
+      case DROPPED: return carrier?.onDropped()
+    }
+  }
+
+  endAll (): void { for (const carrier of this.open.values()) carrier.onDropped() }
+
+  /** Bytes of a stream, which may be changed again at once. */
+  piece (number: number, chunk: Uint8Array): void {
+    const { border } = this
+    if (border.hasEnded) return
+    if (!border.isFull && this.writePiece(number, chunk)) return border.wrote()
+    const own = Buffer.from(chunk)
+    border.defer(() => this.writePiece(number, own))
+  }
+
+  private writePiece (number: number, chunk: Uint8Array): boolean {
+    const { border } = this
+    if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
+      if (!border.hasEntry()) return false
+      border.entry(PIECE | PUT, number, 0, 0, 0, border.native.put(chunk), 0, 0)
+      return true
+    }
+    const position = border.room(chunk.length)
+    if (position === undefined) return false
+    border.submissionArena.set(chunk, position & (border.arenaBytes - 1))
+    border.arenaWritten = (position + chunk.length) | 0
+    border.entry(PIECE | INLINE, number, 0, position, chunk.length, 0, 0, 0)
+    return true
+  }
+
+  command (kind: number, number: number, bytes: number): void {
+    const { border } = this
+    border.write(() => {
+      if (!border.hasEntry()) return false
+      border.entry(kind, number, bytes, 0, 0, 0, 0, 0)
+      return true
+    })
+  }
+}
+
+let streams: Streams | undefined
+/** This environment's streams. */
+export function theStreams (): Streams { return (streams ??= new Streams(theBorder())) }
