@@ -346,6 +346,12 @@ impl Credit {
     pub fn shrink_to(&mut self, window: u32) {
         self.window = self.window.min(window.max(1));
     }
+    /// Falls back to what is ours without asking the lender: its readers have been slow for long.
+    pub fn rest(&mut self) {
+        if self.lease > 0 {
+            self.shrink_to(self.min);
+        }
+    }
     /// How far the window may grow by itself; lowers the window if it is larger.
     pub fn set_max(&mut self, max: u32) {
         self.max = max.clamp(1, WINDOW_MAX);

@@ -286,11 +286,144 @@ fn where_the_window_can_be_widened_no_more_further_requests_go_elsewhere_until_s
     rig.says(0, &data(&[0; 64 * KIB]));
     rig.events();
     rig.conn.handle_blocked(rig.now);
-    assert_eq!(rig.conn.capacity(), free, "it was widened");
-    for _ in 0..100 {
+    assert_eq!(rig.conn.capacity(), free, "it can be widened for another");
+    // Each further one is held up, and its body is not read either.
+    let mut others = Vec::new();
+    while rig.conn.capacity() > 0 {
+        let other = rig.get();
         rig.conn.handle_blocked(rig.now);
+        rig.says(other, &headers(OK));
+        rig.says(other, &data(&[0; 64 * KIB]));
+        rig.events();
+        rig.conn.handle_blocked(rig.now);
+        others.push(other);
     }
-    assert_eq!(rig.conn.capacity(), 0);
-    rig.conn.consume(rig.now, StreamId(0), 64 * KIB);
-    assert_eq!(rig.conn.capacity(), free);
+    assert!((3..12).contains(&others.len()), "{}", others.len());
+    let window = *rig.windows.last().expect("it was widened");
+    assert!((16 * MIB..=48 * MIB).contains(&window), "{window}");
+    others.push(0);
+    for stream in others {
+        rig.conn.consume(rig.now, StreamId(stream), 64 * KIB);
+    }
+    assert!(rig.conn.capacity() > 0);
+}
+
+/// A reader that takes `piece` bytes each millisecond of what a peer always has more of: the most
+/// that the peer may have sent unread at any time. The transport's estimate of the round trip is
+/// `rtt`, and a peer that is held up says so.
+fn unread_by_a_reader_that_takes(piece: usize, rtt: Duration, rounds: u32) -> u64 {
+    let mut rig = Rig::client(Cut::Whole);
+    let stream = rig.get();
+    rig.conn.handle_round_trip(rtt);
+    rig.says(stream, &headers(OK));
+    rig.events();
+    // What the peer has sent, what was given to the machine of it, and what was read.
+    let (mut sent, mut given, mut read, mut most) = (0, 0, 0, 0);
+    let frame = data(&vec![0; 32 << 20]);
+    for _ in 0..rounds {
+        let window = rig.windows.last().copied();
+        let window = u64::from(window.unwrap_or(QUIC_RECEIVE_WINDOW_BYTES));
+        sent = sent.max(read + window);
+        most = most.max(sent - read);
+        rig.conn.handle_blocked(rig.now);
+        // The frame's head counts for nothing.
+        while rig.conn.read_room(StreamId(stream)) > 0 {
+            let room = rig.conn.read_room(StreamId(stream)) as u64;
+            let bytes = room.min(sent - given);
+            if bytes == 0 {
+                rig.conn.handle_drained(rig.now, StreamId(stream));
+                break;
+            }
+            let part = &frame[given as usize..(given + bytes) as usize];
+            let id = StreamId(stream);
+            rig.conn.handle_stream(rig.now, id, part, false);
+            given += bytes;
+        }
+        rig.events();
+        rig.now += Duration::from_millis(1);
+        let taken = (piece as u64).min(given - read);
+        rig.conn.consume(rig.now, StreamId(stream), taken as usize);
+        read += taken;
+        rig.run();
+    }
+    most
+}
+
+#[test]
+fn a_slow_reader_of_one_body_has_no_more_unread_than_a_connection_begins_with() {
+    for rtt in [1, 50, 200] {
+        let rtt = Duration::from_millis(rtt);
+        let unread = unread_by_a_reader_that_takes(16 * KIB, rtt, 2_000);
+        assert!(
+            unread <= u64::from(QUIC_RECEIVE_WINDOW_BYTES),
+            "{unread} bytes with an estimate of {rtt:?}"
+        );
+    }
+}
+
+#[test]
+fn a_client_whose_upload_is_not_read_gets_room_for_the_head_of_its_next_request() {
+    // The upload holds all of the connection's window, so that the server cannot know of another.
+    let mut rig = Rig::server(Cut::Whole);
+    rig.says(0, &headers(POST));
+    rig.says(0, &data(&[0; 64 * KIB]));
+    rig.events();
+    rig.conn.handle_blocked(rig.now);
+    rig.run();
+    assert_eq!(rig.windows, [2 * QUIC_RECEIVE_WINDOW_BYTES]);
+}
+
+/// A client with a body that nobody reads, whose server is held up.
+fn held_up() -> (Rig, u64) {
+    let mut rig = Rig::client(Cut::Whole);
+    let stream = rig.get();
+    rig.says(stream, &headers(OK));
+    rig.says(stream, &data(&[0; 64 * KIB]));
+    rig.events();
+    rig.conn.handle_blocked(rig.now);
+    rig.run();
+    assert!(rig.windows.is_empty(), "no stream could use more");
+    (rig, stream)
+}
+
+#[test]
+fn the_next_exchange_behind_a_body_that_is_not_read_has_room_for_its_answer() {
+    let (mut rig, _) = held_up();
+    // The server says once for each limit that it is held up.
+    rig.get();
+    assert_eq!(rig.windows, [2 * QUIC_RECEIVE_WINDOW_BYTES]);
+}
+
+#[test]
+fn a_reader_that_goes_on_beside_one_that_rests_has_room_for_the_rest_of_its_body() {
+    let mut rig = Rig::client(Cut::Whole);
+    let [rests, reads] = [rig.get(), rig.get()];
+    for stream in [rests, reads] {
+        rig.says(stream, &headers(OK));
+        rig.says(stream, &data(&[0; 64 * KIB]));
+    }
+    rig.events();
+    rig.conn.handle_blocked(rig.now);
+    rig.run();
+    assert!(rig.windows.is_empty(), "both rest");
+    rig.conn.consume(rig.now, StreamId(reads), 64 * KIB);
+    rig.run();
+    assert!(rig.reads.contains(&reads));
+    rig.conn.handle_drained(rig.now, StreamId(reads));
+    rig.run();
+    assert_eq!(rig.windows, [2 * QUIC_RECEIVE_WINDOW_BYTES]);
+}
+
+#[test]
+fn a_reader_that_is_alone_and_catches_up_again_and_again_gets_no_wider_window_for_its_rests() {
+    let (mut rig, stream) = held_up();
+    for _ in 0..10 {
+        rig.conn.consume(rig.now, StreamId(stream), 64 * KIB);
+        rig.conn.handle_drained(rig.now, StreamId(stream));
+        rig.says(stream, &data(&[0; 64 * KIB]));
+        rig.events();
+        rig.conn.handle_blocked(rig.now);
+        rig.run();
+        assert!(rig.windows.is_empty(), "{:?}", rig.windows);
+    }
 }

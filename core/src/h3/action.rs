@@ -88,7 +88,8 @@ pub enum Action {
     /// (MAX_DATA, RFC 9000 section 19.9). A transport that grants what is read by itself needs
     /// this for the size alone.
     GrantBytes {
-        /// May fall: then withhold what is read until it fits.
+        /// Before the first, it is [`first_window`](super::Conn::first_window). May fall: then withhold
+        /// what is read until it fits. What rises again before that was never granted twice.
         window: u32,
     },
     /// Let so many bytes wait for the peer's acknowledgement on all streams together, sent or not.

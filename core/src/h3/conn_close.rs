@@ -274,6 +274,9 @@ impl Conn {
             return;
         };
         self.slow.note_left(stream.is_full);
+        if stream.is_behind {
+            self.slow.note_caught_up();
+        }
         let unread = stream.unread + stream.reader.left();
         self.abuse.data_consumed(unread);
         if let Some(mut queue) = stream.queue {

@@ -2,7 +2,9 @@
 //! read of each stream, and of the connection, by itself. A stream's is fixed for all of the
 //! connection's life; how wide the connection's is, is decided here, by the rule that widens
 //! HTTP/2's streams ([`Credit`](crate::credit::Credit)): it grows with what the user takes and
-//! borrows from the one budget. Behind it, what a stream may hold of unread bytes is bounded by
+//! borrows from the one budget; a client's only where a reader waits for the peer, and not the peer for
+//! the reader.
+//! Behind it, what a stream may hold of unread bytes is bounded by
 //! [`read_room`](Conn::read_room) and the transport's stream window.
 
 use super::Action;
@@ -68,6 +70,10 @@ impl Conn {
             self.slow.note_left(true);
         }
         let reads_on = is_ready && open.state != State::Ended;
+        if is_ready && !reads_on && std::mem::take(&mut open.is_behind) {
+            // Nothing more comes for it.
+            self.slow.note_caught_up();
+        }
         self.abuse.data_consumed(bytes);
         // At most the read window, which is a u32.
         self.credit.take(bytes as u32, now);
@@ -80,8 +86,15 @@ impl Conn {
     /// Lets the window grow or lapse, and tells the transport.
     pub(super) fn grant(&mut self, now: Instant) {
         if self.config.windows.auto {
-            let granted = self.credit.grant(now, self.rtt, false, &mut self.lender);
+            let is_client = self.side == Side::Client;
+            if is_client && self.slow.is_slow(now) {
+                self.credit.rest();
+            }
+            // A reader that the peer waits for takes as fast as it can, whatever the window is.
+            let rtt = self.rtt.filter(|_| !is_client || self.slow.has_drained());
+            let granted = self.credit.grant(now, rtt, false, &mut self.lender);
             if granted.is_some() {
+                self.slow.note_granted();
                 self.path.note(now, self.credit.demand());
             }
         }
@@ -109,6 +122,11 @@ impl Conn {
         // The transport announces it.
         let _ = self.credit.announce(now);
         self.tell_window();
+    }
+
+    /// The connection's window that the transport announces in its handshake, in bytes.
+    pub fn first_window(&self) -> u32 {
+        self.config.windows.quic_connection()
     }
 
     fn tell_window(&mut self) {

@@ -331,6 +331,9 @@ impl Conn {
         let unread = std::mem::take(&mut stream.unread);
         stream.pace.take(now);
         let was_full = std::mem::replace(&mut stream.is_full, false);
+        if std::mem::take(&mut stream.is_behind) {
+            self.slow.note_caught_up();
+        }
         self.abuse.data_consumed(unread);
         if was_full {
             self.slow.note_left(true);

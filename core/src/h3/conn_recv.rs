@@ -124,6 +124,9 @@ impl Conn {
         if !stream.is_full && stream.unread >= stream.ahead(read_window) {
             stream.is_full = true;
             self.slow.note_full();
+            if !std::mem::replace(&mut stream.is_behind, true) {
+                self.slow.note_behind(now);
+            }
         }
         self.body.push(id, bytes, &mut self.events);
         Ok(())

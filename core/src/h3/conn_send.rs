@@ -42,6 +42,7 @@ impl Conn {
         self.raise_rested(now);
         self.stream_quota.spend(1);
         let id = self.streams.open(stream);
+        self.retry_blocked(now);
         self.counts.exchanges += 1;
         self.timers.stop(Timer::Idle as usize);
         self.actions.push_back(Action::OpenBidi { stream: id });

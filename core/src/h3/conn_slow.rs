@@ -1,11 +1,15 @@
 //! Bodies whose readers are slow, beside others on the same connection. What lies unread of them
 //! holds the connection's window: QUIC's streams have one size each for all of a connection's life,
-//! so it can be all of it. Then the window is raised, as far as half of the budget goes; where it
-//! grows no more, a client takes no further exchange: they go over another connection.
+//! so it can be all of it. Then the window is raised for those that wait for the peer, as far as half
+//! of the budget goes; where it grows no more, a client takes no further exchange: they go over
+//! another connection. Alone, a slow reader has no more than the window that it found: more would
+//! not be read sooner.
 
 use super::conn::Conn;
+use super::request_stream::State;
 use crate::credit::WINDOW_MAX;
-use std::time::Instant;
+use crate::http::Side;
+use std::time::{Duration, Instant};
 
 /// How it stands with the slow readers of a connection.
 #[derive(Debug, Default)]
@@ -14,6 +18,14 @@ pub(super) struct SlowReaders {
     full: u32,
     /// They hold the peer up, and the window cannot be raised further.
     exhausted: bool,
+    /// Streams whose readers have not caught up with the transport since they were full.
+    behind: u32,
+    /// Since when no reader of any stream has caught up, while some are behind.
+    slow_since: Option<Instant>,
+    /// A reader has caught up since the last grant.
+    drained: bool,
+    /// The peer was held up while no stream could have used more.
+    blocked: bool,
 }
 
 impl SlowReaders {
@@ -27,6 +39,38 @@ impl SlowReaders {
         if self.full == 0 {
             self.exhausted = false;
         }
+    }
+    /// A stream is full whose reader had caught up before.
+    pub(super) fn note_behind(&mut self, now: Instant) {
+        self.behind += 1;
+        self.slow_since.get_or_insert(now);
+    }
+    /// A stream left those that are behind.
+    pub(super) fn note_caught_up(&mut self) {
+        self.behind -= 1;
+        self.slow_since = self.slow_since.filter(|_| self.behind > 0);
+    }
+    /// A reader has everything that came.
+    pub(super) fn note_drained(&mut self) {
+        self.drained = true;
+        self.slow_since = None;
+    }
+    /// The window was announced.
+    pub(super) fn note_granted(&mut self) {
+        self.drained = false;
+    }
+    /// Whether a reader has caught up since the window was announced last: then the window may be
+    /// what holds the peer up.
+    pub(super) fn has_drained(&self) -> bool {
+        self.drained
+    }
+    /// Whether no reader has caught up for so long that a wide window is only memory.
+    pub(super) fn is_slow(&mut self, now: Instant) -> bool {
+        if self.behind > 0 {
+            self.slow_since.get_or_insert(now);
+        }
+        let since = |at: Instant| now.saturating_duration_since(at);
+        self.slow_since.is_some_and(|at| since(at) >= SLOW)
     }
     /// Whether no exchange should join them.
     pub(super) fn is_exhausted(&self) -> bool {
@@ -43,18 +87,48 @@ impl Conn {
 
     /// The peer says that the connection's window holds it up (DATA_BLOCKED, RFC 9000 section
     /// 19.12). Where that is because of bodies that nobody reads, the others get as much again,
-    /// from half of the budget.
+    /// from half of the budget. A client knows whether there are others; a server does not, because
+    /// the head of a client's next request needs room in this window too.
     pub fn handle_blocked(&mut self, now: Instant) {
-        if self.closed || !self.config.windows.auto || !self.holds_back() {
-            return;
+        if !self.closed && self.config.windows.auto && self.holds_back() {
+            self.widen(now);
         }
+    }
+
+    fn widen(&mut self, now: Instant) {
         let windows = &self.config.windows;
         let half = u32::try_from(windows.memory_budget / 2).unwrap_or(WINDOW_MAX);
         let max = windows.connection.saturating_add(half);
         self.credit.set_max(max);
+        self.slow.blocked = self.side == Side::Client && !self.has_keen_reader();
         let window = self.credit.readback().window;
+        if self.slow.blocked {
+            // A further exchange would get what can still be raised.
+            self.slow.exhausted = window >= max || self.lender.left() / 4 == 0;
+            return self.note_capacity();
+        }
         self.raise(now, window.saturating_mul(2));
         self.slow.exhausted = self.credit.readback().window == window;
         self.note_capacity();
     }
+
+    /// A stream waits for the peer now, and did not before. A transport says once for each limit that
+    /// it holds the peer up: what it said when no stream could have used more counts now, while bodies
+    /// of others lie unread. Without them all was read, and the peer has that much again.
+    pub(super) fn retry_blocked(&mut self, now: Instant) {
+        let was_blocked = std::mem::take(&mut self.slow.blocked);
+        if was_blocked && self.slow.behind > 0 && !self.closed {
+            self.widen(now);
+        }
+    }
+
+    /// Whether a stream waits for its peer, and not for its reader.
+    fn has_keen_reader(&self) -> bool {
+        self.streams.iter().any(|(_, stream)| {
+            stream.state != State::Ended && stream.discarding.is_none() && !stream.is_behind
+        })
+    }
 }
+
+/// Readers that have not caught up for so long are slow; as of HTTP/2's streams.
+const SLOW: Duration = Duration::from_secs(1);

@@ -57,6 +57,18 @@ impl Conn {
         self.note_capacity();
     }
 
+    /// The transport holds nothing more of a stream that was read: what comes next has not come yet.
+    pub fn handle_drained(&mut self, now: Instant, stream: StreamId) {
+        let Some(stream) = self.streams.get_mut(stream).filter(|it| !it.is_full) else {
+            return;
+        };
+        self.slow.note_drained();
+        if std::mem::take(&mut stream.is_behind) {
+            self.slow.note_caught_up();
+            self.retry_blocked(now);
+        }
+    }
+
     /// The peer reset its sending side (RESET_STREAM).
     pub fn handle_stream_reset(&mut self, now: Instant, stream: StreamId, code: H3Code) {
         if self.closed {

@@ -160,6 +160,9 @@ pub(super) struct Stream {
     pub(super) read_ahead: u32,
     /// The user holds a window full: nothing is read until it is half empty.
     pub(super) is_full: bool,
+    /// It was full, and the transport has held more for it ever since: its reader is what it
+    /// waits for, and not the peer.
+    pub(super) is_behind: bool,
     /// Body bytes are thrown away, so many so far.
     pub(super) discarding: Option<u64>,
     /// How fast it comes.
@@ -199,6 +202,7 @@ impl Stream {
             unread: 0,
             read_ahead: 0,
             is_full: false,
+            is_behind: false,
             discarding: None,
             pace: Pace::new(now, 0),
             sends,

@@ -149,6 +149,10 @@ impl Rig {
                 }
             }
         }
+        // All that the peer has said was read.
+        if self.conn.read_room(id) > 0 {
+            self.conn.handle_drained(self.now, id);
+        }
         self.run();
     }
     /// The peer resets its side.

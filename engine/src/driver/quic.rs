@@ -12,6 +12,7 @@ pub(crate) mod lane;
 mod many;
 #[cfg(feature = "qlog")]
 pub(crate) mod qlog;
+mod receive_window;
 pub(crate) mod rules;
 pub(crate) mod secret;
 pub(crate) mod session;

@@ -7,6 +7,7 @@
 //! or stopping the request half.
 
 use super::congestion::open_for_close;
+use super::receive_window::ReceiveWindow;
 use super::rules;
 use bytes::Bytes;
 use quinn_proto::{
@@ -41,6 +42,8 @@ pub(crate) struct Session {
     idle_frames: u64,
     /// Datagrams that we have dropped for want of room on the path.
     datagrams_dropped: u64,
+    /// The connection's receive window.
+    window: ReceiveWindow,
     /// Why it ended below us.
     lost: Option<ConnectionError>,
     /// Client: request streams opened ahead, and those of them that are in use. quinn-proto does
@@ -67,6 +70,7 @@ impl Session {
             moves: 0,
             idle_frames: 0,
             datagrams_dropped: 0,
+            window: ReceiveWindow::default(),
             lost: None,
             reserved: 0,
             used: 0,
@@ -273,6 +277,7 @@ impl Session {
             }
             return;
         }
+        let mut bytes = 0;
         // Stopped or read to its end already.
         let Ok(mut chunks) = receive.read(true) else {
             return;
@@ -290,6 +295,7 @@ impl Session {
             }
             match chunks.next(room) {
                 Ok(Some(chunk)) => {
+                    bytes += chunk.bytes.len();
                     if !held.is_empty() {
                         machine.handle_stream(now, stream, &held, false);
                         room = machine.read_room(stream);
@@ -299,12 +305,14 @@ impl Session {
                 }
                 Ok(None) => {
                     machine.handle_stream(now, stream, &held, true);
+                    machine.handle_drained(now, stream);
                     break;
                 }
                 Err(ReadError::Blocked) => {
                     if !held.is_empty() {
                         machine.handle_stream(now, stream, &held, false);
                     }
+                    machine.handle_drained(now, stream);
                     break;
                 }
                 Err(ReadError::Reset(code)) => {
@@ -315,6 +323,9 @@ impl Session {
         }
         // What it tells is known to `poll_transmit` by itself.
         let _ = chunks.finalize();
+        if let Some(window) = self.window.narrow(bytes) {
+            self.quic.set_receive_window(window.into());
+        }
     }
     /// Carries out what the machine orders; true when it ordered something.
     pub(crate) fn obey(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
@@ -371,7 +382,12 @@ impl Session {
                     let _ = self.quic.send_stream(id).set_priority(order);
                 }
             }
-            h3::Action::GrantBytes { window } => self.quic.set_receive_window(window.into()),
+            h3::Action::GrantBytes { window } => {
+                let first = machine.first_window();
+                if let Some(window) = self.window.set(window, first) {
+                    self.quic.set_receive_window(window.into());
+                }
+            }
             h3::Action::HoldBytes { bytes } => self.quic.set_send_window(bytes),
             // Both stream counts are quinn-proto's: see the top.
             h3::Action::GrantStreams { .. } => {}

@@ -17,7 +17,7 @@ use trunkline_core::credit::Readback;
 use trunkline_core::http::{
     Event as Fact, Fields, RequestHead, ResponseHead, Side, Token, Version,
 };
-use trunkline_core::limits::{Config, Windows};
+use trunkline_core::limits::{Config, QUIC_RECEIVE_WINDOW_BYTES, Windows};
 
 const MIB: u64 = 1 << 20;
 const ONE_WAY: Duration = Duration::from_millis(50);
@@ -478,6 +478,45 @@ fn a_hundred_slow_readers_take_no_more_than_the_budget_whatever_a_streams_window
 }
 
 #[test]
+fn a_slow_reader_alone_is_sent_no_more_unread_than_a_connection_begins_with() {
+    for round_trip in [None, Some(Duration::from_millis(2))] {
+        let windows = Windows::default();
+        let mut scene = match round_trip {
+            None => Scene::new(windows),
+            Some(round_trip) => Scene::over(windows, round_trip),
+        };
+        scene.connect();
+        let stream = scene.open(false);
+        let (mut read, mut most) = (0, 0);
+        for _ in 0..80 {
+            scene.run_for(Duration::from_millis(100));
+            let (_, session) = scene.client.connection.as_ref().unwrap();
+            // All that came, and not only this body.
+            most = most.max(session.quic.stats().udp_rx.bytes - read);
+            let unread = scene
+                .client
+                .machine
+                .receive_window(Some(stream))
+                .unwrap()
+                .unread;
+            let taken = unread.min(200_000);
+            read += taken;
+            scene
+                .client
+                .machine
+                .consume(scene.now, stream, taken as usize);
+        }
+        // Packets and frames are a twentieth of it.
+        let begins_with = u64::from(QUIC_RECEIVE_WINDOW_BYTES);
+        assert!(read > 4 << 20, "{read} bytes read");
+        assert!(
+            most <= begins_with + (read + begins_with) / 20,
+            "{most} bytes, {round_trip:?}"
+        );
+    }
+}
+
+#[test]
 fn a_window_set_above_quics_lets_the_peer_send_that_much_unread() {
     let mib = 1 << 20;
     let mut scene = Scene::new(Windows::fixed(64 * 1024, 8 * mib));
@@ -528,3 +567,6 @@ mod attacks;
 
 #[path = "session_close_test.rs"]
 mod closes;
+
+#[path = "session_progress_test.rs"]
+mod progress;
