@@ -94,8 +94,8 @@ impl Programs {
 const LEAST: Duration = Duration::from_secs(2);
 /// How long an attack over QUIC may take.
 const ATTACK_MAX: Duration = Duration::from_secs(90);
-/// The bound on the 99th percentile of the neighbour.
-const P99_MAX: Duration = Duration::from_millis(250);
+/// The bound on the 99th percentile of the neighbour, on two cores that build something else too.
+const P99_MAX: Duration = Duration::from_millis(500);
 
 /// One run as it went, with its bounds.
 struct Measured<'a> {
