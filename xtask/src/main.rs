@@ -11,6 +11,7 @@ mod mutants;
 mod node;
 mod ready;
 mod sanitize;
+mod suite;
 mod tidy;
 mod tools;
 
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
 
   demo           start a server and send it 2,000 concurrent requests
-  test           every test of the workspace
+  test           every test of the workspace and of the npm package
   ready          everything that CI runs
   tidy           the rules of structure
   conform        h2spec, httpwg and the cases of conformance/h3 against our server
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
     };
     let outcome = match command {
         "demo" => demo::demo(),
-        "test" => ready::test(),
+        "test" => suite::test(),
         "ready" => ready::ready(),
         "tidy" => tidy::run(&root()),
         "conform" => conform::conform(rest),

@@ -12,6 +12,11 @@ pub(crate) fn build(profile: &str) -> Outcome {
     put_beside(&addon(profile, cargo(&["build"]))?)
 }
 
+/// Puts the addon beside the package that was built in `profile`, and compiles the TypeScript.
+pub(crate) fn put_addon_beside(profile: &str) -> Outcome {
+    put_beside(&built_in(profile).join(library()))
+}
+
 /// Puts an addon beside the package and compiles the TypeScript.
 pub(crate) fn put_beside(built: &Path) -> Outcome {
     let folder = root().join("node").join("addon");
@@ -68,12 +73,28 @@ pub(crate) fn pack() -> Outcome {
 /// Builds the addon in `profile` with `build`; where it lies.
 fn addon(profile: &str, mut build: Command) -> Result<PathBuf, String> {
     run(build.args(["--quiet", "-p", "trunkline-node", "--profile", profile]))?;
-    let library = match std::env::consts::OS {
+    Ok(built_in(profile).join(library()))
+}
+
+/// What cargo calls the addon.
+fn library() -> &'static str {
+    match std::env::consts::OS {
         "macos" => "libtrunkline_node.dylib",
         "windows" => "trunkline_node.dll",
         _ => "libtrunkline_node.so",
-    };
-    Ok(built_in(profile).join(library))
+    }
+}
+
+/// What runs one file of tests, in one process; failures are printed briefly.
+pub(crate) fn test_file(file: &Path) -> Command {
+    let support = root().join("node").join("test").join("support");
+    let mut command = Command::new("node");
+    command.current_dir(root().join("node"));
+    command.arg(format!("--import={}", support.join("ends.mjs").display()));
+    let reporter = support.join("reporter.mjs");
+    command.arg(format!("--test-reporter={}", reporter.display()));
+    command.arg("--test-reporter-destination=stdout").arg(file);
+    command
 }
 
 /// Compiles the TypeScript.
@@ -147,7 +168,7 @@ pub(crate) fn origin(profile: &str) -> Result<PathBuf, String> {
     Ok(built_in(profile).join("examples").join("origin"))
 }
 
-fn is_there_or_say() -> Outcome {
+pub(crate) fn is_there_or_say() -> Outcome {
     match is_there() {
         true => Ok(()),
         false => Err("node and npm are missing: install Node.js 20 or newer".into()),

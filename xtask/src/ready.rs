@@ -1,20 +1,8 @@
-//! `test`, `docs`, and `ready`: everything that CI runs, in the order in which failures are cheap.
+//! `docs` and `ready`: everything that CI runs, in the order in which failures are cheap.
 
 use crate::tools::{self, cargo, run};
-use crate::{Outcome, conform, node, root, tidy};
+use crate::{Outcome, conform, node, root, suite, tidy};
 use std::process::Command;
-
-/// Tests of one program that run at once.
-const TEST_THREADS: &str = "4";
-
-/// Every test of the workspace, foreign peers included where they are installed.
-pub(crate) fn test() -> Outcome {
-    tools::ensure_or_say(tools::PEERS);
-    run(&mut cargo(&["run", "--quiet", "-p", "trunkline-interop"]))?;
-    // Most of what waits in a test waits for time or a socket, not for a core.
-    run(cargo(&["test", "--workspace"]).env("RUST_TEST_THREADS", TEST_THREADS))?;
-    node::test()
-}
 
 /// The tests that are too long for every run.
 fn endurance() -> Outcome {
@@ -49,7 +37,10 @@ pub(crate) fn ready() -> Outcome {
         ];
         run(&mut cargo(&lint))
     })?;
-    step("test", test)?;
+    step("test", suite::test)?;
+    step("bench", || {
+        run(&mut cargo(&["test", "--quiet", "-p", "trunkline-bench"]))
+    })?;
     step("node-lines", || node::script("dev", "all_lines.mjs", &[]))?;
     step("endurance", endurance)?;
     step("docs", docs)?;

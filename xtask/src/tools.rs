@@ -141,10 +141,13 @@ pub(crate) fn ensure_or_say(tools: &[Tool]) {
         // A fresh machine has no package lists; a failure shows in the installs that follow.
         let _ = Command::new("apt-get").args(["update", "-q"]).output();
     }
-    for tool in missing {
-        if let Err(why) = tool.ensure() {
-            eprintln!("going on without {}: {why}", tool.program);
-        }
+    let absent: Vec<&str> = missing
+        .into_iter()
+        .filter(|tool| tool.ensure().is_err())
+        .map(|tool| tool.program)
+        .collect();
+    if !absent.is_empty() {
+        eprintln!("going on without {}", absent.join(", "));
     }
 }
 
@@ -180,6 +183,17 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
         }
     }
     command
+}
+
+/// `command` with the program and the arguments of `inner` behind its own, in the environment of `inner`.
+pub(crate) fn beside<'a>(command: &'a mut Command, inner: &Command) -> &'a mut Command {
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.arg(inner.get_program()).args(inner.get_args())
 }
 
 fn is_root() -> bool {

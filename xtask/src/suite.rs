@@ -1,0 +1,136 @@
+//! `test`: every test of the workspace and of the npm package, on two cores. All programs are built with
+//! one selection of packages, so that nothing is compiled twice with other features. The tests of the
+//! package run while the Rust tests are still being compiled. Each program of tests writes to a file of
+//! its own under `target/suite`; printed are the names and messages of failing tests, as they fail and at the end.
+
+mod doc;
+mod job;
+mod report;
+
+use crate::tools::{self, cargo, run};
+use crate::{Outcome, node, root};
+use job::{Job, Queue};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Instant;
+
+/// What is built and tested: all but the benchmarks, whose foreign clients and servers take a minute to
+/// compile. `ready` tests those.
+const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
+/// Programs of tests at once: most of what waits in a test waits for time or a socket, not for a core.
+const WORKERS: usize = 3;
+/// Tests of one Rust program that run at once.
+const TEST_THREADS: &str = "4";
+/// The compiler gives way to tests that run beside it.
+const COMPILER_NICE: &str = "10";
+
+/// Every test, foreign peers included where they are installed.
+pub(crate) fn test() -> Outcome {
+    let began = Instant::now();
+    node::is_there_or_say()?;
+    let folder = root().join("target").join("suite");
+    std::fs::create_dir_all(&folder)
+        .map_err(|why| format!("cannot make {}: {why}", folder.display()))?;
+    // Both wait for the network while the compiler runs.
+    let installing = thread::spawn(|| {
+        tools::ensure_or_say(tools::PEERS);
+        node::install("node").and_then(|()| node::install("node/test"))
+    });
+    step(began, "build");
+    let first = ["build", "--quiet", "--lib", "--bins", "--example", "origin"];
+    let built = run(cargo(&first).args(SELECTION));
+    let installed = installing.join().unwrap_or(Err("npm: panicked".into()));
+    built.and(installed)?;
+    node::put_addon_beside("dev")?;
+    let peers = thread::spawn(make_peers);
+    let origin = node::built_in("dev").join("examples").join("origin");
+
+    step(began, "tests");
+    let queue = Queue::new(folder.clone(), node_jobs(&origin)?);
+    let outcome = thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(|| queue.work())).collect();
+        let built = rust_jobs(&folder);
+        let _ = peers.join();
+        let added = built.map(|jobs| queue.add(jobs));
+        queue.close();
+        for worker in workers {
+            let _ = worker.join();
+        }
+        added
+    });
+    let failed = queue.finish(began.elapsed());
+    outcome.and(failed)
+}
+
+fn step(began: Instant, name: &str) {
+    eprintln!("== {name} ({} s)", began.elapsed().as_secs());
+}
+
+/// What foreign peers need and is kept: the Python environment, the program of quic-go, Bun.
+fn make_peers() {
+    let program = node::built_in("dev").join("trunkline-interop");
+    if let Err(why) = run(&mut Command::new(program)) {
+        eprintln!("going on without what foreign peers need: {why}");
+    }
+}
+
+/// The files of the package's tests; those that wait longest first, and foreign peers, which are still
+/// being made, last.
+fn node_jobs(origin: &Path) -> Result<Vec<Job>, String> {
+    let folder = root().join("node").join("test");
+    let listed =
+        std::fs::read_dir(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    let mut names: Vec<String> = listed
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".test.mjs"))
+        .collect();
+    names.sort_by_key(|name| {
+        let order = match name.as_str() {
+            name if name.contains("foreign") => 2,
+            name if name.starts_with("lines_") || name.starts_with("types") => 0,
+            _ => 1,
+        };
+        (order, name.clone())
+    });
+    let jobs = names.into_iter().map(|name| {
+        let mut command = node::test_file(&folder.join(&name));
+        command.env("TRUNKLINE_ORIGIN", origin);
+        Job::new(name, command)
+    });
+    Ok(jobs.collect())
+}
+
+/// Compiles the Rust tests; a job for each of their programs.
+fn rust_jobs(folder: &Path) -> Result<Vec<Job>, String> {
+    let mut command = Command::new("nice");
+    command.args(["-n", COMPILER_NICE]);
+    let build = [
+        "test",
+        "--quiet",
+        "--no-run",
+        "--message-format=json-render-diagnostics",
+    ];
+    let output = tools::beside(&mut command, cargo(&build).args(SELECTION))
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|why| format!("cannot start cargo: {why}"))?;
+    if !output.status.success() {
+        return Err("the tests do not compile".into());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let programs = text.lines().filter_map(report::program_of);
+    let mut jobs: Vec<Job> = programs.map(rust_job).collect();
+    jobs.push(doc::job(folder)?);
+    Ok(jobs)
+}
+
+fn rust_job(program: report::Program) -> Job {
+    let mut command = Command::new(&program.executable);
+    // As cargo runs it.
+    command.current_dir(&program.package);
+    command.env("CARGO_MANIFEST_DIR", &program.package);
+    command.env("RUST_TEST_THREADS", TEST_THREADS);
+    Job::new(program.name, command)
+}

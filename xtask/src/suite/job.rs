@@ -1,0 +1,205 @@
+//! Programs of tests in a queue, run a few at once. What each prints goes to a file; a failure is printed
+//! briefly when it happens, and again at the end behind the ends of the files.
+
+use super::report;
+use crate::Outcome;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A program that runs longer stands still; the longest takes less than one minute.
+const JOB_TIME_MAX: Duration = Duration::from_secs(600);
+/// How often a program is asked whether it has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Failing tests of one program that are printed when it ends.
+const SHOWN_MAX: usize = 3;
+/// Characters of a failing program's output that are printed in the middle.
+const OUTPUT_MAX: usize = 8_000;
+/// Characters of all failures together at the end.
+const SUMMARY_MAX: usize = 1_800;
+/// Programs that are named with the time they took.
+const SLOWEST: usize = 8;
+
+/// A program of tests.
+#[derive(Debug)]
+pub(super) struct Job {
+    name: String,
+    command: Command,
+}
+
+impl Job {
+    pub(super) fn new(name: String, command: Command) -> Self {
+        Self { name, command }
+    }
+}
+
+#[derive(Debug)]
+struct Done {
+    name: String,
+    took: Duration,
+    /// `None` if every test passed.
+    failure: Option<String>,
+}
+
+#[derive(Debug)]
+struct State {
+    waiting: VecDeque<Job>,
+    done: Vec<Done>,
+    /// False once no more jobs come.
+    is_open: bool,
+}
+
+/// What is to be run, and what has been.
+#[derive(Debug)]
+pub(super) struct Queue {
+    /// Where the outputs go.
+    folder: PathBuf,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Queue {
+    pub(super) fn new(folder: PathBuf, jobs: Vec<Job>) -> Self {
+        Self {
+            folder,
+            state: Mutex::new(State {
+                waiting: jobs.into(),
+                done: Vec::new(),
+                is_open: true,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// More jobs, which come before those that wait.
+    pub(super) fn add(&self, jobs: Vec<Job>) {
+        let mut state = self.state();
+        for job in jobs.into_iter().rev() {
+            state.waiting.push_front(job);
+        }
+        self.changed.notify_all();
+    }
+
+    /// No more jobs come.
+    pub(super) fn close(&self) {
+        self.state().is_open = false;
+        self.changed.notify_all();
+    }
+
+    /// Runs jobs until none is left and none will come.
+    pub(super) fn work(&self) {
+        while let Some(job) = self.next() {
+            let done = self.run(job);
+            if let Some(failure) = &done.failure {
+                eprintln!("{failure}");
+            }
+            self.state().done.push(done);
+        }
+    }
+
+    fn next(&self) -> Option<Job> {
+        let state = self.state();
+        let idle = |state: &mut State| state.waiting.is_empty() && state.is_open;
+        let waited = self.changed.wait_while(state, idle);
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .waiting
+            .pop_front()
+    }
+
+    fn run(&self, job: Job) -> Done {
+        let began = Instant::now();
+        let path = report::log_of(&self.folder, &job.name);
+        let how = File::create(&path)
+            .and_then(|file| ended(job.command, file, began))
+            .unwrap_or_else(|why| Some(format!("cannot be run: {why}")));
+        let failure = how.map(|how| {
+            let output = std::fs::read(&path).unwrap_or_default();
+            let output = String::from_utf8_lossy(&output);
+            let failures = report::failures(&output);
+            let mut text = format!("FAILED {}: {how}\n", job.name);
+            if failures.is_empty() {
+                text.push_str(report::tail(&output, 300));
+            }
+            for failure in failures.iter().take(SHOWN_MAX) {
+                text.push_str(failure);
+            }
+            if let Some(more @ 1..) = failures.len().checked_sub(SHOWN_MAX) {
+                text.push_str(&format!("and {more} more\n"));
+            }
+            text
+        });
+        Done {
+            name: job.name,
+            took: began.elapsed(),
+            failure,
+        }
+    }
+
+    /// Says how it went: failing programs at length, then briefly.
+    pub(super) fn finish(&self, took: Duration) -> Outcome {
+        let mut state = self.state();
+        let done = &mut state.done;
+        done.sort_by_key(|done| std::cmp::Reverse(done.took));
+        let slowest: Vec<String> = done
+            .iter()
+            .take(SLOWEST)
+            .map(|done| format!("{} {} s", done.name, done.took.as_secs()))
+            .collect();
+        eprintln!("longest: {}", slowest.join(", "));
+        let failed: Vec<&Done> = done.iter().filter(|done| done.failure.is_some()).collect();
+        let (all, seconds) = (done.len(), took.as_secs());
+        if failed.is_empty() {
+            eprintln!("{all} programs of tests passed in {seconds} s");
+            return Ok(());
+        }
+        for done in &failed {
+            let path = report::log_of(&self.folder, &done.name);
+            let output = std::fs::read(&path).unwrap_or_default();
+            let output = String::from_utf8_lossy(&output);
+            eprintln!("== the end of {}", path.display());
+            eprintln!("{}", report::tail(&output, OUTPUT_MAX));
+        }
+        let failures = failed.iter().filter_map(|done| done.failure.as_deref());
+        let summary = failures.collect::<Vec<_>>().concat();
+        eprintln!("== {} of {all} failed in {seconds} s", failed.len());
+        eprintln!("{}", report::cut(&summary, SUMMARY_MAX));
+        Err(format!(
+            "{} of {all} programs of tests failed",
+            failed.len()
+        ))
+    }
+}
+
+/// Runs a command with its output in `file`; how it ended, if not well.
+fn ended(mut command: Command, file: File, began: Instant) -> std::io::Result<Option<String>> {
+    let errors = file.try_clone()?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(errors)
+        .spawn()?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok((!status.success()).then(|| status.to_string()));
+        }
+        if began.elapsed() > JOB_TIME_MAX {
+            child.kill()?;
+            child.wait()?;
+            let most = JOB_TIME_MAX.as_secs();
+            return Ok(Some(format!("did not end within {most} s and was killed")));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+#[cfg(test)]
+#[path = "job_test.rs"]
+mod job_test;
