@@ -44,7 +44,8 @@ impl Opened {
 /// An address and its port.
 pub(crate) fn address(address: SocketAddr) -> Value {
     let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    json!({ "address": address.ip().to_string(), "port": address.port(), "family": family })
+    // In Node.js's order: with the feature `preserve_order` of serde_json it is the order in the text.
+    json!({ "address": address.ip().to_string(), "family": family, "port": address.port() })
 }
 
 /// Descriptors that the process was given.

@@ -10,7 +10,7 @@ mod report;
 use crate::tools::{self, cargo, run};
 use crate::{Outcome, node, root};
 use job::{Job, Queue};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;

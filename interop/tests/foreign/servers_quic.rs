@@ -7,7 +7,8 @@ use http_body_util::BodyExt;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
-use trunkline::client::{Client, ClientBuilder, ClientTls, Protocols};
+use std::time::Duration;
+use trunkline::client::{Client, ClientBuilder, ClientTls, HealthTimes, Protocols};
 use trunkline::upgrade::Protocol;
 use trunkline::{Body, Datagrams, ErrorKind};
 use trunkline_interop::{Certificate, QuicPeer, QuicStack, Workplace};
@@ -281,6 +282,12 @@ fn wide(stage: &Stage, connections: u32, streams: u32) -> ClientBuilder {
         .resolve("localhost", [([127, 0, 0, 1], 0).into()])
         .connections(connections)
         .max_concurrent_streams(streams)
+        // Connections wait for each other's turns of a slow machine, which is no reason to give one up.
+        .health(HealthTimes {
+            dead: Duration::from_secs(600),
+            unanswered: None,
+            ..HealthTimes::default()
+        })
 }
 
 #[test]

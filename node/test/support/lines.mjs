@@ -13,15 +13,15 @@ for (const line of ['node20', 'node22', 'node24', 'node26']) {
   if (!process.version.startsWith(`v${line.slice(4)}.`) && existsSync(program)) lines[line] = program
 }
 
-/** Runs a script of this folder's parent; resolves to how it ended. One that outlives its time is
+/** Runs a script of this folder's parent, the program's own `flags` before it; resolves to how it ended. One that outlives its time is
  * killed, and says so. */
-export function run (program, script, { args = [], limit = 60_000, env = {} } = {}) {
+export function run (program, script, { args = [], flags = [], limit = 60_000, env = {} } = {}) {
   const own = { ...process.env, ...env }
   // A file of tests in it reports to nobody but its own output.
   delete own.NODE_TEST_CONTEXT
   return new Promise(resolve => {
     const options = { timeout: limit, killSignal: 'SIGKILL', env: own, maxBuffer: 16 << 20 }
-    execFile(program, [`${folder}${script}`, ...args], options, (error, stdout, stderr) => {
+    execFile(program, [...flags, `${folder}${script}`, ...args], options, (error, stdout, stderr) => {
       const late = error?.killed ? `${basename(script)} had not ended after ${limit / 1000} s and was killed\n` : ''
       resolve({ code: error === null ? 0 : error.code, signal: error?.signal ?? null, stdout: stdout.trim(), stderr: late + stderr })
     })

@@ -37,9 +37,12 @@ async function counted (server, secure) {
   await once(server, 'listening')
   const url = `http${secure ? 's' : ''}://localhost:${server.address().port}`
   const close = async () => {
+    // Neither the server nor its sockets hold the process, which would end before they have closed.
+    const awake = setInterval(() => {}, 1000)
     server.close()
     for (const socket of sockets) socket.destroy()
     await once(server, 'close')
+    clearInterval(awake)
   }
   return { url, counts, server, close, sockets, [Symbol.asyncDispose]: close }
 }

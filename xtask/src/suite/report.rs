@@ -19,8 +19,10 @@ pub(super) struct Program {
 
 /// The program of tests that a line of `cargo test --message-format=json` names.
 pub(super) fn program_of(line: &str) -> Option<Program> {
-    let is_test =
-        line.contains(r#""reason":"compiler-artifact""#) && line.contains(r#""test":true},"#);
+    // The target says whether it can be tested, the profile whether this is the test.
+    let (_, profile) = line.split_once(r#""profile":{"#)?;
+    let (profile, _) = profile.split_once('}')?;
+    let is_test = profile.contains(r#""test":true"#);
     let executable = PathBuf::from(field(line, "executable").filter(|_| is_test)?);
     let manifest = PathBuf::from(field(line, "manifest_path")?);
     let package = manifest.parent()?.to_path_buf();

@@ -2,12 +2,15 @@ use super::*;
 
 #[test]
 fn a_program_of_tests_is_named_by_its_package_and_no_other_artifact_is_one() {
-    let line = r#"{"reason":"compiler-artifact","package_id":"x","manifest_path":"/a/engine/Cargo.toml","target":{"name":"all"},"profile":{"opt_level":"0","test":true},"features":[],"executable":"/t/debug/deps/all-0123","fresh":true}"#;
+    let line = r#"{"reason":"compiler-artifact","package_id":"x","manifest_path":"/a/engine/Cargo.toml","target":{"name":"all","test":true},"profile":{"opt_level":"0","test":true},"features":[],"executable":"/t/debug/deps/all-0123","fresh":true}"#;
     let program = program_of(line).expect("a program");
     assert_eq!(program.name, "engine-all");
     assert_eq!(program.executable, Path::new("/t/debug/deps/all-0123"));
     assert_eq!(program.package, Path::new("/a/engine"));
-    assert_eq!(program_of(&line.replace("true},", "false},")), None);
+    assert_eq!(
+        program_of(&line.replace(r#"0","test":true"#, r#"0","test":false"#)),
+        None
+    );
     let library = line.replace(r#""/t/debug/deps/all-0123""#, "null");
     assert_eq!(program_of(&library), None);
     assert_eq!(
