@@ -8,7 +8,8 @@ use http::{Response, StatusCode, Version};
 use http_body_util::BodyExt;
 use rustls::pki_types::CertificateDer;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 use support::{Peer, service};
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, ConnectionInfo, ErrorKind, Running, Server, ServerConfig, Tls};
@@ -129,9 +130,12 @@ fn in_cleartext_there_is_no_tls_and_by_default_nothing_is_told() {
 
 #[test]
 fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&lines);
-    let server = Server::bind("127.0.0.1:0").access_log(move |access| {
+    let (log, lines) = mpsc::channel();
+    // The client that leaves its request ends its side in order: the server waits so long for more.
+    let mut config = ServerConfig::default();
+    config.timeouts.half_closed = Some(Duration::from_millis(20));
+    let server = Server::bind("127.0.0.1:0").config(config);
+    let server = server.access_log(move |access| {
         assert!(access.connection.peer_addr().unwrap().ip().is_loopback());
         let status = access.status.map(|status| status.as_u16());
         let line = format!(
@@ -143,7 +147,7 @@ fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
             access.version,
             access.body_bytes
         );
-        log.lock().unwrap().push(line);
+        log.send(line).unwrap();
     });
     let handler = async |request: http::Request<Body>| match request.uri().path() {
         "/panics" => panic!("on purpose"),
@@ -161,20 +165,15 @@ fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
     peer.hears_until("\r\n\r\n");
     peer.says("GET /never HTTP/1.1\r\nhost: a\r\n\r\n");
     drop(peer);
-    let until = |count| {
-        while lines.lock().unwrap().len() < count {
-            std::thread::yield_now();
-        }
-    };
-    until(4);
+    let mut logged: Vec<String> = lines.iter().take(4).collect();
     let mut peer = Peer::connect(running.local_addr());
     peer.says("POST /never HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nx");
     assert!(peer.hears_to_the_end().starts_with("HTTP/1.1 400 "));
-    until(5);
+    logged.extend(lines.iter().take(1));
     let mut peer = Peer::connect(running.local_addr());
     peer.says("no request\r\n\r\n");
     assert!(peer.hears_to_the_end().starts_with("HTTP/1.1 400 "));
-    until(6);
+    logged.extend(lines.iter().take(1));
     running.shutdown();
     let expected = [
         "GET /a?b HTTP/1.1 Some(200) 5",
@@ -184,7 +183,8 @@ fn the_access_log_hears_of_every_exchange_once_when_it_is_over() {
         "POST /never HTTP/1.1 Some(400) 0",
         "- - HTTP/1.1 Some(400) 0",
     ];
-    assert_eq!(*lines.lock().unwrap(), expected);
+    assert_eq!(logged, expected);
+    assert!(lines.try_recv().is_err());
 }
 
 #[test]
