@@ -44,11 +44,43 @@ impl Heads {
     }
 }
 
+/// The head of a request whose path is an absolute URL: its scheme and its authority are those of the URL.
+pub(crate) fn absolute_head(text: &[u8]) -> Result<RequestHead, String> {
+    let mut pieces = text.split(|&byte| byte == 0);
+    let mut next = || pieces.next().unwrap_or_default();
+    let (method, url, _) = (next(), next(), next());
+    let url = std::str::from_utf8(url)
+        .map_err(|_| "the path is a URL with characters above U+007F".to_owned())?;
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let path = match path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("/{path}"),
+    };
+    of_parts(
+        method,
+        scheme.as_bytes(),
+        authority.as_bytes(),
+        path.as_bytes(),
+        pieces,
+    )
+}
+
 fn request_head(scheme: &[u8], text: &[u8]) -> Result<RequestHead, String> {
     let mut pieces = text.split(|&byte| byte == 0);
     let mut next = || pieces.next().unwrap_or_default();
     let (method, path, authority) = (next(), next(), next());
-    let mut fields = Fields::with_capacity(FIELDS_USUAL, text.len());
+    of_parts(method, scheme, authority, path, pieces)
+}
+
+fn of_parts<'a>(
+    method: &[u8],
+    scheme: &[u8],
+    authority: &[u8],
+    path: &[u8],
+    pieces: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Result<RequestHead, String> {
+    let mut fields = Fields::with_capacity(FIELDS_USUAL, 256);
     fields.push(Token::METHOD, method);
     fields.push(Token::SCHEME, scheme);
     fields.push(Token::AUTHORITY, authority);

@@ -5,7 +5,7 @@ use crate::desk::{self, Desk};
 use crate::environment::Shared;
 use crate::exchange::{Ears, Upload, UploadBody};
 use crate::failure;
-use crate::head::{Heads, leaving_head};
+use crate::head::{Heads, absolute_head, leaving_head};
 use crate::ring::{Entry, Submissions};
 use crate::servers::Serving;
 use crate::streams;
@@ -45,6 +45,8 @@ const LEAVES_HTTP: u32 = 1 << 16;
 const WATCHED: u32 = 1 << 17;
 /// An HTTP/1.1 connection ends behind it.
 const ENDS_CONNECTION: u32 = 1 << 18;
+/// Its path is an absolute URL.
+const ABSOLUTE_FORM: u32 = 1 << 22;
 /// Its user says that it may be sent twice, or that it may not.
 const IDEMPOTENT: u32 = 1 << 19;
 const NOT_IDEMPOTENT: u32 = 1 << 20;
@@ -196,6 +198,7 @@ fn begin(
     let scheme = target.origin.scheme.as_str();
     let leaves_http = entry[0] & LEAVES_HTTP != 0;
     let made = match leaves_http {
+        false if entry[0] & ABSOLUTE_FORM != 0 => absolute_head(head),
         false => heads.read(scheme, head),
         true => leaving_head(head),
     };
@@ -238,6 +241,7 @@ fn begin(
             _ => None,
         },
         blocks: entry[0] & BLOCKS != 0,
+        absolute_form: entry[0] & ABSOLUTE_FORM != 0,
         headers_timeout: time(entry[6]),
         body_timeout: time(entry[7]),
         queue_timeout: None,

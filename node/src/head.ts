@@ -234,7 +234,7 @@ export function expectsBody (method: string): boolean {
 /** The path that was found good last, whatever the method. */
 let goodPath = '/'
 
-/** The path and query of a request. */
+/** The path and query of a request, or an absolute URL. */
 export function checkPath (path: unknown, method: string): string {
   if (path === goodPath) return goodPath
   if (typeof path !== 'string') throw new InvalidArgumentError('path must be a string')
@@ -247,8 +247,9 @@ export function checkPath (path: unknown, method: string): string {
     if (path[0] === '/' && path.length <= KEPT_LENGTH_MAX && !path.includes('#')) goodPath = path
     return path
   }
-  const url = new URL(path)
-  return url.pathname + url.search
+  // Of an origin that is a proxy its user asks for another's.
+  void new URL(path)
+  return path
 }
 
 /** A path with a query object as undici writes it, by node:querystring: null leaves a name alone, arrays repeat it, what is

@@ -40,6 +40,8 @@ export const IDEMPOTENT = 1 << 19
 export const NOT_IDEMPOTENT = 1 << 20
 /** Nothing is pipelined behind it before it is answered. */
 export const BLOCKS = 1 << 21
+/** Its path is an absolute URL, which HTTP/1.1 carries as it is. */
+export const ABSOLUTE_FORM = 1 << 22
 
 // What is completed (exchange.rs).
 const RESPONSE = 1

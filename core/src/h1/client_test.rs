@@ -673,6 +673,20 @@ fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
 }
 
 #[test]
+fn a_target_in_absolute_form_is_written_for_the_exchange_that_asks_for_it_alone() {
+    let mut script = Script::client();
+    script.conn.ask_absolute_form();
+    script.open(&get(), true);
+    assert_eq!(
+        script.wrote(),
+        "GET http://a.test/x HTTP/1.1\r\nhost: a.test\r\n\r\n"
+    );
+    script.says("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    script.open(&get(), true);
+    assert_eq!(script.wrote(), "GET /x HTTP/1.1\r\nhost: a.test\r\n\r\n");
+}
+
+#[test]
 fn a_request_that_is_refused_leaves_no_close_to_the_next() {
     let mut script = Script::client();
     script.open(&get(), true);

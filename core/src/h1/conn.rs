@@ -104,6 +104,8 @@ pub struct Conn {
     pub(super) asks_close: bool,
     /// Client: nothing goes out behind the exchange that is opened next before it is answered.
     pub(super) asks_patience: bool,
+    /// Client: the target of the exchange that is opened next is in absolute form.
+    pub(super) asks_absolute_form: bool,
     /// No new exchanges.
     pub(super) draining: bool,
     /// Why there is no exchange after the last one in the queue.
@@ -236,6 +238,7 @@ impl Conn {
             proxy: None,
             asks_close: false,
             asks_patience: false,
+            asks_absolute_form: false,
             draining: false,
             last: None,
             closed: None,
@@ -285,6 +288,12 @@ impl Conn {
     /// before its final head has come, because answers come in order.
     pub fn ask_patience(&mut self) {
         self.asks_patience = true;
+    }
+
+    /// Client: the target of the exchange that is opened next is written in absolute form (RFC 9112 section
+    /// 3.2.2), of the scheme and the authority of its head, though the connection does not lead to a known proxy.
+    pub fn ask_absolute_form(&mut self) {
+        self.asks_absolute_form = true;
     }
 
     // Facts and time out.

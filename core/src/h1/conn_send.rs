@@ -1,7 +1,7 @@
 //! The writing half of [`Conn`]: the owner's commands into bytes.
 
 use super::conn::{Conn, Receiving};
-use super::encode::{self, Announce, Persist, Target};
+use super::encode::{self, Announce, Form, Persist, Target};
 use super::exchange::{Exchange, Method, SendLength, Sending};
 use super::framing;
 use super::parse::HeadScan;
@@ -35,6 +35,7 @@ impl Conn {
         // Asked of this exchange, whether it can be opened or not.
         let asks_close = std::mem::take(&mut self.asks_close);
         let asks_patience = std::mem::take(&mut self.asks_patience);
+        let asks_absolute_form = std::mem::take(&mut self.asks_absolute_form);
         if self.side == Side::Server || head.protocol().is_some() {
             return Err(Misuse::WrongSide);
         }
@@ -67,7 +68,11 @@ impl Conn {
             open.close_because(CloseReason::RequestsExhausted);
         }
         self.last = open.close;
-        let target = Target::of(path, self.proxy.as_ref());
+        let form = match asks_absolute_form {
+            true => Form::Absolute,
+            false => Form::Usual,
+        };
+        let target = Target::of(path, self.proxy.as_ref(), form);
         let persist = match asks_close {
             true => Persist::Close,
             false if self.config.says_keep_alive && method != Method::Connect => Persist::KeepAlive,

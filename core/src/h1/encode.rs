@@ -40,21 +40,32 @@ pub(super) enum Persist {
 pub(super) enum Target<'a> {
     /// To the origin itself.
     Path(&'a [u8]),
-    /// To a proxy that forwards the request.
-    Absolute { path: &'a [u8], proxy: &'a Proxy },
+    /// To a proxy that forwards the request, or to a server that the user takes for one.
+    Absolute {
+        path: &'a [u8],
+        proxy: Option<&'a Proxy>,
+    },
     /// CONNECT.
     Authority,
 }
 
 impl<'a> Target<'a> {
     /// CONNECT has no path.
-    pub(super) fn of(path: Option<&'a [u8]>, proxy: Option<&'a Proxy>) -> Self {
-        match (path, proxy) {
-            (None, _) => Self::Authority,
-            (Some(path), None) => Self::Path(path),
-            (Some(path), Some(proxy)) => Self::Absolute { path, proxy },
+    pub(super) fn of(path: Option<&'a [u8]>, proxy: Option<&'a Proxy>, form: Form) -> Self {
+        match (path, proxy, form) {
+            (None, ..) => Self::Authority,
+            (Some(path), None, Form::Usual) => Self::Path(path),
+            (Some(path), proxy, _) => Self::Absolute { path, proxy },
         }
     }
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As the connection needs it.
+    Usual,
+    Absolute,
 }
 
 /// The lines of a response head that was numbered ([`ResponseHead::set_number`]), written as given:
@@ -116,7 +127,10 @@ pub(super) fn request_head(
     out.extend_from_slice(b" HTTP/1.1\r\n");
     // RFC 9110 section 7.2: host first.
     line(out, b"host", authority);
-    if let Target::Absolute { proxy, .. } = target {
+    if let Target::Absolute {
+        proxy: Some(proxy), ..
+    } = target
+    {
         proxy_lines(out, head, proxy);
     }
     let (mut cookies, mut has_te) = (0, false);

@@ -81,6 +81,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// What the machine has to know of an exchange before it is opened.
+    fn ask_machine(&mut self, request: &Outgoing) {
+        if request.ends_connection {
+            self.link.machine.ask_close();
+        }
+        if request.absolute_form {
+            self.link.machine.ask_absolute_form();
+        }
+        if request.blocks {
+            self.link.machine.ask_patience();
+        }
+    }
+
     fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
         let slot = self.slots.vacant();
         if !request.exchange.board(&self.door.signals, slot) {
@@ -99,12 +112,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         {
             (upload, at_once) = (Upload::Held(now + wait), None);
         }
-        if request.ends_connection {
-            self.link.machine.ask_close();
-        }
-        if request.blocks {
-            self.link.machine.ask_patience();
-        }
+        self.ask_machine(&request);
         let opened = self.link.machine.open(now, &request.head, end);
         let stream = match opened {
             Ok(stream) => stream,

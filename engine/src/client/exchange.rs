@@ -49,6 +49,8 @@ pub(super) struct Outgoing {
     pub(super) idempotent: Option<bool>,
     /// HTTP/1.1: nothing is pipelined behind it before it is answered.
     pub(super) blocks: bool,
+    /// HTTP/1.1: its target is written in absolute form.
+    pub(super) absolute_form: bool,
     pub(super) early: Early,
     pub(super) wait_until: Option<Instant>,
     pub(super) total_until: Option<Instant>,

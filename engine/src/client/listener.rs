@@ -67,6 +67,8 @@ pub struct Submission {
     /// It may be answered late: where requests are pipelined (HTTP/1.1), none goes out behind it
     /// before its response's head has come.
     pub blocks: bool,
+    /// HTTP/1.1: its target is written in absolute form (RFC 9112 section 3.2.2), for an origin that is a proxy.
+    pub absolute_form: bool,
     /// Until the response's head, as `ClientTimeouts::headers`.
     pub headers_timeout: Option<Duration>,
     /// Between two pieces of the body, as `ClientTimeouts::body`.
@@ -111,6 +113,7 @@ impl Client {
             ends_connection: submission.ends_connection,
             idempotent: submission.idempotent,
             blocks: submission.blocks,
+            absolute_form: submission.absolute_form,
             early: Early::default(),
             rank: Rank::default(),
             wanted: Wanted::default(),

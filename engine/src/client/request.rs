@@ -220,6 +220,7 @@ pub(super) fn send(
         ends_connection: false,
         idempotent: None,
         blocks: false,
+        absolute_form: false,
         early: Early::default(),
         patience: Patience {
             headers: timeouts.headers,

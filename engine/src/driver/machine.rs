@@ -190,6 +190,14 @@ impl Machine {
         }
     }
 
+    /// Client: HTTP/1.1 writes the target of the exchange that is opened next in absolute form; the other versions
+    /// have a scheme and an authority of their own.
+    pub(crate) fn ask_absolute_form(&mut self) {
+        if let Self::H1(conn) = self {
+            conn.ask_absolute_form();
+        }
+    }
+
     /// HTTP/2: asks whether the peer lives, unless an answer is due already. HTTP/1.1 has no such
     /// question, and QUIC asks itself.
     pub(crate) fn ping(&mut self, now: Instant) -> bool {
