@@ -204,6 +204,7 @@ violations! {
     SettingInvalid => Connection, PROTOCOL_ERROR, SETTINGS_ERROR, 0, "a setting out of its range";
     InitialWindowInvalid => Connection, FLOW_CONTROL_ERROR, SETTINGS_ERROR, 0, "SETTINGS_INITIAL_WINDOW_SIZE above 2^31-1";
     SettingsAckUnexpected => Connection, PROTOCOL_ERROR, FRAME_UNEXPECTED, 0, "a SETTINGS acknowledgement for nothing";
+    PingAckUnexpected => Connection, PROTOCOL_ERROR, FRAME_UNEXPECTED, 0, "a PING acknowledgement for nothing, where the owner wants frames";
     SettingsTimeout => Connection, SETTINGS_TIMEOUT, MISSING_SETTINGS, 0, "SETTINGS not acknowledged in time";
     PushForbidden => Connection, PROTOCOL_ERROR, FRAME_UNEXPECTED, 0, "PUSH_PROMISE though push is off, or from a client";
     WindowIncrementZero => Stream, PROTOCOL_ERROR, GENERAL_PROTOCOL_ERROR, 0, "a WINDOW_UPDATE of zero on a stream";

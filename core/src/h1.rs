@@ -8,6 +8,7 @@ pub mod conn;
 mod conn_end;
 mod conn_flow;
 mod conn_recv;
+mod conn_refuse;
 mod conn_request;
 mod conn_send;
 mod conn_settle;
@@ -35,6 +36,9 @@ mod hostile_test;
 #[cfg(test)]
 #[path = "h1/pair_test.rs"]
 mod pair_test;
+#[cfg(test)]
+#[path = "h1/refused_test.rs"]
+mod refused_test;
 #[cfg(test)]
 #[path = "h1/script_test.rs"]
 mod script_test;

@@ -20,7 +20,7 @@ pub(crate) mod syntax;
 mod target_rule;
 
 pub use body_length::{BodyLength, Expected};
-pub use event::{Event, Reset, ResetBy, Side, StreamId};
+pub use event::{Event, Refused, Reset, ResetBy, Side, StreamId};
 pub use field::{Field, FieldName, Fields, Token};
 pub use head::{RequestHead, ResponseHead, Version};
 pub use priority::Priority;

@@ -479,6 +479,9 @@ pub struct Config {
     /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to
     /// answer, and not refused with 417.
     pub expectations: bool,
+    /// HTTP/1.1 server: a request that breaks a rule is the owner's to answer, in bytes
+    /// ([`Event::RequestRefused`](crate::http::Event::RequestRefused)), and not refused with a status.
+    pub hands_over_refusals: bool,
     /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
     /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs.
     pub says_keep_alive: bool,

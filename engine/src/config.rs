@@ -52,6 +52,10 @@ pub struct ServerConfig {
     /// Handlers answer requests of HTTP/1.1 with another expectation than `100-continue`, which are
     /// refused with 417 otherwise (RFC 9110 section 10.1.1). Default: false.
     pub expectations: bool,
+    /// An [`Attendant`](crate::server::Attendant) answers requests of HTTP/1.1 that break a rule, in
+    /// bytes ([`Attendant::refused`](crate::server::Attendant::refused)). Default: false, they are
+    /// refused with a status.
+    pub hands_over_refusals: bool,
     /// Each request carries a [`ConnectionInfo`](crate::ConnectionInfo) among its extensions:
     /// addresses, and what TLS agreed on. It costs three allocations per request. Default: false.
     pub connection_info: bool,
@@ -126,6 +130,7 @@ impl Default for ServerConfig {
             frame_events: false,
             spelled_names: false,
             expectations: false,
+            hands_over_refusals: false,
             connection_info: false,
             interim_responses: false,
             sni_is_binding: None,
@@ -175,6 +180,7 @@ impl ServerConfig {
             frame_events: self.frame_events,
             spelled_names: self.spelled_names,
             expectations: self.expectations,
+            hands_over_refusals: self.hands_over_refusals,
             says_keep_alive: false,
         }))
     }
@@ -217,6 +223,7 @@ impl ClientConfig {
             frame_events: false,
             spelled_names: self.spelled_names,
             expectations: false,
+            hands_over_refusals: false,
             says_keep_alive: self.says_keep_alive,
         })
     }

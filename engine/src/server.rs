@@ -6,6 +6,7 @@ mod access;
 mod attendant;
 mod attended;
 mod attended_entry;
+mod attended_refused;
 mod attended_serve;
 mod attended_tunnel;
 mod connection;

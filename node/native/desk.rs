@@ -4,6 +4,7 @@
 //! An exchange goes by a number that is used again, and a serial that tells the exchanges of one
 //! number apart: a submission for an exchange that is over finds another serial and is forgotten.
 
+use crate::broken;
 use crate::environment::Shared;
 use crate::exchange::{BY_REFERENCE, LAST, with_text};
 use crate::failure;
@@ -21,9 +22,9 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 use trunkline::ConnectionInfo;
-use trunkline::core::error::H2Code;
+use trunkline::core::error::{H2Code, Violation};
 use trunkline::core::h2::Accounts;
-use trunkline::core::http::{Fields, RequestHead, Version};
+use trunkline::core::http::{Fields, Refused, RequestHead, Version};
 use trunkline::server::{
     Answer, Attendant, Ended, Given, HandshakeFailure, Heard, Line, Pause, Place,
 };
@@ -79,6 +80,13 @@ pub(crate) enum Kind {
     /// A client has said whom it asks for, and JavaScript chooses what its handshake goes on with: words 1
     /// the server, 2 the ticket; the text is JSON (see `choices.rs`).
     Hello = 34,
+    /// A client broke HTTP/1.1 with a request, and its answer is written in bytes: words 1 the number, 2
+    /// the serial, 5 the connection, 6 the status that says what was wrong (0: none), 7 the bytes of
+    /// whole messages at the front of the packet; the text is the code of llhttp, a zero and the packet.
+    Refused = 35,
+    /// A connection ends because its peer broke a rule: words 1 the connection, 2 the error's number of
+    /// nghttp2; the text is the code of llhttp.
+    Broken = 36,
 }
 
 /// The request's body is to come, or was not the last piece.
@@ -186,6 +194,10 @@ impl Desk {
             lines: RefCell::default(),
             connections: Cell::new(0),
         })
+    }
+    /// The number and the serial of a new exchange.
+    fn begin(&self, line: &Line, place: Place) -> (u32, u32) {
+        self.exchanges.borrow_mut().begin(line, place)
     }
     /// Carries out a submission.
     pub(crate) fn carry_out(&self, now: Instant, entry: &Entry, bytes: &[u8]) {
@@ -337,8 +349,7 @@ impl Attendant for Server {
         info: Option<&ConnectionInfo>,
     ) -> Option<(Connection, u32)> {
         let connection = self.meet(line, 0, info);
-        let mut exchanges = self.desk.exchanges.borrow_mut();
-        let (number, serial) = exchanges.begin(&connection.line, place);
+        let (number, serial) = self.desk.begin(&connection.line, place);
         let kind = Kind::Stranger as u32;
         let entry = [kind, number, serial, 0, 0, connection.number, 0, 0];
         self.desk.shared.complete(entry, &[], &[]);
@@ -426,6 +437,33 @@ impl Attendant for Server {
         let kind = Kind::Closed as u32 | LAST;
         let entry = [kind, exchange, code.0, 0, 0, u32::from(by_peer), 0, 0];
         self.desk.shared.complete(entry, &[], &[]);
+    }
+    fn refused(&self, connection: &Connection, place: Place, refused: &Refused) -> Option<u32> {
+        let (number, serial) = self.desk.begin(&connection.line, place);
+        let status = u32::from(refused.violation.h1_status());
+        // A packet is a read and the rest of a head, far below 2^32.
+        let (kind, parsed) = (Kind::Refused as u32, refused.parsed as u32);
+        let entry = [
+            kind,
+            number,
+            serial,
+            0,
+            0,
+            connection.number,
+            status,
+            parsed,
+        ];
+        let code = broken::llhttp_code(refused);
+        let text = [code.as_bytes(), &[0], &refused.packet].concat();
+        self.desk.shared.complete(entry, &text, &[]);
+        Some(number)
+    }
+    fn broken(&self, connection: &Connection, violation: Violation) {
+        let (kind, number) = (Kind::Broken as u32, connection.number);
+        let error = broken::nghttp2_error(violation).unsigned_abs();
+        let entry = [kind, number, error, 0, 0, 0, 0, 0];
+        let code = broken::llhttp_code_of(violation).as_bytes();
+        self.desk.shared.complete(entry, code, &[]);
     }
     fn heard(&self, connection: &Connection, heard: Heard) {
         said::tell(&self.desk.shared, connection.number, &heard);

@@ -5,6 +5,7 @@
 //! (the main thread and each worker): there is no state of the process.
 
 mod area;
+mod broken;
 mod callback;
 mod choices;
 mod client;

@@ -38,6 +38,7 @@ pub(crate) struct ListenAsk {
     spelled_names: bool,
     scheme_from_gateway: bool,
     expectations: bool,
+    hands_over_refusals: bool,
     connections_max: Option<usize>,
     limits: LimitsAsk,
     timeouts: TimeoutsAsk,
@@ -147,6 +148,7 @@ impl ListenAsk {
             sni_is_binding: self.tls.as_ref().map(TlsAsk::sni_is_binding),
             scheme_from_gateway: self.scheme_from_gateway,
             expectations: self.expectations,
+            hands_over_refusals: self.hands_over_refusals,
             ..ServerConfig::default()
         };
         self.limits.apply(&mut config.limits);

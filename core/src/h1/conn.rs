@@ -43,7 +43,7 @@ use crate::pace::Scarcity;
 use crate::send_account::SendAccount;
 use crate::time::TimerTable;
 use crate::wire::Outbox;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub struct Conn {
     pub(super) receiving: Receiving,
     /// Bytes that were received and not parsed.
     pub(super) tail: Vec<u8>,
+    /// Where a rule was broken, and how much of it is whole messages before; see `keep_broken`.
+    pub(super) broken: Option<Box<(Bytes, usize)>>,
     /// Parsing stopped though bytes are there: the queue is full or a switch is undecided.
     pub(super) held_back: bool,
     /// Where body bytes are copied to.
@@ -217,6 +219,7 @@ impl Conn {
             next_id: 1,
             receiving: Receiving::Head(HeadScan::default()),
             tail: Vec::new(),
+            broken: None,
             held_back: false,
             slab: BytesMut::new(),
             last_head: LastHead::default(),

@@ -84,7 +84,8 @@ impl Conn {
     /// The peer broke a rule: nothing that it sends matters any more.
     pub(super) fn violate(&mut self, violation: Violation) {
         self.receiving = Receiving::Nothing;
-        self.tail.clear();
+        let tail = std::mem::take(&mut self.tail);
+        self.keep_broken(&tail, 0);
         self.flush_body(false);
         if self.side == Side::Client {
             if !self.exchanges.is_empty() {
@@ -165,6 +166,9 @@ impl Conn {
             return false;
         }
         self.input = Input::Concluded;
+        if self.refuse_rest() {
+            return true;
+        }
         self.receiving = Receiving::Nothing;
         self.tail.clear();
         self.last.get_or_insert(CloseReason::PeerEnded);

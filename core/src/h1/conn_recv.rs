@@ -91,6 +91,7 @@ impl Conn {
                     break;
                 }
                 Err(violation) => {
+                    self.keep_broken(bytes, used);
                     self.violate(violation);
                     return bytes.len();
                 }

@@ -91,6 +91,9 @@ impl Conn {
         }
         match front.sending {
             Sending::Refused(violation) => {
+                if self.hand_over_refused() {
+                    return false;
+                }
                 if violation.h1_status() != 0 {
                     encode::refusal(self.outbox.buffer(), violation);
                 }

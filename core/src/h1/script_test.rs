@@ -320,6 +320,9 @@ fn describe(event: Event) -> String {
         Event::CapacityChanged => "capacity".to_owned(),
         Event::InputEnded => "input ended".to_owned(),
         Event::GoingAway { code, .. } => format!("going away {}", code.0),
+        Event::RequestRefused { stream, refused } => {
+            format!("{} refused {:?}", stream.0, refused.violation)
+        }
         Event::Upgraded { stream, rest } => format!("{} upgraded {}", stream.0, text(&rest)),
         Event::PongReceived { .. }
         | Event::PingReceived { .. }

@@ -63,6 +63,8 @@ impl Conn {
             RESET_PING if self.held.handle_pong(now) => self.watch_held(),
             // The answer to the drain's PING after its deadline.
             DRAIN_PING => {}
+            // An owner that gets every frame as it came has no use for one that means nothing.
+            _ if self.config.frame_events => return Err(Violation::PingAckUnexpected),
             _ => return self.glitch(now, STRAY_PONG_POINTS),
         }
         Ok(())

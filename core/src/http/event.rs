@@ -42,6 +42,18 @@ pub enum ResetBy {
     EarlyDataRejected,
 }
 
+/// A request of HTTP/1.1 that broke a rule.
+#[derive(Debug)]
+pub struct Refused {
+    /// The rule.
+    pub violation: Violation,
+    /// The bytes in which it was broken: those of the last read, behind the part of a message that
+    /// had come before.
+    pub packet: Bytes,
+    /// Bytes at the front of `packet` that are whole messages before it.
+    pub parsed: usize,
+}
+
 #[allow(
     missing_docs,
     reason = "the fields say what the variant's sentence says"
@@ -88,6 +100,12 @@ pub enum Event {
         code: H2Code,
         last: StreamId,
         debug: Bytes,
+    },
+    /// HTTP/1.1, server, with [`Config::hands_over_refusals`](crate::limits::Config): a request broke
+    /// a rule. [`Event::Upgraded`] follows: the owner writes what the client gets, as bytes.
+    RequestRefused {
+        stream: StreamId,
+        refused: Box<Refused>,
     },
     /// HTTP/1.1 only: after 101 or a 2xx to CONNECT the bytes belong to another protocol.
     /// `rest` are those that were read already; the machine handles nothing more.

@@ -52,6 +52,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Event::PongReceived { .. } => self.tell_answer(now),
                 Event::RequestReceived { .. }
                 | Event::InputEnded
+                | Event::RequestRefused { .. }
                 | Event::PingReceived { .. }
                 | Event::SettingsReceived
                 | Event::SettingsAcknowledged { .. } => {}

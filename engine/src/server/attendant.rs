@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::error::{H2Code, Violation};
 use trunkline_core::h2::Accounts;
-use trunkline_core::http::{Fields, RequestHead, ResponseHead, StreamId, Version};
+use trunkline_core::http::{Fields, Refused, RequestHead, ResponseHead, StreamId, Version};
 
 /// Ends when whoever answers takes more.
 pub type Pause = Pin<Box<dyn Future<Output = ()>>>;
@@ -78,6 +78,23 @@ pub trait Attendant: Clone + 'static {
     /// The peer said something of the connection itself.
     fn heard(&self, connection: &Self::Connection, heard: Heard) {
         let _ = (connection, heard);
+    }
+    /// A client broke HTTP/1.1 with a request, where
+    /// [`ServerConfig::hands_over_refusals`](crate::ServerConfig::hands_over_refusals) is set. Who
+    /// takes it writes the answer: its bodies are the connection's bytes, as those of an exchange
+    /// that left HTTP. Otherwise the connection closes.
+    fn refused(
+        &self,
+        connection: &Self::Connection,
+        place: Place,
+        refused: &Refused,
+    ) -> Option<Self::Exchange> {
+        let _ = (connection, place, refused);
+        None
+    }
+    /// The connection ends because the peer broke this rule: before its exchanges end.
+    fn broken(&self, connection: &Self::Connection, violation: Violation) {
+        let _ = (connection, violation);
     }
     /// A TLS handshake failed; nothing of HTTP was said. The addresses are the peer's and ours,
     /// which a Unix socket does not have.

@@ -22,17 +22,19 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Notify;
 use trunkline_core::error::{Closed, H2Code, Misuse};
-use trunkline_core::http::{Fields, RequestHead, Reset, ResetBy, StreamId, Version};
+use trunkline_core::http::{Fields, Refused, RequestHead, Reset, ResetBy, StreamId, Version};
 use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 
 /// The exchanges of one connection.
 pub(super) struct Exchanges<A: Attendant> {
-    attendant: A,
+    pub(super) attendant: A,
     /// `None`: not told yet, closed, or it left HTTP.
-    connection: Option<A::Connection>,
+    pub(super) connection: Option<A::Connection>,
     line: Line,
     signals: Arc<Signals>,
     extra: Arc<Extra>,
+    /// That the peer broke a rule was told.
+    pub(super) is_broken: bool,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
     /// Empty between two turns; its memory is used again.
@@ -73,7 +75,9 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         head: RequestHead,
         end: bool,
     ) {
+        let slot = self.slot();
         let Some(connection) = &self.connection else {
+            self.give_back(slot);
             debug_assert!(false, "a request comes between the connection's two ends");
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return self.turn_away(scratch, machine, now, stream, head, status);
@@ -83,7 +87,6 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             head: head.method() == b"HEAD",
             connect: head.method() == b"CONNECT",
         };
-        let slot = self.free.pop().unwrap_or(self.entries.len() as u32);
         let place = Place {
             slot,
             asked,
@@ -92,14 +95,7 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         };
         let exchange = self.attendant.requested(connection, place, &head, end);
         machine.recycle_head(head);
-        let entry = Some(Entry::new(place, exchange, end));
-        if slot as usize == self.entries.len() {
-            self.entries.push(entry);
-            self.streams.push(stream);
-        } else {
-            self.entries[slot as usize] = entry;
-            self.streams[slot as usize] = stream;
-        }
+        self.put(Entry::new(place, exchange, end));
     }
     fn extra(&self) -> &Extra {
         &self.extra
@@ -163,6 +159,9 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
         self.settle(machine, now, slot);
     }
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset) {
+        if let ResetBy::Connection(Closed::ByUs(violation)) = reset.by {
+            self.tell_broken(violation);
+        }
         if let Some(slot) = self.of(stream) {
             let (code, by_peer) = match reset.by {
                 ResetBy::Us(violation) => (violation.h2_code(), false),
@@ -182,8 +181,14 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
             self.attendant.heard(connection, heard);
         }
     }
-    fn close(&mut self, _: Closed, _: Instant) {
+    fn close(&mut self, closed: Closed, _: Instant) {
+        if let Closed::ByUs(violation) = closed {
+            self.tell_broken(violation);
+        }
         self.cut_all();
+    }
+    fn refuse(&mut self, stream: StreamId, refused: Refused) {
+        self.hand_over(stream, &refused);
     }
     fn leave(&mut self, left: Left) {
         let Some(slot) = self.of(left.stream) else {
@@ -219,6 +224,7 @@ impl<A: Attendant> Exchanges<A> {
             line,
             signals: Arc::clone(signals),
             extra: Arc::clone(extra),
+            is_broken: false,
             early: false,
             orders: Vec::new(),
             streams: Vec::new(),
@@ -258,6 +264,27 @@ impl<A: Attendant> Exchanges<A> {
     }
     fn of(&self, stream: StreamId) -> Option<usize> {
         self.streams.iter().position(|&at| at == stream)
+    }
+    /// A slot that is free.
+    pub(super) fn slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or(self.entries.len() as u32)
+    }
+    /// Gives back what `slot` gave.
+    pub(super) fn give_back(&mut self, slot: u32) {
+        if (slot as usize) < self.entries.len() {
+            self.free.push(slot);
+        }
+    }
+    /// Puts an entry where its place says.
+    pub(super) fn put(&mut self, entry: Entry<A>) {
+        let (slot, stream) = (entry.place.slot as usize, entry.place.stream());
+        if slot == self.entries.len() {
+            self.entries.push(Some(entry));
+            self.streams.push(stream);
+        } else {
+            self.entries[slot] = Some(entry);
+            self.streams[slot] = stream;
+        }
     }
     /// The slot of a place whose exchange is still open.
     fn open(&self, place: Place) -> Option<usize> {

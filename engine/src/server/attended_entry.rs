@@ -61,6 +61,13 @@ impl<A: Attendant> Entry<A> {
             finish: None,
         }
     }
+    /// The connection leaves HTTP with it: what is sent waits for that.
+    pub(super) fn leaving(place: Place, exchange: A::Exchange) -> Self {
+        Self {
+            stage: Stage::Leaving,
+            ..Self::new(place, exchange, false)
+        }
+    }
     /// Whether both sides are complete: the request was received and the machine has the answer.
     pub(super) fn is_whole(&self) -> bool {
         self.stage == Stage::Done && self.received

@@ -18,7 +18,7 @@ use http::StatusCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
-use trunkline_core::http::{Fields, RequestHead, Reset, StreamId, Version};
+use trunkline_core::http::{Fields, Refused, RequestHead, Reset, StreamId, Version};
 
 /// What a worker's connections get their exchanges from.
 pub(super) trait Serve: Clone + 'static {
@@ -154,6 +154,10 @@ pub(super) trait Exchanging: 'static {
     }
     /// The machine is done; every exchange has ended before.
     fn close(&mut self, closed: Closed, now: Instant);
+    /// A request broke HTTP/1.1, and its connection leaves HTTP with it.
+    fn refuse(&mut self, stream: StreamId, refused: Refused) {
+        let _ = (stream, refused);
+    }
     /// The connection left HTTP: what is left of it is for who answered that exchange.
     fn leave(&mut self, left: Left);
     /// Gives memory back while the connection idles.

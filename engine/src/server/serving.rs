@@ -198,6 +198,7 @@ impl<S: Serve> Serving<S> {
                     exchanges.cancel(machine, now, stream, reset);
                 }
                 Event::InputEnded => exchanges.half_close(),
+                Event::RequestRefused { stream, refused } => exchanges.refuse(stream, *refused),
                 Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
                 Event::Closed(closed) => {
                     self.counters.closed(closed);

@@ -8,6 +8,8 @@ import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
 import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type Limits, type ListenOptions, type Place } from '../server/listener'
 import type { Policy } from '../server/policy'
+import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './broken'
+import { showStream } from './channels'
 import { Contexts } from './contexts'
 import { handshakeError } from './handshake'
 import { choose, type Chooser } from './hello'
@@ -17,7 +19,7 @@ import { later } from './later'
 import { Http2ServerRequest } from './request'
 import { Http2ServerResponse } from './response'
 import { ServerHttp2Session, type SessionOptions } from './session'
-import { Socket } from './socket'
+import { Socket, socketOf } from './socket'
 import { ServerHttp2Stream } from './stream'
 import { UpgradeSocket } from './upgrade'
 
@@ -63,6 +65,7 @@ interface Server extends EventEmitter {
   headersTimeout?: number
   requestTimeout?: number
   keepAliveTimeout?: number
+  keepAliveTimeoutBuffer?: number
   httpAllowHalfOpen?: boolean
   maxConnections?: number
   _connections?: number
@@ -118,10 +121,12 @@ export class Desk {
       onRequest: exchange => { this.onRequest(exchange) },
       onConnection: connection => { this.onConnection(connection) },
       onConnectionClosed: connection => { this.onConnectionClosed(connection) },
+      onRefused: (exchange, refused) => { this.onRefused(exchange, refused) },
+      onBroken: (connection, error, code) => { this.onBroken(connection, error, code) },
       onStranger: exchange => { this.onStranger(exchange) },
       onHello: (hello, connection) => { this.onHello(hello, connection) },
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
-      onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), new Socket(connection)) },
+      onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), socketOf(Socket, true, connection)) },
       onClosed: () => {
         if (this.listener !== listener) return
         this.listener = undefined
@@ -178,6 +183,7 @@ export class Desk {
       spelledNames: true,
       schemeFromGateway: options.schemeFromGateway === true,
       expectations: true,
+      handsOverRefusals: true,
       extendedConnect: settings.enableConnectProtocol === true,
       limits: this.limits(),
       windows: this.windows(),
@@ -194,7 +200,8 @@ export class Desk {
 
   /** What node:http has as members of a server; 0: never. */
   private http1Timeouts (): Record<string, number> {
-    const { headersTimeout: head, httpAllowHalfOpen, keepAliveTimeout: idle } = this.server
+    const { headersTimeout: head, httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = this.server
+    const idle = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
     return {
       ...(head === undefined ? {} : { head }),
       ...(idle === undefined ? {} : { idle }),
@@ -247,10 +254,22 @@ export class Desk {
     server._connections = (server._connections ?? 0) + 1
     // A socket for its bytes follows at once.
     if (connection.version === 0) return
-    const socket = this.keep(connection, connection.version >= 20 ? new Socket(connection) : new Stage(connection))
+    const socket = this.keep(connection, connection.version >= 20 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
     if (connection.version >= 20) this.tellSession(connection, socket)
-    else hearErrors(server, socket)
+    else {
+      hearErrors(server, socket)
+      if (server.timeout > 0) (socket as Stage).limit(server.timeout)
+    }
+    if (connection.encrypted) this.tellBare(connection, socket)
     server.emit(connection.encrypted ? 'secureConnection' : 'connection', socket)
+  }
+
+  /** Servers of node:tls tell each connection as one of TCP too. */
+  private tellBare (connection: Connection, over: Socket): void {
+    if (this.server.listenerCount('connection') === 0) return
+    const bare = new Socket(connection)
+    over.once('close', () => { bare.gone() })
+    this.server.emit('connection', bare)
   }
 
   /** As `net.Server` does: what is too many is told and closed. */
@@ -271,7 +290,7 @@ export class Desk {
   private onStranger (exchange: Exchange): void {
     const { server } = this
     if (this.dropped.has(exchange.connection)) return
-    const socket = this.keep(exchange.connection, new UpgradeSocket(exchange, true))
+    const socket = this.keep(exchange.connection, socketOf(UpgradeSocket, exchange.connection.encrypted, exchange, true))
     server.emit('secureConnection', socket)
     // A listener of the event before may have ended it.
     if (socket.writableEnded || socket.destroyed || server.emit('unknownProtocol', socket)) return
@@ -280,10 +299,27 @@ export class Desk {
     socket.resume().end(MISSING_ALPN)
   }
 
+  /** A client broke HTTP/1.1: a listener of `clientError` answers, or the status that says what was wrong. */
+  private onRefused (exchange: Exchange, refused: Refused): void {
+    const socket = socketOf(RefusedSocket, exchange.connection.encrypted, exchange)
+    socket.server = this.server
+    socket.on('error', () => {})
+    if (!this.server.emit('clientError', clientError(refused), socket)) socket.end(refusalOf(refused.status))
+  }
+
+  private onBroken (connection: Connection, error: number, code: string): void {
+    if (this.dropped.has(connection)) return
+    if (connection.version >= 20) return (connection.owner as ServerHttp2Session | null)?.onBroken(brokenSession(error))
+    // Nothing can be answered any more.
+    const socket = this.sockets.get(connection)
+    socket?.gone()
+    this.server.emit('clientError', clientError({ code, status: 0, packet: Buffer.alloc(0), parsed: 0 }), socket)
+  }
+
   private onHello (hello: Hello, connection: Connection): void {
     const { contexts, listener, offer: { chooser = {} } } = this
     if (contexts === undefined || listener === undefined) return
-    choose(chooser, hello, new Socket(connection), {
+    choose(chooser, hello, socketOf(Socket, true, connection), {
       choose: (context, protocol) => { listener.choose(hello, context === undefined ? undefined : contexts.numberOf(context), protocol) },
       refuse: error => { listener.refuse(hello, error) }
     })
@@ -291,7 +327,7 @@ export class Desk {
 
   private onHandshakeFailed (failure: HandshakeFailure, connection: Connection): void {
     const { server } = this
-    const [error, socket] = [handshakeError(failure), new Socket(connection)]
+    const [error, socket] = [handshakeError(failure), socketOf(Socket, true, connection)]
     server.emit('tlsClientError', error, socket)
     if (!server.emit('clientError', error, socket)) socket.destroy()
   }
@@ -337,6 +373,7 @@ export class Desk {
     if (exchange.protocol !== '' && !this.wantsTunnels(session) && tellUpgrade(server, exchange, this.options.http1)) return
     const stream = new ServerHttp2Stream(session, exchange)
     session.add(stream)
+    showStream(stream)
     const flags = exchange.hasBody ? 4 : 5
     let isTold = false
     if (server.listenerCount('stream') > 0) {

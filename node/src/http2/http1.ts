@@ -8,10 +8,12 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { apart } from '../ring'
 import { checkLength, Flags } from '../server/border'
 import type { Exchange, ExchangeEars } from '../server/exchange'
+import { showRequest, showResponse } from './channels'
 import { aborted } from './codes'
+import { clientError, LateSocket, refusalOf, requestTimeout } from './broken'
 import { Intake } from './intake'
 import { later } from './later'
-import { Socket } from './socket'
+import { Socket, socketOf } from './socket'
 import { UpgradeSocket, wantedUpgrade } from './upgrade'
 
 /** What node:http keeps to itself, as far as it is needed here. */
@@ -47,6 +49,10 @@ export class Stage extends Socket {
   declare _hadError?: boolean
   /** Requests so far. */
   requestCount = 0
+  /** Those under TLS have another class beside this one. */
+  readonly isStage = true
+
+  static is (socket: Socket): socket is Stage { return (socket as { isStage?: boolean }).isStage === true }
 
   /** Time is counted while something is asked; between requests it is the engine's affair. */
   limit (time: number): void {
@@ -65,6 +71,8 @@ export class Stage extends Socket {
     if (!heard.includes(true)) this.destroy()
   }
 }
+
+Object.defineProperty(Stage.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
 
 /** What a server of node:http makes of requests and responses, by its options. */
 export interface Http1 {
@@ -96,6 +104,7 @@ export interface Teller {
 
 const carried = Symbol('carrier')
 const CANCEL = 8
+const REQUEST_TIMEOUT = 408
 /** Bytes that may wait behind the connection before a writer waits too. */
 const AHEAD_BYTES_MAX = 64 * 1024
 /** Bytes of a `sec-websocket-key` (RFC 6455 section 4.1). */
@@ -140,6 +149,8 @@ class Carrier implements ExchangeEars {
   private pieces: Buffer[] = []
   private waiting: ((error?: Error) => void)[] = []
   private isStreaming = false
+  /** The head says that the body comes in chunks (HTTP/1.1). */
+  private isChunked = false
   /** The end of the turn is waited for. */
   isPlanned = false
   private isFinished = false
@@ -172,11 +183,10 @@ class Carrier implements ExchangeEars {
     if (server.requestTimeout === undefined || server.requestTimeout <= 0) return
     this.deadline = setTimeout(() => {
       if (exchange.received || exchange.closed) return
-      const error = Object.assign(new Error('the request is not whole in time'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-      if (server.emit('clientError', error, socket)) return
-      exchange.connection.shutDown()
+      // What has begun to be answered can only be cut.
+      const late = exchange.headSent ? socket : socketOf(LateSocket, exchange.connection.encrypted, exchange, this)
       if (exchange.headSent) exchange.reset(CANCEL)
-      else exchange.answer(408, '', null)
+      if (!server.emit('clientError', requestTimeout(), late) && late !== socket) late.end(refusalOf(REQUEST_TIMEOUT))
     }, server.requestTimeout).unref()
   }
 
@@ -196,6 +206,7 @@ class Carrier implements ExchangeEars {
       throw error
     }
     this.head = { status: response.statusCode, reason, text }
+    this.isChunked = spells && response.chunkedEncoding
     // The framing is the engine's.
     ;(response as unknown as { chunkedEncoding: boolean }).chunkedEncoding = false
   }
@@ -260,7 +271,7 @@ class Carrier implements ExchangeEars {
       const body = pieces.length > 1 ? Buffer.concat(pieces) : pieces[0] ?? null
       // The end of an exchange with nothing else to hear is told here.
       const isQuiet = !this.exchange.hasBody
-      this.exchange.answer(status, text, body, Flags.NoDate | (isQuiet ? Flags.Quiet : 0), reason)
+      this.exchange.answer(status, text, body, Flags.NoDate | (isQuiet ? Flags.Quiet : 0) | (this.isChunked ? Flags.NoLength : 0), reason)
       if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.gone() })
     } else {
       this.flush()
@@ -275,7 +286,8 @@ class Carrier implements ExchangeEars {
   }
 
   onFinish (): void {
-    const { request, response, socket } = this
+    const { request, response, server, socket } = this
+    showResponse(request, response, socket, server)
     if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
     socket.limit(0)
@@ -425,7 +437,7 @@ function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fieldsMax?
 /** What listeners of `upgrade` get of a request that asks for something else than HTTP. An extended
  * CONNECT looks as if it had come over HTTP/1.1, where such programs look for it. */
 export function upgradeOf (exchange: Exchange, http1: Http1): [request: IncomingMessage, socket: UpgradeSocket, head: Buffer] {
-  const socket = new UpgradeSocket(exchange)
+  const socket = socketOf(UpgradeSocket, exchange.connection.encrypted, exchange)
   const request = requestOf(exchange, socket, http1)
   if (exchange.version >= 20) request.method = 'GET'
   ;(request as unknown as { upgrade: boolean }).upgrade = true
@@ -438,6 +450,12 @@ export function upgradeOf (exchange: Exchange, http1: Http1): [request: Incoming
 export function tellUpgrade (server: Teller, exchange: Exchange, http1: Http1): boolean {
   if (server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
   return server.emit('upgrade', ...upgradeOf(exchange, http1))
+}
+
+/** CONNECT of HTTP/1.1: its listener gets the bytes of the connection, which ends without one. */
+function tellConnect (server: Teller, exchange: Exchange, http1: Http1): void {
+  if (server.listenerCount('connect') === 0) exchange.connection.abort()
+  else server.emit('connect', ...upgradeOf(exchange, http1))
 }
 
 /** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
@@ -457,12 +475,15 @@ function hasTooManyFields (exchange: Exchange, most: number | null | undefined):
 /** Tells `server` of an exchange. `shared`: the socket of its connection. */
 export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket, http1: Http1): void {
   if (REFUSES_FIELDS && exchange.version < 20 && hasTooManyFields(exchange, server.maxHeadersCount)) {
-    exchange.connection.shutDown()
-    return exchange.answer(FIELDS_TOO_LARGE, '', null)
+    const socket = socketOf(LateSocket, exchange.connection.encrypted, exchange, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })
+    const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })
+    if (!server.emit('clientError', error, socket)) socket.end(refusalOf(FIELDS_TOO_LARGE))
+    return
   }
   if (tellUpgrade(server, exchange, http1)) return
-  const ownsSocket = !(shared instanceof Stage) || Boolean(shared._httpMessage)
-  const socket = ownsSocket ? new Stage(exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+  if (exchange.version < 20 && exchange.method === 'CONNECT') return tellConnect(server, exchange, http1)
+  const ownsSocket = !Stage.is(shared) || Boolean(shared._httpMessage)
+  const socket = ownsSocket ? socketOf(Stage, exchange.connection.encrypted, exchange.connection, () => { exchange.reset(CANCEL) }) : shared
   if (ownsSocket) {
     socket.server = server
     hearErrors(server, socket)
@@ -472,14 +493,15 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket,
   const { rejectNonStandardBodyWrites } = http1
   const response = new (http1.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX, rejectNonStandardBodyWrites }) as Response
   // Node's own goes by the minor number of the version, and refuses trailers where it is zero.
-  response.useChunkedEncodingByDefault = true
-  response.shouldKeepAlive = exchange.field('connection')?.toLowerCase() !== 'close'
+  response.useChunkedEncodingByDefault = !exchange.isHttp10
+  response.shouldKeepAlive = keepsAlive(exchange)
   response._keepAliveTimeout = server.keepAliveTimeout ?? 0
   response.assignSocket(socket as never)
   const carrier = new Carrier(exchange, request, response, socket, ownsSocket, server)
   exchange.owner = carrier
   exchange.ears = carrier
   if (exchange.hasBody && exchange.version < 20) carrier.limit()
+  showRequest(request, response, socket, server)
   if (!isDropped(server, shared, request, response)) tell(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {
     request.complete = true
@@ -487,11 +509,17 @@ export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket,
   }
 }
 
+/** Whether its connection may have another request behind it (RFC 9112 section 9.3). */
+function keepsAlive (exchange: Exchange): boolean {
+  const options = exchange.field('connection') ?? ''
+  return exchange.isHttp10 ? /\bkeep-alive\b/i.test(options) : !/\bclose\b/i.test(options)
+}
+
 /** Counts a request of a connection of HTTP/1.1: the last that it may have is answered with its end, and one behind
  * that with nothing else. */
 function isDropped (server: Teller, shared: Socket, request: Request, response: Response): boolean {
   const { maxRequestsPerSocket: most = 0 } = server
-  if (!(most > 0) || !(shared instanceof Stage)) return false
+  if (!(most > 0) || !Stage.is(shared)) return false
   const count = ++shared.requestCount
   response.maxRequestsOnConnectionReached = count >= most
   if (count <= most) return false

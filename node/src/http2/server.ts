@@ -150,6 +150,7 @@ interface OwnHttp1 {
   requestTimeout?: number
   connectionsCheckingInterval?: number
   keepAliveTimeout?: number
+  keepAliveTimeoutBuffer?: number
   maxHeaderSize?: number
   joinDuplicateHeaders?: boolean
   rejectNonStandardBodyWrites?: boolean
@@ -170,7 +171,7 @@ interface Unheeded { insecureHTTPParser?: boolean; httpValidation?: string; requ
 
 function timesOf (own: OwnHttp1): OwnHttp1 {
   const times: OwnHttp1 = {}
-  for (const name of ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout'] as const) {
+  for (const name of ['headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout', 'keepAliveTimeoutBuffer'] as const) {
     if (own[name] !== undefined) times[name] = own[name]
   }
   return times

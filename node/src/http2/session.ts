@@ -347,6 +347,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     else this.destroy(sessionError(code), NO_ERROR)
   }
 
+  /** The peer broke a rule of its connection, which ends it. */
+  onBroken (error: Error): void {
+    if (!this.isDestroyed) this.destroy(error, INTERNAL_ERROR)
+  }
+
   // What becomes of the connection.
 
   /** `told` is called when all has been told. */

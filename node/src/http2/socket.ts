@@ -5,6 +5,7 @@
 import type { X509Certificate } from 'node:crypto'
 import net from 'node:net'
 import { Duplex } from 'node:stream'
+import tls from 'node:tls'
 import type { Connection } from '../server/connection'
 import { plain } from './codes'
 import { Timer } from './timer'
@@ -25,7 +26,7 @@ export class Socket extends Duplex {
   private timer: Timer | undefined
 
   constructor (readonly of: Connection, private readonly ends: () => void = () => { of.abort() }) {
-    super({ allowHalfOpen: true })
+    super({ allowHalfOpen: true, emitClose: false })
     if (!of.encrypted) return
     this.encrypted = true
     this.authorized = of.client.isAuthorized
@@ -87,12 +88,38 @@ export class Socket extends Duplex {
     this.timer?.stop()
     this.ends()
     done(error)
+    // As node:net has it, which says whether there was an error.
+    process.nextTick(() => { this.emit('close', error !== null) })
   }
 }
 
 // Programs test for sockets by their class. Nothing of node's has a handle here: what would need one is not inherited.
 Object.setPrototypeOf(Socket.prototype, net.Socket.prototype)
+Object.defineProperty(Socket.prototype, 'constructor', { value: net.Socket, writable: true, configurable: true })
 Object.defineProperty(Socket.prototype, '_writev', { value: null, writable: true, configurable: true })
+
+const secured = new Map<object, Function>()
+
+/** The class of sockets under TLS: as `Made`, and also of node:tls by its class. */
+function securedOf (Made: Function): Function {
+  const known = secured.get(Made)
+  if (known !== undefined) return known
+  const TLSSocket = function () {}
+  for (let { prototype } = Made as { prototype: object }; prototype !== net.Socket.prototype; prototype = Object.getPrototypeOf(prototype) as object) {
+    for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (!Object.hasOwn(TLSSocket.prototype as object, name) || name === 'constructor') Object.defineProperty(TLSSocket.prototype, name, member)
+    }
+  }
+  Object.setPrototypeOf(TLSSocket.prototype, tls.TLSSocket.prototype)
+  Object.defineProperty(TLSSocket.prototype, 'constructor', { value: tls.TLSSocket, writable: true, configurable: true })
+  secured.set(Made, TLSSocket)
+  return TLSSocket
+}
+
+/** A socket of a connection, of node's class for it too. */
+export function socketOf<S extends Socket, A extends unknown[]> (Made: new (...given: A) => S, isSecure: boolean, ...given: A): S {
+  return Reflect.construct(Made, given, isSecure ? securedOf(Made) : Made) as S
+}
 
 type Bag = Record<string | symbol, unknown>
 

@@ -8,6 +8,7 @@ import type { ServerHttp2Session } from './session'
 import type { Held } from '../open'
 import { Flags } from '../server/border'
 import type { Exchange, ExchangeEars } from '../server/exchange'
+import { showClose, showError, showHead, showsCloses } from './channels'
 import { checkCall, checkInteger, plain, streamError } from './codes'
 import { objectOf, rawOf, type Headers } from './fields'
 import { respondWithDescriptor, respondWithFile, type FileOptions } from './file'
@@ -20,6 +21,9 @@ import { Timer } from './timer'
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
 const CANCEL = 8
+/** Flags of HEADERS (RFC 9113 section 6.2). */
+const END_STREAM = 1
+const END_HEADERS = 4
 const CODE_MAX = 2 ** 32 - 1
 /** Bytes that may wait behind the connection before a writer waits too. */
 const AHEAD_BYTES_MAX = 64 * 1024
@@ -266,6 +270,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   keepHead (status: number, text: string, flags: number): void {
     this.headersSent = true
     this.outgoing.keepHead(status, text, flags)
+    showHead(this, () => this.sentHeaders, (flags & Flags.End) === 0 ? END_HEADERS : END_HEADERS | END_STREAM)
   }
 
   /** What waits for the end of the turn goes now. */
@@ -279,7 +284,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     const trailers = this.face?.trailers()
     if (trailers) return false
     this.isAnswered = true
-    this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isHeard !== true
+    this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isHeard !== true && !showsCloses()
     outgoing.finish(body, this.isQuiet ? Flags.Quiet : 0)
     if (this.isQuiet) this.of?.forget(this)
     else this.declineUnread()
@@ -411,6 +416,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     this.timer?.stop()
     this.of?.forget(this)
     this.of = undefined
+    showClose(this)
   }
 
   close (code = NO_ERROR, done?: () => void): void {
@@ -479,8 +485,9 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     const isRead = intake.didRead || this.readableFlowing !== null
     if (intake.isWhole || !isRead || this.isAborted) this.push(null)
     for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
-    this.leave()
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
+    this.leave()
+    if (failure !== null) showError(this, failure)
     done(failure)
   }
 

@@ -19,6 +19,8 @@ const CANCEL = 8
 const SWITCHING = 101
 /** What HTTP/1.1 says of an upgrade, and extended CONNECT does not (RFC 8441 section 5). */
 const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
+/** Where the words behind a status begin. */
+const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
 
 export class UpgradeSocket extends Socket implements ExchangeEars {
@@ -27,10 +29,10 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   private head: string | null = ''
   private waiting: ((error?: Error) => void)[] = []
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
-  private refusal: { status: number; fields: string; body: Buffer[] } | null = null
+  private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
 
-  /** `isBare`: no head stands before the bytes. */
-  constructor (private readonly exchange: Exchange, isBare = false) {
+  /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
+  constructor (private readonly exchange: Exchange, isBare = false, private readonly answers = exchange.version >= 20) {
     super(exchange.connection, () => { exchange.reset(CANCEL) })
     if (isBare) {
       this.head = null
@@ -63,11 +65,11 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1]
     if (status === undefined) return undefined
     this.head = null
-    this.respond(Number(status), lines)
+    this.respond(Number(status), first.slice(REASON_AT), lines)
     return Buffer.from(text.slice(end + END_OF_HEAD.length), 'latin1')
   }
 
-  private respond (status: number, lines: string[]): void {
+  private respond (status: number, reason: string, lines: string[]): void {
     const { exchange } = this
     const isStream = exchange.version >= 20
     const fields: string[] = []
@@ -77,7 +79,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
       if (!isStream || !OF_UPGRADES.has(name)) fields.push(`${name}\0${line.slice(colon + 1).trim()}`)
     }
     const text = fields.join('\0')
-    if (isStream && status !== SWITCHING) this.refusal = { status, fields: text, body: [] }
+    if (this.answers && status !== SWITCHING) this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
     else exchange.respond(isStream ? 200 : status, text, Flags.NoDate)
   }
 
@@ -85,7 +87,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     const { exchange, refusal } = this
     // Whoever refuses destroys the socket next, which must not reset what is on its way.
     if (refusal === null) exchange.end()
-    else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), Flags.NoDate | Flags.Quiet)
+    else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), Flags.NoDate | Flags.Quiet, refusal.reason)
     done()
   }
 
@@ -102,12 +104,14 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   onRoom (): void {
     if (this.exchange.pending <= AHEAD_BYTES_MAX) for (const done of this.waiting.splice(0)) done()
   }
-  onClosed (): void {
+  onClosed (_code?: number): void {
     this.gone()
     // Destroyed before: whoever wrote hears of it, and nobody else.
     for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })
   }
 }
+
+Object.defineProperty(UpgradeSocket.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
 
 /** What the client wants in place of HTTP: by the fields of HTTP/1.1 (RFC 9110 section 7.8), by extended
  * CONNECT elsewhere. */

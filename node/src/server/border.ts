@@ -26,6 +26,8 @@ const HANDSHAKE_FAILED = 31
 const SECRET = 32
 const HALF_CLOSED = 33
 const HELLO = 34
+const REQUEST_REFUSED = 35
+const BROKEN = 36
 /** Of a handshake that failed: `Listener.refuse` was called, and its ticket stands where the alert does. */
 const REFUSED = 9
 /** The request's body is to come, or this was not its last piece. */
@@ -132,6 +134,21 @@ export class ServerBorder implements ServerHalf {
         this.exchanges[number] = exchange
         connection.open++
         return connection.listener.ears.onStranger?.(exchange)
+      }
+      case REQUEST_REFUSED: {
+        const connection = this.connections.get(completions[at + 5]!)
+        if (connection === undefined) return
+        const exchange = new Exchange(this, connection, number, completions[at + 2]!, 1, true, '', 0, 0, 0)
+        this.exchanges[number] = exchange
+        connection.open++
+        const text = this.text(at)
+        const zero = text.indexOf('\0')
+        const refused = { code: text.slice(0, zero), status: completions[at + 6]!, packet: Buffer.from(text.slice(zero + 1), 'latin1'), parsed: completions[at + 7]! }
+        return connection.listener.ears.onRefused?.(exchange, refused)
+      }
+      case BROKEN: {
+        const connection = this.connections.get(number)
+        return connection?.listener.ears.onBroken?.(connection, completions[at + 2]!, this.text(at))
       }
       case HANDSHAKE_FAILED:
       case SECRET: {

@@ -82,6 +82,9 @@ export interface ListenOptions extends Place {
   /** `onRequest` hears of requests of HTTP/1.1 with another expectation than `100-continue`, which are answered
    * with 417 otherwise. Default: false. */
   expectations?: boolean
+  /** `onRefused` answers requests of HTTP/1.1 that break a rule, which are refused with a status otherwise. Default:
+   * false. */
+  handsOverRefusals?: boolean
   connectionsMax?: number
   /** The engine's own, by its names in camel case; times in ms, 0: never. */
   limits?: Limits
@@ -112,6 +115,11 @@ export interface ListenerEars {
   /** A client under TLS did not say what it speaks, and HTTP/1.1 is not offered: its bytes are the
    * bodies of an exchange. Its connection was told with the version 0. */
   onStranger?: (exchange: Exchange) => void
+  /** With `handsOverRefusals`: a request of HTTP/1.1 broke a rule. The bodies of the exchange are the bytes of its
+   * connection, on which the answer is written. */
+  onRefused?: (exchange: Exchange, refused: { code: string; status: number; packet: Buffer; parsed: number }) => void
+  /** A connection ends because its peer broke a rule: a number of nghttp2's errors, a code of llhttp. */
+  onBroken?: (connection: Connection, error: number, code: string) => void
   /** A TLS handshake failed; the connection says where from, and is closed. */
   onHandshakeFailed?: (failure: HandshakeFailure, connection: Connection) => void
   /** With `asks`: a handshake waits for `choose` or `refuse`. */

@@ -1,0 +1,95 @@
+//! Broken rules in the words that programs of node:http and node:http2 test: codes of llhttp, numbers of
+//! nghttp2's errors.
+
+use trunkline::core::error::Violation;
+use trunkline::core::http::Refused;
+
+/// NGHTTP2_ERR_PROTO.
+const PROTO: i32 = -505;
+/// NGHTTP2_ERR_FLOW_CONTROL.
+const FLOW_CONTROL: i32 = -524;
+/// NGHTTP2_ERR_BAD_CLIENT_MAGIC.
+const BAD_CLIENT_MAGIC: i32 = -903;
+/// NGHTTP2_ERR_FLOODED.
+const FLOODED: i32 = -904;
+
+/// The number of nghttp2's for a connection that ends by a broken rule.
+pub(crate) fn nghttp2_error(violation: Violation) -> i32 {
+    match violation {
+        Violation::PrefaceInvalid => BAD_CLIENT_MAGIC,
+        Violation::ConnectionWindowOverflow
+        | Violation::ConnectionCreditExceeded
+        | Violation::InitialWindowInvalid => FLOW_CONTROL,
+        Violation::ResetsTooMany
+        | Violation::GlitchesTooMany
+        | Violation::EmptyFramesTooMany
+        | Violation::PingsTooMany
+        | Violation::WindowUpdatesTooMany
+        | Violation::PriorityUpdatesTooMany
+        | Violation::ContinuationsTooMany => FLOODED,
+        _ => PROTO,
+    }
+}
+
+/// The code of llhttp for a request that was refused: where a head as a whole cannot be read, its first
+/// line says whether that is the culprit.
+pub(crate) fn llhttp_code(refused: &Refused) -> &'static str {
+    let head = refused.packet.get(refused.parsed..).unwrap_or_default();
+    match refused.violation {
+        Violation::HeadInvalid => of_line(head),
+        Violation::ContentLengthConflict if names_coding(head) => "HPE_INVALID_TRANSFER_ENCODING",
+        violation => llhttp_code_of(violation),
+    }
+}
+
+/// The code of llhttp for a rule of HTTP/1.1.
+pub(crate) fn llhttp_code_of(violation: Violation) -> &'static str {
+    match violation {
+        Violation::MethodInvalid | Violation::TlsInCleartext => "HPE_INVALID_METHOD",
+        Violation::PathInvalid | Violation::AuthorityInvalid | Violation::SchemeInvalid => {
+            "HPE_INVALID_URL"
+        }
+        Violation::VersionUnsupported => "HPE_INVALID_VERSION",
+        Violation::ContentLengthInvalid => "HPE_INVALID_CONTENT_LENGTH",
+        Violation::ContentLengthConflict => "HPE_UNEXPECTED_CONTENT_LENGTH",
+        Violation::TransferEncodingInvalid | Violation::TransferEncodingUnsupported => {
+            "HPE_INVALID_TRANSFER_ENCODING"
+        }
+        Violation::HeadTooLarge | Violation::TargetTooLong => "HPE_HEADER_OVERFLOW",
+        Violation::ChunkInvalid => "HPE_INVALID_CHUNK_SIZE",
+        Violation::ChunkExtensionTooLarge => "HPE_CHUNK_EXTENSIONS_OVERFLOW",
+        Violation::HeadTimeout | Violation::BodyTimeout | Violation::BodyTooSlow => {
+            "ERR_HTTP_REQUEST_TIMEOUT"
+        }
+        Violation::BodyTruncated => "HPE_INVALID_EOF_STATE",
+        _ => "HPE_INVALID_HEADER_TOKEN",
+    }
+}
+
+/// Of a head whose first line may be what is wrong.
+fn of_line(head: &[u8]) -> &'static str {
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut words = line.split(|&byte| byte == b' ');
+    let (method, target, version) = (words.next(), words.next(), words.next());
+    let is_method = |method: &[u8]| {
+        !method.is_empty()
+            && method
+                .iter()
+                .all(|byte| byte.is_ascii_uppercase() || *byte == b'-')
+    };
+    match (method, target, version) {
+        (Some(method), ..) if !is_method(method) => "HPE_INVALID_METHOD",
+        (_, None, _) => "HPE_INVALID_METHOD",
+        (_, _, Some(version)) if version.starts_with(b"HTTP/1.") => "HPE_INVALID_HEADER_TOKEN",
+        (_, _, Some(version)) if version.starts_with(b"HTTP/") => "HPE_INVALID_VERSION",
+        _ => "HPE_INVALID_CONSTANT",
+    }
+}
+
+/// Whether a head has a transfer-encoding.
+fn names_coding(head: &[u8]) -> bool {
+    const NAME: &[u8] = b"transfer-encoding:";
+    head.windows(NAME.len())
+        .any(|part| part.eq_ignore_ascii_case(NAME))
+}

@@ -1,0 +1,47 @@
+// The diagnostics channels of node's servers, by which tools see requests: without subscribers a request costs a look
+// at a few flags.
+
+import { channel } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Headers } from './fields'
+import type { ServerHttp2Stream } from './stream'
+
+const created = channel('http2.server.stream.created')
+const started = channel('http2.server.stream.start')
+const failed = channel('http2.server.stream.error')
+const answered = channel('http2.server.stream.finish')
+const closed = channel('http2.server.stream.close')
+const requested = channel('http.server.request.start')
+const responded = channel('http.server.response.finish')
+
+/** Whether the end of streams is published, so that every stream needs one. */
+export const showsCloses = (): boolean => closed.hasSubscribers
+
+/** A stream came; its listeners are called next. */
+export function showStream (stream: ServerHttp2Stream): void {
+  if (created.hasSubscribers) created.publish({ stream, headers: stream.headers })
+  if (started.hasSubscribers) started.publish({ stream, headers: stream.headers })
+}
+
+/** The final head of a stream is on its way. */
+export function showHead (stream: ServerHttp2Stream, headers: () => Headers | undefined, flags: number): void {
+  if (answered.hasSubscribers) answered.publish({ stream, headers: headers(), flags })
+}
+
+export function showError (stream: ServerHttp2Stream, error: Error): void {
+  if (failed.hasSubscribers) failed.publish({ stream, error })
+}
+
+export function showClose (stream: ServerHttp2Stream): void {
+  if (closed.hasSubscribers) closed.publish({ stream })
+}
+
+/** A request of node:http came; its listeners are called next. */
+export function showRequest (request: IncomingMessage, response: ServerResponse, socket: unknown, server: unknown): void {
+  if (requested.hasSubscribers) requested.publish({ request, response, socket, server })
+}
+
+/** Its response has ended. */
+export function showResponse (request: IncomingMessage, response: ServerResponse, socket: unknown, server: unknown): void {
+  if (responded.hasSubscribers) responded.publish({ request, response, socket, server })
+}

@@ -1,0 +1,68 @@
+// The diagnostics channels of servers: what is published, in which order, with what.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { cert, closing, key } from '../stage.mjs'
+
+const OF_HTTP1 = ['http.server.request.start', 'http.server.response.finish']
+const OF_HTTP2 = ['created', 'start', 'error', 'finish', 'close'].map(name => `http2.server.stream.${name}`)
+/** From this line on node's own servers publish streams. */
+const STREAMS_FROM = 24
+const POST = { headers: { ':method': 'POST' }, body: 'hello there' }
+const isThere = Number.parseInt(process.versions.node, 10) >= STREAMS_FROM
+
+/** What the servers publish while `act` runs. */
+const published = (names, serve, act, event = 'request') => async (http2, t) => {
+  const log = t.log('channel')
+  const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
+  server.on(event, serve)
+  const told = (message, name) => {
+    const { stream, headers, error, request, response, socket, server: own } = message
+    const known = [stream?.constructor.name, headers?.[':path'], headers?.[':status'], error, request?.url, response?.statusCode]
+    log(name, Object.keys(message).join(), ...known.filter(value => value !== undefined), own === undefined || own === server, socket === undefined || socket === request.socket)
+  }
+  for (const name of names) subscribe(name, told)
+  await t.listen(server)
+  try {
+    await act(server, t)
+    await new Promise(resolve => { server.close(resolve) })
+  } finally {
+    for (const name of names) unsubscribe(name, told)
+  }
+}
+const asked = request => async (server, t) => {
+  const client = await t.open(server, { secure: true })
+  await t.show(client, request)
+  client.close()
+  await closing(client)
+}
+const h2 = (serve, request, event) => published(OF_HTTP2, serve, asked(request), event)
+
+export default {
+  'a request of HTTP/1.1': published(OF_HTTP1, (request, response) => { response.end('ok') }, (server, t) => t.ask(server, { path: '/a' })),
+  'a request of HTTP/1.1 with a body': published(OF_HTTP1, (request, response) => { request.pipe(response) }, (server, t) => t.ask(server, { path: '/a', method: 'POST', body: 'text' })),
+  'a status of HTTP/1.1': published(OF_HTTP1, (request, response) => { response.statusCode = 404; response.end() }, (server, t) => t.ask(server, { path: '/none' })),
+  ...(isThere
+    ? {
+        'a request': h2((request, response) => { response.end('ok') }, { headers: { ':path': '/a' } }),
+        'a request with a body': h2((request, response) => { request.pipe(response) }, POST),
+        'a request whose response comes in pieces': h2((request, response) => { response.write('a'); setImmediate(() => { response.end('b') }) }),
+        'a status': h2((request, response) => { response.writeHead(404).end() }),
+        'a stream': h2(stream => { stream.respond({ ':status': 201 }); stream.end('ok') }, {}, 'stream'),
+        'a stream that ends with its head': h2(stream => { stream.respond({ ':status': 204 }, { endStream: true }) }, {}, 'stream'),
+        'a stream that is closed with a code': h2(stream => { stream.on('error', () => {}); stream.close(2) }, {}, 'stream'),
+        'a stream that is destroyed with an error': h2(stream => { stream.on('error', () => {}); stream.destroy(new TypeError('no')) }, {}, 'stream'),
+        'a stream that its client cancels': published(OF_HTTP2, () => {}, async (server, t) => {
+          const client = await t.open(server, { secure: true })
+          const came = once(server, 'stream')
+          const stream = client.request()
+          stream.on('error', () => {})
+          const [own] = await came
+          const over = closing(own)
+          stream.close(8)
+          await over
+          client.close()
+          await closing(client)
+        }, 'stream')
+      }
+    : {})
+}
