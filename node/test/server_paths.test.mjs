@@ -53,7 +53,7 @@ test('undici and ours ask through socketPath', { skip }, async t => {
   const path = newPath(t)
   const server = serve({ path, fetch: (asked, info) => Response.json([asked.url, info.remoteAddress ?? null, info.localPort ?? null]) })
   t.after(() => server.destroy())
-  assert.deepEqual([server.path, server.port, server.hostname, server.url], [path, undefined, undefined, 'http://localhost/'])
+  assert.deepEqual([server.path, server.port, server.hostname, server.url.href], [path, undefined, undefined, 'http://localhost/'])
   const others = new UndiciAgent({ connect: { socketPath: path } })
   const own = new Agent({ connect: { socketPath: path } })
   t.after(() => Promise.all([others.destroy(), own.destroy()]))

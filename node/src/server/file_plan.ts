@@ -83,8 +83,10 @@ export function rangeOf (range: string | undefined, size: number): [first: numbe
   return first >= size ? null : [first, last - first + 1]
 }
 
-function notAFile (path: string): Error {
-  return Object.assign(new Error(`EISDIR: ${path} is not a file`), { code: 'EISDIR', path })
+/** The error of the engine for what cannot be sent as a file. */
+function notAFile (path: string, isFolder: boolean): Error {
+  const code = isFolder ? 'EISDIR' : 'EINVAL'
+  return Object.assign(new Error(`${code}: ${path} is not a file`), { code, path })
 }
 
 /** How `encoded`, whose body is a file, answers the request of `exchange`. Conditions and ranges count for whole files in answers with status
@@ -96,7 +98,7 @@ export async function filePlanOf (exchange: Exchange, encoded: Encoded): Promise
   const whole: FilePlan = { status, fields, part: { path, offset, length } }
   if (status !== OK || offset !== 0 || length !== null) return whole
   const found = await stat(path)
-  if (!found.isFile()) throw notAFile(path)
+  if (!found.isFile()) throw notAFile(path, found.isDirectory())
   const { size, mtime, mtimeMs } = found
   let described = withDefault(fields, 'last-modified', mtime.toUTCString())
   described = withDefault(described, 'etag', `"${size.toString(16)}-${Math.floor(mtimeMs * 1000).toString(16)}"`)

@@ -5,7 +5,7 @@ import { request, serve } from 'trunkline'
 
 const port = Number(process.argv[2])
 const server = serve({ fd: 3, fetch: asked => new Response(`${asked.method} ${new URL(asked.url).pathname}`) })
-console.log(server.port === port, server.url === `http://127.0.0.1:${port}/`)
+console.log(server.port === port, server.url.href === `http://127.0.0.1:${port}/`)
 const { statusCode, body } = await request(server.url)
 console.log(statusCode, await body.text())
 const { ino } = fstatSync(3)
