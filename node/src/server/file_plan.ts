@@ -83,7 +83,7 @@ export function rangeOf (range: string | undefined, size: number): [first: numbe
   return first >= size ? null : [first, last - first + 1]
 }
 
-/** As the system has it for a folder; pipes and sockets have no code of their own there. */
+/** The error of the engine for what cannot be sent as a file. */
 function notAFile (path: string, isFolder: boolean): Error {
   const code = isFolder ? 'EISDIR' : 'EINVAL'
   return Object.assign(new Error(`${code}: ${path} is not a file`), { code, path })
