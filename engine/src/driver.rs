@@ -6,6 +6,7 @@ mod last_alert;
 pub(crate) mod link;
 mod lock;
 pub(crate) mod machine;
+mod pieces;
 pub(crate) mod quic;
 pub(crate) mod read_buffer;
 pub(crate) mod signals;

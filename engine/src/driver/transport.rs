@@ -7,6 +7,7 @@
 //! buffer limit is off; the bound is that a batch is sealed only when the last one is written.
 
 use super::last_alert::last_alert;
+use super::pieces::write_pieces;
 use super::read_buffer::with_read_buffer;
 use super::socket::{PollWriter, poll_socket_read};
 use crate::connection_info::TlsInfo;
@@ -14,7 +15,6 @@ use rustls::pki_types::CertificateDer;
 use rustls::{AlertDescription, Connection, ProtocolVersion};
 use std::future::poll_fn;
 use std::io::{self, BufRead, IoSlice, Write};
-use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ const COLD_BYTES: usize = 64 * 1024;
 const COLD_AFTER: Duration = Duration::from_secs(1);
 /// Plaintext sealed for one write: a hundred small answers and then some. More would only wait
 /// in the socket's buffer, behind which a fresh decision on priorities comes too late.
-const BATCH_BYTES_MAX: usize = 128 * 1024;
+pub(super) const BATCH_BYTES_MAX: usize = 128 * 1024;
 /// Bytes of one write that has large bodies in it: with its records it fits one packet of segmentation
 /// offload (64 KiB with headers). A little more costs the kernel a second one for the rest, and twice the
 /// time; much more is no longer near when the peer reads it.
@@ -40,14 +40,7 @@ const BODY_BATCH_BYTES_MAX: usize = 60 * 1024;
 /// Plaintext of a full record (RFC 8446 section 5.1).
 pub(crate) const RECORD_BYTES: usize = 16 * 1024;
 /// Slices per write: a batch with large bodies has a few of them at most.
-const SLICES_MAX: usize = 32;
-/// Bytes of plaintext that rustls copies at once. It copies a record before it is sealed in place, and
-/// glibc copies 2,112 bytes and more with `rep movsb` where the processor offers it (`fsrm`). On AMD's
-/// Zen 3 to 5 that is up to 20 times slower than its vector loop where a page offset of the destination is
-/// just above the source's (glibc bug 30994), and a record's header of 5 bytes makes it so.
-const PIECE_BYTES: usize = 2048;
-/// The pieces of a full batch, and the ends of its slices.
-const PIECES_MAX: usize = BATCH_BYTES_MAX / PIECE_BYTES + SLICES_MAX;
+pub(super) const SLICES_MAX: usize = 32;
 
 /// A socket, perhaps under TLS.
 pub(crate) struct Transport<S> {
@@ -465,26 +458,6 @@ impl Tls {
         self.sealed = 0;
         Poll::Ready(Ok(()))
     }
-}
-
-/// Gives `slices` to rustls in pieces of at most [`PIECE_BYTES`]; returns how many bytes it took.
-fn write_pieces<S: Deref<Target = [u8]>>(
-    writer: &mut rustls::Writer<'_>,
-    slices: &[S],
-) -> io::Result<usize> {
-    if let [only] = slices
-        && only.len() <= PIECE_BYTES
-    {
-        return writer.write(only);
-    }
-    let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
-    let mut filled = 0;
-    let all = slices.iter().flat_map(|slice| slice.chunks(PIECE_BYTES));
-    for (slot, piece) in pieces.iter_mut().zip(all) {
-        *slot = IoSlice::new(piece);
-        filled += 1;
-    }
-    writer.write_vectored(&pieces[..filled])
 }
 
 /// Large bodies are what does not lie in one piece.
