@@ -14,7 +14,7 @@ use crate::connection_info::TlsInfo;
 use rustls::pki_types::CertificateDer;
 use rustls::{AlertDescription, Connection, ProtocolVersion};
 use std::future::poll_fn;
-use std::io::{self, BufRead, IoSlice, Write};
+use std::io::{self, BufRead, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
