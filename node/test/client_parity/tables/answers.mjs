@@ -28,7 +28,7 @@ async function run (module, stage, answer, end, options) {
       socket.write(answer, 'latin1', () => { end(socket) })
     })
   })
-  const client = stage.own(new module.Client(served.url, { bodyTimeout: 300, headersTimeout: 300 }))
+  const client = stage.own(new module.Client(served.url, { bodyTimeout: 500 }))
   const log = stage.log('client')
   try {
     const { statusCode, statusText, headers, body, trailers } = await client.request({ path: '/', method: 'GET', ...options })

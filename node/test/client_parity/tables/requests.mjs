@@ -32,8 +32,12 @@ async function run (module, stage, options) {
 }
 
 const programs = {}
+/** A time that may pass before the answer comes, or not, says nothing. */
+const isShort = (name, given) => name.endsWith('Timeout') && given > 0
+
 for (const name of NAMES) {
   for (const [value, given] of Object.entries(VALUES)) {
+    if (isShort(name, given)) continue
     programs[`${name}: ${value}`] = (module, stage) => run(module, stage, { [name]: given })
   }
 }
