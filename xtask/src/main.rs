@@ -1,6 +1,7 @@
 //! What the Makefile calls. Each command installs the tools it needs (`tools.rs`) or says in one
 //! sentence what is missing and how to get it.
 
+mod apps;
 mod attacks;
 mod bench;
 mod conform;
@@ -27,6 +28,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   bench [NAME]   measure (server, node-server, client, windows-real, bursts, h3-paths)
   attacks [ROW..]   what docs/attacks.md says, over sockets: memory, CPU, and a neighbour's waits
                  (--debug: without optimizing)
+  apps [NAME..]  real applications, installed from npm, on servers and clients of Node.js and on ours
+                 (--fresh: install again)
   node           build the npm package and its addon
   node-test      the tests of the npm package
   node-pack      the npm packages, installed and tried
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         "conform" => conform::conform(rest),
         "bench" => bench::bench(rest),
         "attacks" => attacks::attacks(rest),
+        "apps" => apps::apps(rest),
         "node" => node::build("release"),
         "node-test" => node::test(),
         "node-pack" => node::pack(),
