@@ -1,6 +1,7 @@
 //! What the Makefile calls. Each command installs the tools it needs (`tools.rs`) or says in one
 //! sentence what is missing and how to get it.
 
+mod apps;
 mod attacks;
 mod bench;
 mod conform;
@@ -28,6 +29,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   bench [NAME]   measure (server, node-server, client, windows-real, bursts, h3-paths)
   attacks [ROW..]   docs/attacks.md over sockets, server and clients: memory, CPU, a neighbour's waits
                  (--debug, --demo: with less optimization than a release)
+  apps [NAME..]  real applications, installed from npm, on servers and clients of Node.js and on ours
+                 (--fresh: install again)
   node           build the npm package and its addon
   node-test      the tests of the npm package
   node-pack      the npm packages, installed and tried
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         "conform" => conform::conform(rest),
         "bench" => bench::bench(rest),
         "attacks" => attacks::attacks(rest),
+        "apps" => apps::apps(rest),
         "node" => node::build("release"),
         "node-test" => node::test(),
         "node-pack" => node::pack(),

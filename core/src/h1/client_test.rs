@@ -492,6 +492,33 @@ fn a_switch_hands_the_rest_over() {
 }
 
 #[test]
+fn what_follows_a_switch_in_further_pieces_of_one_read_is_handed_over_too() {
+    let asking = request(
+        "GET",
+        "/",
+        &[("upgrade", "echo"), ("connection", "upgrade")],
+    );
+    let mut script = Script::client();
+    script.open(&asking, true);
+    let now = script.now;
+    // As TLS records of one segment come: all of them before an event is polled.
+    for piece in [
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\r\nfirst ",
+        "second ",
+        "third",
+    ] {
+        script.conn.handle_bytes(now, piece.as_bytes());
+    }
+    script.says("");
+    assert_eq!(
+        script.heard().last().unwrap(),
+        "1 upgraded first second third"
+    );
+    script.says("more");
+    assert!(script.heard().is_empty(), "the machine is done");
+}
+
+#[test]
 fn connect_becomes_a_tunnel_with_2xx_only() {
     let pseudo = [(Token::METHOD, "CONNECT"), (Token::AUTHORITY, "x.test:443")];
     let connect = RequestHead::from_fields(section(&pseudo, &[]), Version::Http2).unwrap();

@@ -9,7 +9,7 @@ use crate::error::Violation;
 use crate::http::body_length::BodyLength;
 use crate::http::{Event, ResponseHead, Side, StreamId, Version};
 use crate::limits::UNREAD_BODY_BYTES_MAX;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use std::time::Instant;
 
 /// Body bytes share allocations of this size.
@@ -28,6 +28,9 @@ pub(super) enum Step {
 impl Conn {
     /// Takes all of `bytes`; keeps an unparsed tail itself.
     pub fn handle_bytes(&mut self, now: Instant, bytes: &[u8]) {
+        if self.switched {
+            return self.hand_on(bytes);
+        }
         self.enter();
         self.feed(bytes);
         if self.awaits_answer() {
@@ -36,6 +39,16 @@ impl Conn {
             self.unsettled = true;
         } else {
             self.settle(now);
+        }
+    }
+
+    /// Bytes behind a switch belong to the next owner of the connection. One read of the transport may bring them in
+    /// several pieces (each TLS record is one), before that owner exists.
+    fn hand_on(&mut self, bytes: &[u8]) {
+        if let Some(Event::Upgraded { rest, .. }) = self.events.back_mut() {
+            let mut all = BytesMut::from(std::mem::take(rest));
+            all.extend_from_slice(bytes);
+            *rest = all.freeze();
         }
     }
 

@@ -1,0 +1,43 @@
+// The applications, each with the exact versions that it is tried with.
+//
+// `faces` of a server: `listener` (createSecureServer with `requests: 'http'`), `compatible` (createSecureServer as it
+// is), `serve` (the application's fetch handler). A server of `own: 'http2'` is a gRPC server, whose reference is
+// node:http2; the reference of the others is node:https over HTTP/1.1, and node:http2 over HTTP/2 is a column beside it.
+// `versions` are those that the application knows; `with` is a file that several programs share.
+
+const REACT = { react: '19.3.1', 'react-dom': '19.3.1' }
+const NEST = { '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10', 'reflect-metadata': '0.2.2', rxjs: '7.8.2' }
+
+export const servers = [
+  { name: 'express', packages: { express: '5.3.0', multer: '2.5.0' }, faces: ['listener', 'compatible'] },
+  { name: 'koa', packages: { koa: '3.3.0' }, faces: ['listener', 'compatible'] },
+  {
+    name: 'fastify',
+    packages: { fastify: '5.12.8', '@fastify/cors': '11.4.3', '@fastify/static': '10.1.11', '@fastify/websocket': '11.3.6', '@fastify/multipart': '10.1.9' },
+    faces: ['listener', 'compatible']
+  },
+  { name: 'nest-express', with: 'nest.mjs', packages: { ...NEST, '@nestjs/platform-express': '11.2.10' }, faces: ['listener', 'compatible'] },
+  { name: 'nest-fastify', with: 'nest.mjs', packages: { ...NEST, '@nestjs/platform-fastify': '11.2.8' }, faces: ['listener', 'compatible'] },
+  { name: 'next', packages: { next: '15.5.29', ...REACT }, faces: ['listener'] },
+  { name: 'trpc', packages: { '@trpc/server': '11.25.2' }, faces: ['listener', 'serve'] },
+  { name: 'yoga', packages: { 'graphql-yoga': '5.24.1', graphql: '16.15.0' }, faces: ['listener', 'compatible', 'serve'] },
+  { name: 'hono', packages: { hono: '4.13.19', '@hono/node-server': '2.1.8' }, faces: ['listener', 'compatible', 'serve'] },
+  { name: 'socket.io', packages: { 'socket.io': '4.8.4' }, faces: ['listener', 'compatible'] },
+  { name: 'vite', packages: { vite: '7.3.8' }, faces: ['listener', 'compatible'] },
+  {
+    name: 'connect-node',
+    packages: { '@connectrpc/connect': '2.1.2', '@connectrpc/connect-node': '2.1.2', '@bufbuild/protobuf': '2.17.0' },
+    faces: ['compatible'],
+    own: 'http2'
+  },
+  { name: 'grpc-js', packages: { '@grpc/grpc-js': '1.14.7' }, faces: ['compatible'], own: 'http2', versions: ['h2', 'h3'] }
+]
+
+export const clients = [
+  { name: 'openai', packages: { openai: '6.49.0' } },
+  { name: 'anthropic', packages: { '@anthropic-ai/sdk': '1.12.0' } },
+  { name: 'aws-s3', packages: { '@aws-sdk/client-s3': '3.1169.0', '@smithy/undici-http-handler': '3.2.4' } },
+  { name: 'axios', with: 'echo.mjs', packages: { axios: '1.21.1' } },
+  { name: 'ky', with: 'echo.mjs', packages: { ky: '1.14.3' } },
+  { name: 'got', with: 'echo.mjs', packages: { got: '14.6.6' } }
+]

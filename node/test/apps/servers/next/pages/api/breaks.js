@@ -1,0 +1,1 @@
+export default function breaks () { throw new Error('broken on purpose') }

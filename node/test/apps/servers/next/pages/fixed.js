@@ -1,0 +1,1 @@
+export default function Fixed () { return <p>fixed</p> }
