@@ -154,29 +154,3 @@ test('a request that asks for nothing else cannot be upgraded, and one that is a
   assert.equal(await answer.text(), 'plain')
   assert.deepEqual(told, ['the request asks for nothing but HTTP'])
 })
-
-test('h2: what was written on an upgraded socket before it is destroyed arrives', async () => {
-  const server = createSecureServer({ cert, key, settings: { enableConnectProtocol: true } })
-  server.on('upgrade', (request, socket) => {
-    socket.on('error', () => {})
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n')
-    socket.once('data', () => {
-      socket.write('first, ')
-      socket.write('last')
-      socket.destroy()
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const session = http2.connect(`https://localhost:${server.address().port}`, { ca: cert })
-  await once(session, 'remoteSettings')
-  const stream = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/' })
-  let text = ''
-  stream.setEncoding('utf8').on('data', chunk => { text += chunk })
-  stream.on('error', () => {})
-  stream.write('leave')
-  await once(stream, 'close')
-  assert.deepEqual([text, stream.rstCode], ['first, last', http2.constants.NGHTTP2_NO_ERROR])
-  session.destroy()
-  server.desk.destroy()
-})

@@ -33,7 +33,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
 
   /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
   constructor (private readonly exchange: Exchange, isBare = false, private readonly answers = exchange.version >= 20) {
-    super(exchange.connection, () => { this.leave() })
+    super(exchange.connection, () => { exchange.reset(CANCEL) })
     if (isBare) {
       this.head = null
       exchange.headSent = true
@@ -89,16 +89,6 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     if (refusal === null) exchange.end()
     else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), Flags.NoDate | Flags.Quiet, refusal.reason)
     done()
-  }
-
-  /** A reset may overtake what was written. A socket of node's that is destroyed has its bytes in the kernel,
-   * which sends them: here the stream ends behind them, and the rest of the other direction is refused. */
-  private leave (): void {
-    const { exchange } = this
-    const isPlain = exchange.headSent && this.errored === null
-    if (!isPlain || exchange.done) return exchange.reset(CANCEL)
-    exchange.end()
-    exchange.decline()
   }
 
   onData (chunk: Buffer): void {
