@@ -127,6 +127,9 @@ impl Shared {
         // JavaScript may have emptied the ring and gone to sleep after the ring was found full and
         // before it was said that something waits: then nobody but this would move it.
         self.spill();
+        if let Some(entry) = self.streams.rested() {
+            self.complete(entry, &[], &[]);
+        }
         if lock(&self.outbound).announce() {
             self.bell.ring();
         }

@@ -130,6 +130,7 @@ fn carry_bytes(shared: &Shared, entry: &Entry, bytes: &[u8]) {
         (streams::PIECE, _) => streams.push(number, Bytes::copy_from_slice(bytes)),
         (streams::END, _) => streams.end(number, streams::End::InOrder),
         (streams::FAIL, _) => streams.end(number, streams::End::Failed),
+        (streams::MARK, _) => streams.mark(),
         (streams::TAKE, _) => streams.take(number, entry[2] as usize),
         (verb, _) => debug_assert!(false, "no verb is {verb}"),
     }

@@ -13,6 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::{error, fmt, mem};
@@ -38,6 +39,8 @@ const TAKEN: u32 = 65;
 const FINISH: u32 = 66;
 /// The engine has let go of the stream.
 const DROPPED: u32 = 67;
+/// The engine has come to rest behind a [`MARK`].
+const RESTED: u32 = 68;
 /// Word 0: the bytes lie where word 5 says.
 const BY_REFERENCE: u32 = 1 << 9;
 
@@ -50,6 +53,8 @@ pub(crate) const END: u32 = 65;
 pub(crate) const FAIL: u32 = 66;
 /// Word 2: bytes that it has taken.
 pub(crate) const TAKE: u32 = 67;
+/// JavaScript holds its process until the engine has done what is before this.
+pub(crate) const MARK: u32 = 68;
 
 /// A `Duplex` failed, or was closed before its end; JavaScript has the error by the stream's number.
 #[derive(Debug)]
@@ -67,11 +72,24 @@ impl error::Error for StreamFailed {}
 
 /// The streams of one environment, by their numbers.
 #[derive(Default)]
-pub(crate) struct Streams(Mutex<HashMap<u32, Arc<Mutex<State>>>>);
+pub(crate) struct Streams {
+    open: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
+    /// A [`MARK`] was read, and the engine has not rested since.
+    marked: AtomicBool,
+}
 
 impl Streams {
     fn get(&self, number: u32) -> Option<Arc<Mutex<State>>> {
-        lock(&self.0).get(&number).cloned()
+        lock(&self.open).get(&number).cloned()
+    }
+    /// A [`MARK`] was read.
+    pub(crate) fn mark(&self) {
+        self.marked.store(true, Ordering::Relaxed);
+    }
+    /// The completion that is due when the engine comes to rest.
+    pub(crate) fn rested(&self) -> Option<Entry> {
+        let marked = self.marked.swap(false, Ordering::Relaxed);
+        marked.then_some([RESTED, 0, 0, 0, 0, 0, 0, 0])
     }
     /// Bytes of the stream have come.
     pub(crate) fn push(&self, number: u32, bytes: Bytes) {
@@ -177,7 +195,7 @@ impl ScriptStream {
     /// Makes the end of the stream that JavaScript has given this number.
     fn new(shared: &Arc<Shared>, number: u32) -> Self {
         let state = Arc::<Mutex<State>>::default();
-        lock(&shared.streams.0).insert(number, Arc::clone(&state));
+        lock(&shared.streams.open).insert(number, Arc::clone(&state));
         Self {
             number,
             state,
@@ -285,7 +303,7 @@ impl AsyncWrite for ScriptStream {
 impl Drop for ScriptStream {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
-            lock(&shared.streams.0).remove(&self.number);
+            lock(&shared.streams.open).remove(&self.number);
         }
         self.complete([DROPPED, 0, 0, 0, 0, 0, 0, 0], &[]);
     }

@@ -141,7 +141,10 @@ export interface ServerHalf {
 }
 
 /** The same for streams that carry connections (`streams.ts`). */
-export interface StreamHalf extends ServerHalf {}
+export interface StreamHalf extends ServerHalf {
+  /** Submissions are about to be published. */
+  beforeFlush: () => void
+}
 
 /** The first of the completions that are a stream's (streams.rs). */
 const STREAMS_FROM = 64
@@ -400,6 +403,7 @@ export class Border {
   /** Lets the engine see what was written, and wakes it if it sleeps. */
   flush (): void {
     if (this.published === this.submitted) return
+    this.streams?.beforeFlush()
     this.published = this.submitted
     Atomics.store(this.control, SUBMITTED, this.submitted)
     if (Atomics.exchange(this.control, ENGINE_SLEEPS, 0) === 1) this.native.kick()

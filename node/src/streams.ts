@@ -10,12 +10,14 @@ const WRITE = 64
 const TAKEN = 65
 const FINISH = 66
 const DROPPED = 67
+const RESTED = 68
 
 // What is submitted.
 const PIECE = 64
 const END = 65
 const FAIL = 66
 const TAKE = 67
+const MARK = 68
 
 /** Bytes that the engine has not read, from which the stream is read no further; one chunk may go beyond. */
 const INBOUND_BYTES_MAX = 256 * 1024
@@ -62,24 +64,28 @@ export class Carrier {
   private isOver = false
   private isDropped = false
   private linger: NodeJS.Timeout | undefined
+  /** Called when the engine has let go of it. */
+  onReleased: (() => void) | null = null
+  /** Nothing below the stream holds the process: what the engine does for it must. */
+  holds = false
 
   constructor (private readonly streams: Streams, readonly number: number, readonly stream: Carried) {
     stream.on('error', this.onError)
     stream.on('close', this.onClose)
   }
 
-  /** What the engine learns of it. `alpn`: in place of what the stream says of itself. */
+  /** What the engine learns of it. `alpn`: it is under TLS, which has chosen this (nothing, where it is empty). */
   described (alpn?: string): StreamAsk {
     const { number, stream } = this
     const { alpnProtocol, encrypted, servername } = stream
-    const chosen = alpn ?? (alpnProtocol || undefined)
+    const chosen = alpn ?? (alpnProtocol || '')
     const isSecure = encrypted === true || alpn !== undefined
     return {
       number,
       remote: placeOf(stream.remoteAddress, stream.remotePort),
       local: placeOf(stream.localAddress, stream.localPort),
       http2: chosen === 'h2',
-      tls: isSecure ? { isTls12: stream.getProtocol?.() === 'TLSv1.2', serverName: servername || undefined, alpn: chosen } : undefined
+      tls: isSecure ? { isTls12: stream.getProtocol?.() === 'TLSv1.2', serverName: servername || undefined, alpn: chosen || undefined } : undefined
     }
   }
 
@@ -169,6 +175,7 @@ export class Carrier {
     this.isOver = true
     this.isDropped = true
     this.streams.forget(this)
+    this.onReleased?.()
     stream.off('data', this.onData)
     stream.off('end', this.onEnd)
     if (stream.destroyed) return
@@ -188,6 +195,11 @@ export class Carrier {
 export class Streams implements StreamHalf {
   private readonly open = new Map<number, Carrier>()
   private last = 0
+  /** Open streams that no handle of the system is known below. */
+  private bare = 0
+  private isMarked = false
+  /** Something was submitted behind the mark. */
+  private isBehind = false
 
   constructor (readonly border: Border) { border.streams = this }
 
@@ -203,8 +215,36 @@ export class Streams implements StreamHalf {
   /** The stream of this number, while the engine has it. */
   streamOf (number: number): Carried | undefined { return this.open.get(number)?.stream }
 
+  /** While such a stream is open, the process stays until the engine has done what it was given. */
+  hold (carrier: Carrier): void {
+    carrier.holds = true
+    this.bare++
+  }
+
+  beforeFlush (): void {
+    const { border } = this
+    if (this.bare === 0) return
+    if (this.isMarked || !border.hasEntry()) {
+      this.isBehind = true
+      return
+    }
+    this.isMarked = true
+    border.hold()
+    border.entry(MARK, 0, 0, 0, 0, 0, 0, 0)
+  }
+
+  private onRested (): void {
+    if (this.isBehind) {
+      this.isBehind = false
+      return this.command(MARK, 0, 0)
+    }
+    this.isMarked = false
+    // What it has caused is handed out behind this, and may cause more.
+    setImmediate(() => { this.border.release() })
+  }
+
   forget (carrier: Carrier): void {
-    this.open.delete(carrier.number)
+    if (this.open.delete(carrier.number) && carrier.holds) this.bare--
     // Those that wait for the connection fail in this drain.
     setImmediate(() => { forgetOwnError(`stream ${carrier.number}`) })
   }
@@ -222,6 +262,7 @@ export class Streams implements StreamHalf {
       case TAKEN: return carrier?.onTaken(completions[at + 2]!)
       case FINISH: return carrier?.onFinish()
       case DROPPED: return carrier?.onDropped()
+      case RESTED: return this.onRested()
     }
   }
 

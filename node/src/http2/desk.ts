@@ -6,11 +6,12 @@ import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse,
 import type { ClientOptions } from '../server/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type Limits, type ListenOptions, type Place } from '../server/listener'
+import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type Limits, type ListenOptions, type ListenTls, type Place } from '../server/listener'
 import type { Policy } from '../server/policy'
 import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './broken'
 import { showStream } from './channels'
 import { Contexts } from './contexts'
+import { Given } from './given'
 import { handshakeError } from './handshake'
 import { choose, type Chooser } from './hello'
 import { hearErrors, Stage, tellAsHttp1, tellUpgrade, type Http1 } from './http1'
@@ -101,7 +102,13 @@ export class Desk {
   private readonly identities: Record<string, Identity> = {}
   private identity: Identity | undefined
   private wantsHttp1 = false
-  private contexts: Contexts | undefined
+  private readonly contexts = new WeakMap<Listener, Contexts>()
+  /** Streams of JavaScript's. */
+  private readonly given = new Given(() => this.detached())
+  /** The socket that listeners are being told of by this; itself: none. */
+  private announced: unknown = this
+  /** The listener of the server's own that takes streams. */
+  private readonly taking: (stream: unknown) => void
 
   constructor (private readonly server: Server, private readonly options: DeskOptions, private readonly offer: Offer) {
     this.settings = options.settings
@@ -110,14 +117,47 @@ export class Desk {
     server.on('newListener', (event: string, listener: object) => {
       if (event === 'request' && options.requests === undefined && isOfHttp1(listener)) this.wantsHttp1 = true
     })
+    const take = (isSecured: boolean) => (stream: unknown): void => { if (stream !== this.announced) this.given.take(stream, isSecured) }
+    this.taking = take(false)
+    server.on('connection', this.taking)
+    if (offer.isSecure === true) server.on('secureConnection', take(true))
   }
 
   // Its life.
 
   /** `lent`: what it listens on by a descriptor, and who closes it. `isShared`: other processes may listen on the port. */
   listen (place: Place, backlog: number, lent?: { close: () => void }, isShared = false): Handle {
+    const listener: Listener = this.listenerWith(() => {
+      if (this.listener !== listener) return
+      this.listener = undefined
+      this.server._emitCloseIfDrained?.()
+    })
+    const question: ListenOptions = { ...place, ...this.question(), ...this.secured() }
+    if (place.port !== undefined) question.sharesPort = this.options.sharesPort ?? isShared
+    if (backlog > 0) question.backlog = backlog
+    listener.listen(question)
+    this.listener = listener
+    return this.handleOf(listener, place, lent)
+  }
+
+  /** A listener that listens nowhere, and does not hold the process. */
+  private detached (): Listener {
+    const listener = this.listenerWith(() => {})
+    listener.unref()
+    listener.listen({ ...this.question(), ...this.secured(), http3: false, detached: true })
+    return listener
+  }
+
+  /** What TLS has. */
+  private secured (): { tls?: ListenTls } {
+    const { identity, offer, server } = this
+    if (offer.isSecure !== true) return {}
+    return { tls: { ...identity, anyNames: true, ...offer.clients, policy: offer.policy, names: this.names(), asks: this.asks(), tellsSecrets: server.listenerCount('keylog') > 0 } }
+  }
+
+  private listenerWith (onClosed: () => void): Listener {
     const { server } = this
-    const listener = new Listener({
+    return new Listener({
       onRequest: exchange => { this.onRequest(exchange) },
       onConnection: connection => { this.onConnection(connection) },
       onConnectionClosed: connection => { this.onConnectionClosed(connection) },
@@ -127,19 +167,11 @@ export class Desk {
       onHello: (hello, connection) => { this.onHello(hello, connection) },
       onHandshakeFailed: (failure, connection) => { this.onHandshakeFailed(failure, connection) },
       onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), socketOf(Socket, true, connection)) },
-      onClosed: () => {
-        if (this.listener !== listener) return
-        this.listener = undefined
-        server._emitCloseIfDrained?.()
-      }
+      onClosed
     })
-    const question: ListenOptions = { ...place, ...this.question() }
-    if (place.port !== undefined) question.sharesPort = this.options.sharesPort ?? isShared
-    if (backlog > 0) question.backlog = backlog
-    if (this.offer.isSecure) question.tls = { ...this.identity, anyNames: true, ...this.offer.clients, policy: this.offer.policy, names: this.names(), asks: this.asks(), tellsSecrets: server.listenerCount('keylog') > 0 }
-    listener.listen(question)
-    this.listener = listener
-    this.contexts = new Contexts(listener, this.offer)
+  }
+
+  private handleOf (listener: Listener, place: Place, lent: { close: () => void } | undefined): Handle {
     const handle: Handle = {
       close: () => {
         listener.close(this.options.drainTimeout)
@@ -240,18 +272,28 @@ export class Desk {
       if (this.names() !== this.identities) return
     }
     this.listener?.setIdentity(identity, name)
+    this.given.setIdentity(identity, name)
   }
 
-  closeIdle (): void { this.listener?.closeIdle() }
+  closeIdle (): void {
+    this.listener?.closeIdle()
+    this.given.closeIdle()
+  }
+  /** Streams that were given finish what is open. */
+  closeGiven (): void { this.given.close(this.options.drainTimeout) }
   /** Ends at once, also while it closes. */
-  destroy (): void { this.listener?.destroy() }
+  destroy (): void {
+    this.listener?.destroy()
+    this.given.destroy()
+  }
 
   // Connections.
 
   private onConnection (connection: Connection): void {
     const { server } = this
-    if (server.maxConnections != null && (server._connections ?? 0) >= server.maxConnections) return this.drop(connection)
-    server._connections = (server._connections ?? 0) + 1
+    if (connection.stream === undefined && server.maxConnections != null && (server._connections ?? 0) >= server.maxConnections) return this.drop(connection)
+    // As with node, connections that were given are not counted.
+    if (connection.stream === undefined) server._connections = (server._connections ?? 0) + 1
     // A socket for its bytes follows at once.
     if (connection.version === 0) return
     const socket = this.keep(connection, connection.version >= 20 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
@@ -260,16 +302,30 @@ export class Desk {
       hearErrors(server, socket)
       if (server.timeout > 0) (socket as Stage).limit(server.timeout)
     }
-    if (connection.encrypted) this.tellBare(connection, socket)
-    server.emit(connection.encrypted ? 'secureConnection' : 'connection', socket)
+    if (this.isTold(connection)) return
+    if (connection.encrypted && connection.stream === undefined) this.tellBare(connection, socket)
+    this.announce(connection.encrypted ? 'secureConnection' : 'connection', socket)
+  }
+
+  /** Whether listeners have the stream of the connection, in the state in which it is now. */
+  private isTold ({ stream }: Connection): boolean { return stream !== undefined && (this.offer.isSecure !== true || this.given.isSecured(stream)) }
+
+  /** Tells listeners of a connection of the engine's. */
+  private announce (event: string, socket: Socket): void {
+    this.announced = socket
+    try {
+      this.server.emit(event, socket)
+    } finally {
+      this.announced = this
+    }
   }
 
   /** Servers of node:tls tell each connection as one of TCP too. */
   private tellBare (connection: Connection, over: Socket): void {
-    if (this.server.listenerCount('connection') === 0) return
+    if (this.server.listeners('connection').every(listener => listener === this.taking)) return
     const bare = new Socket(connection)
     over.once('close', () => { bare.gone() })
-    this.server.emit('connection', bare)
+    this.announce('connection', bare)
   }
 
   /** As `net.Server` does: what is too many is told and closed. */
@@ -291,7 +347,7 @@ export class Desk {
     const { server } = this
     if (this.dropped.has(exchange.connection)) return
     const socket = this.keep(exchange.connection, socketOf(UpgradeSocket, exchange.connection.encrypted, exchange, true))
-    server.emit('secureConnection', socket)
+    if (!this.isTold(exchange.connection)) this.announce('secureConnection', socket)
     // A listener of the event before may have ended it.
     if (socket.writableEnded || socket.destroyed || server.emit('unknownProtocol', socket)) return
     const timer = setTimeout(() => { socket.destroy() }, this.options.unknownProtocolTimeout).unref()
@@ -317,8 +373,10 @@ export class Desk {
   }
 
   private onHello (hello: Hello, connection: Connection): void {
-    const { contexts, listener, offer: { chooser = {} } } = this
-    if (contexts === undefined || listener === undefined) return
+    const { listener } = connection
+    const { chooser = {} } = this.offer
+    const contexts = this.contexts.get(listener) ?? new Contexts(listener, this.offer)
+    this.contexts.set(listener, contexts)
     choose(chooser, hello, socketOf(Socket, true, connection), {
       choose: (context, protocol) => { listener.choose(hello, context === undefined ? undefined : contexts.numberOf(context), protocol) },
       refuse: error => { listener.refuse(hello, error) }
@@ -352,7 +410,7 @@ export class Desk {
     this.sockets.delete(connection)
     const told = (): void => {
       socket?.gone()
-      server._connections = (server._connections ?? 1) - 1
+      if (connection.stream === undefined) server._connections = (server._connections ?? 1) - 1
       server._emitCloseIfDrained?.()
     }
     if (connection.version >= 20) (connection.owner as ServerHttp2Session).onConnectionClosed(told)

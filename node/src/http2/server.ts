@@ -261,6 +261,12 @@ function serving<B extends Made<net.Server>> (Base: B) {
       this.desk.updateSettings(settings)
     }
 
+    override close (done?: (error?: Error) => void): this {
+      super.close(done)
+      this.desk.closeGiven()
+      return this
+    }
+
     closeIdleConnections (): void { this.desk.closeIdle() }
   }
   Object.defineProperty(Serving.prototype, EventEmitter.captureRejectionSymbol, { value: onRejection, writable: true, configurable: true })

@@ -33,6 +33,10 @@ export class Socket extends Duplex {
     this.authorizationError = of.client.error
     this.alpnProtocol = of.alpn ?? false
     this.servername = of.servername ?? false
+    const given = of.stream as Partial<Socket> | undefined
+    if (given?.encrypted !== true) return
+    this.authorized = given.authorized
+    this.authorizationError = given.authorizationError
   }
 
   get remoteAddress (): string | undefined { return this.of.remoteAddress }
@@ -50,8 +54,10 @@ export class Socket extends Duplex {
     return address === undefined ? {} : { address, family, port }
   }
   getProtocol (): string | null { return this.of.tlsProtocol }
-  getPeerCertificate (detailed = false): object { return this.of.client.legacy(detailed) }
-  getPeerX509Certificate (): X509Certificate | undefined { return this.of.client.shown[0] }
+  getPeerCertificate (detailed = false): object { return this.under?.getPeerCertificate?.(detailed) ?? this.of.client.legacy(detailed) }
+  getPeerX509Certificate (): X509Certificate | undefined { return this.under?.getPeerX509Certificate?.() ?? this.of.client.shown[0] }
+  /** The TLS socket that was given, and knows more. */
+  private get under (): Partial<Socket> | undefined { return this.of.stream as Partial<Socket> | undefined }
   isSessionReused (): boolean { return false }
   setNoDelay (): this { return this }
   setKeepAlive (): this { return this }

@@ -2,6 +2,7 @@
 // go into the submissions'. `node/native/desk.rs` is the other end and has the same numbers.
 
 import { apart, BY_REFERENCE, BY_REFERENCE_BYTES_MIN, HEAD_BYTES_MAX, INLINE, PUT, STREAMING, theBorder, type Border, type ServerHalf } from '../ring'
+import { theStreams } from '../streams'
 import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
 import type { Listener } from './listener'
@@ -113,7 +114,8 @@ export class ServerBorder implements ServerHalf {
       case CONNECTED: {
         const { listener, text } = { listener: this.listeners.get(completions[at + 2]!), text: this.text(at) }
         if (listener === undefined) return
-        const connection = new Connection(this, listener, number, completions[at + 6]!, text)
+        const stream = completions[at + 7]!
+        const connection = new Connection(this, listener, number, completions[at + 6]!, text, stream === 0 ? undefined : theStreams().streamOf(stream))
         this.connections.set(number, connection)
         return listener.opened(connection)
       }

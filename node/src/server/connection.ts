@@ -1,5 +1,6 @@
 // One connection of a server, of any version.
 
+import type { Carried } from '../streams'
 import type { ServerBorder } from './border'
 import { Client } from './clients'
 import type { Listener } from './listener'
@@ -59,19 +60,21 @@ export class Connection {
     readonly number: number,
     /** 10, 11, 20 or 30; 0: none that is known. */
     readonly version: number,
-    private readonly text: string
+    private readonly text: string,
+    /** What it is over, if that was made in JavaScript. */
+    readonly stream?: Carried | undefined
   ) {}
 
   private get parts (): string[] { return (this.said ??= this.text.split('\0')) }
   /** Addresses and ports are undefined on a Unix socket, whose ends have none. */
-  get remoteAddress (): string | undefined { return this.parts[0] || undefined }
-  get remotePort (): number | undefined { return portOf(this.parts[1]) }
+  get remoteAddress (): string | undefined { return this.parts[0] || this.stream?.remoteAddress }
+  get remotePort (): number | undefined { return portOf(this.parts[1]) ?? this.stream?.remotePort }
   get remoteFamily (): 'IPv4' | 'IPv6' | undefined {
     const { remoteAddress } = this
     return remoteAddress === undefined ? undefined : remoteAddress.includes(':') ? 'IPv6' : 'IPv4'
   }
-  get localAddress (): string | undefined { return this.parts[2] || undefined }
-  get localPort (): number | undefined { return portOf(this.parts[3]) }
+  get localAddress (): string | undefined { return this.parts[2] || this.stream?.localAddress }
+  get localPort (): number | undefined { return portOf(this.parts[3]) ?? this.stream?.localPort }
   get encrypted (): boolean { return this.parts.length > 4 }
   /** `TLSv1.2` or `TLSv1.3`. */
   get tlsProtocol (): string | null { return this.parts[4] ?? null }

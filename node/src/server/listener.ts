@@ -5,6 +5,7 @@ import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../errors'
 import { ENDED_FAILURE, type Failure } from '../ring'
+import type { StreamAsk } from '../streams'
 import { theServerBorder, type ServerBorder } from './border'
 import { Admission, clientsOf, completed, type ClientOptions, type ClientsAsk } from './clients'
 import type { Connection } from './connection'
@@ -58,6 +59,8 @@ export interface Place {
   fd?: number
   /** Whoever has lent the descriptor closes it. */
   fdIsLent?: boolean
+  /** It listens nowhere, and is given streams (`serve`). */
+  detached?: boolean
 }
 
 export interface ListenOptions extends Place {
@@ -211,6 +214,9 @@ export class Listener {
     const { tls: _, ...listen } = options
     this.border.border.ask('configure', { server: this.number, listen })
   }
+
+  /** Serves a stream that was made in JavaScript. */
+  serve (stream: StreamAsk): void { this.border.border.ask('serve', { server: this.number, stream }) }
 
   /** Null where there is no port, and when it takes nobody new. */
   address (): Address | null { return this.where }

@@ -10,7 +10,7 @@ import { serverLife } from './server_life.mjs'
 
 /** What differs from line to line, and what is promised on each of them. */
 const OF_UNDICI = ['undici', 'undici_parts', 'refusals', 'channels', 'calls', 'answers', 'server_request', 'server_response']
-const OF_DISPATCHERS = ['streams_client', 'connections', 'multiplexing', 'dispatch', 'uploads', 'options', 'heads', 'certificates', 'server_websocket']
+const OF_DISPATCHERS = ['streams_client', 'streams_server', 'connections', 'multiplexing', 'dispatch', 'uploads', 'options', 'heads', 'certificates', 'server_websocket']
 const OF_SERVE = ['server_files', 'server_hono', 'server_methods', 'server_routes', 'server_sockets']
 /** The files whose tests run on every line. Those of parity and of life do too, by other means. */
 export const ON_OTHER_LINES = [...OF_UNDICI, ...OF_DISPATCHERS, ...OF_SERVE]
