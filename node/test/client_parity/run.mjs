@@ -10,6 +10,8 @@ const PROGRAM_MS_MAX = Number(process.env.PROGRAM_MS_MAX ?? 60_000)
 const [subject, kind = 'programs', text = ''] = process.argv.slice(2)
 const module = await import(subject === 'undici' ? 'undici8' : 'trunkline')
 process.removeAllListeners('warning')
+/** Those that are run, where not all are: `file: name`. */
+const only = process.env.PARITY_ONLY === undefined ? undefined : JSON.parse(process.env.PARITY_ONLY)
 
 let stage
 for (const event of ['uncaughtException', 'unhandledRejection']) {
@@ -41,6 +43,7 @@ for (const file of readdirSync(folder).sort()) {
   const { default: programs } = await import(new URL(file, folder))
   for (const [name, program] of Object.entries(programs)) {
     if (!`${file} ${name}`.includes(text)) continue
+    if (only?.includes(`${file.replace('.mjs', '')}: ${name}`) === false) continue
     console.log(JSON.stringify({ file: file.replace('.mjs', ''), name, lines: await play(program) }))
   }
 }

@@ -10,6 +10,8 @@ const PROGRAM_MS_MAX = 20_000
 const NOT_YET_MS_MAX = 500
 
 const [subject, text = ''] = process.argv.slice(2)
+/** Those that are run, where not all are: `file: name`. */
+const only = process.env.PARITY_ONLY === undefined ? undefined : JSON.parse(process.env.PARITY_ONLY)
 const http2 = subject === 'node' ? (await import('node:http2')).default : (await import('trunkline')).http2
 process.removeAllListeners('warning')
 
@@ -39,6 +41,7 @@ for (const file of readdirSync(folder).sort()) {
   for (const [name, program] of Object.entries(programs)) {
     if (!`${file} ${name}`.includes(text)) continue
     const group = file.replace('.mjs', '')
+    if (only?.includes(`${group}: ${name}`) === false) continue
     const isLate = subject !== 'node' && different[`${group}: ${name}`]?.startsWith('not yet')
     const lines = await play(program, isLate ? NOT_YET_MS_MAX : PROGRAM_MS_MAX)
     console.log(JSON.stringify({ file: group, name, lines }))
