@@ -34,8 +34,8 @@ function serverOf ({ options }, ...listener) {
 /** It listens; `end` leaves nothing of it. */
 async function listening (server, end = () => {}) {
   let connections = 0
-  server.on('secureConnection', () => { connections++ })
-  server.on('connection', () => { connections++ })
+  // A secure server emits `connection` for the bytes below TLS too, as those of node:tls do.
+  server.on('setSecureContext' in server ? 'secureConnection' : 'connection', () => { connections++ })
   if (!server.listening) {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
