@@ -18,8 +18,8 @@ use std::time::Instant;
 /// What is built and tested: all but the benchmarks, whose foreign clients and servers take a minute to
 /// compile. `ready` tests those.
 const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
-/// Programs of tests at once: most of what waits in a test waits for time or a socket, not for a core.
-const WORKERS: usize = 3;
+/// Programs of tests at once: one for each core that a small machine has.
+const WORKERS: usize = 2;
 /// Tests of one Rust program that run at once.
 const TEST_THREADS: &str = "4";
 /// The compiler gives way to tests that run beside it.
