@@ -148,7 +148,7 @@ impl Scenario {
     /// What figures are per: requests, or MiB of bulk, so many of them in `requests`.
     pub(crate) fn units(self, requests: u64) -> u64 {
         match self.is_bulk() {
-            true => requests * self.answer_bytes() >> 20,
+            true => (requests * self.answer_bytes()) >> 20,
             false => requests,
         }
     }
