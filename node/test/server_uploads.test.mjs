@@ -226,3 +226,39 @@ test('an upload that is reset in the turn of its head, behind an answer, fails t
   ]))
   assert.deepEqual(await read, { bytes: 0, end: 'error', complete: undefined })
 })
+
+test('an upload that came whole and is reset while its reader pauses fails the pipeline that reads it, or comes whole', async t => {
+  const server = createServer()
+  const data = (size, flags) => Buffer.concat([Buffer.from([0, size >> 8, size & 255, 0, flags, 0, 0, 0, 1]), Buffer.alloc(size)])
+  const socket = { now: null }
+  const read = new Promise(resolve => {
+    server.on('stream', stream => {
+      stream.on('error', () => {})
+      const aborted = once(stream, 'aborted')
+      let bytes = 0
+      const sink = new Writable({
+        highWaterMark: 1,
+        write (chunk, _encoding, done) {
+          bytes += chunk.length
+          // The rest and its end, which wait for this sink, and RST_STREAM with CANCEL behind them.
+          if (bytes === chunk.length) socket.now.write(Buffer.concat([data(100, 1), Buffer.from('00000403000000000100000008', 'hex')]))
+          aborted.then(() => { setImmediate(done) })
+        }
+      })
+      pipeline(stream, sink, error => { resolve({ bytes, end: error == null ? 'end' : 'error' }) })
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  socket.now = connect(server.address().port, '127.0.0.1')
+  t.after(() => { socket.now.destroy(); server.close(); server.desk.destroy() })
+  socket.now.on('error', () => {})
+  socket.now.write(Buffer.concat([
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+    Buffer.from('000000040000000000', 'hex'),
+    Buffer.from('000006010400000001' + '838684' + '410161', 'hex'),
+    data(100, 0)
+  ]))
+  const { bytes, end } = await read
+  assert.ok(end === 'error' || bytes === 200, `${end} behind ${bytes} bytes`)
+})

@@ -382,6 +382,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
       this.once('finish', () => { this.onClosed(code) })
       return
     }
+    if (code !== NO_ERROR) this.dropEnd()
     if (!this.isClosed) this.markClosed(code)
     if (!this.readable || code !== NO_ERROR) {
       this.destroy()
@@ -473,6 +474,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   }
 
   _destroy (error: Error | null, done: (error?: Error | null) => void): void {
+    this.dropEnd()
     const session = this.of
     const ended = session?.endCode ?? NO_ERROR
     let code = this.isClosed ? this.rstCode : ended
@@ -480,15 +482,28 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     if (!this.isClosed) this.markClosed(code, true, true)
     else if (this.exchange.headSent && !this.exchange.done) this.exchange.reset(code || CANCEL)
     const { intake } = this
+    const isLost = intake.holds || this.readableLength > 0
     intake.drop()
-    // Where no event says that it was cut, a body that is read, or will be by the next turn, has no end.
+    // A body that is read, or will be by the next turn, has no end where bytes of it are lost, or where it was cut and
+    // no event says so.
     const isRead = intake.didRead || this.readableFlowing !== null
-    if (intake.isWhole || !isRead || this.isAborted) this.push(null)
+    if (!isRead || (!isLost && (intake.isWhole || this.isAborted))) {
+      this.push(null)
+      // A reader that pauses would see `close` alone, and a pipeline take that for the end that it waits for.
+      if (isRead) this.read(0)
+    }
     for (const { done: wrote } of this.writing?.splice(0) ?? []) wrote()
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
     this.leave()
     if (failure !== null) showError(this, failure)
     done(failure)
+  }
+
+  /** Before a stream is destroyed whose last bytes are not read: they are lost, and a pipeline that knew of their end would
+   * wait for `end` in place of failing. */
+  private dropEnd (): void {
+    const state = this._readableState as { ended: boolean; endEmitted: boolean; length: number } & typeof this._readableState
+    if (state.length > 0 && !state.endEmitted) state.ended = false
   }
 
   private maybeDestroy (): void {
