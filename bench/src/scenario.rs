@@ -145,7 +145,7 @@ impl Scenario {
             _ => None,
         }
     }
-    /// What figures are per: requests, or MiB of bulk, so many of them in `requests`.
+    /// The units that figures count in `requests`: requests, or MiB of bulk.
     pub(crate) fn units(self, requests: u64) -> u64 {
         match self.is_bulk() {
             true => (requests * self.answer_bytes()) >> 20,

@@ -1,4 +1,4 @@
-//! What a hostile server may do to a client, and where it ends: rows S1 to S13 of docs/attacks.md. Each
+//! Attacks of hostile servers on a client, and their bounds: rows S1 to S13 of docs/attacks.md. Each
 //! case states how many pieces the client bears at most and the rule that ends it.
 
 #[path = "h2/rig.rs"]

@@ -276,7 +276,7 @@ const ANSWERS: [Answer; 4] = [
     Answer::Released,
 ];
 
-/// What becomes of a request of which nothing more comes.
+/// The fate of a request of which nothing more comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Waits,
@@ -290,7 +290,7 @@ fn fate_of(came: Came, answer: Answer, is_read: bool) -> Fate {
     match (came, answer) {
         (Came::All, Answer::Complete | Answer::Released) => Fate::Over,
         (Came::All, _) => Fate::Waits,
-        // Nobody will read the rest: that it comes is the peer's part, whatever is unread.
+        // The rest will not be read: that it comes is the peer's part, whatever is unread.
         (_, Answer::Released) => Fate::Stopped,
         // A tunnel may rest, and so may a request whose answer is being sent.
         (Came::Tunnel, _) | (_, Answer::Begun) => Fate::Waits,

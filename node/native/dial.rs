@@ -14,7 +14,7 @@ use trunkline::ByteStream;
 use trunkline::client::{Connecting, Connector};
 use trunkline::core::pool::{Origin, Protocols};
 
-/// What JavaScript made; `None`: its function failed, and JavaScript has the error.
+/// The stream that JavaScript made; `None`: its function failed, and JavaScript has the error.
 pub(crate) type Dialed = Option<ByteStream>;
 
 /// The answer to a question.

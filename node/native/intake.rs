@@ -122,7 +122,7 @@ fn range(entry: &Entry) -> Option<(u32, u32)> {
     }
 }
 
-/// What becomes of a stream of JavaScript's.
+/// Applies a submission that is of a stream of JavaScript's.
 fn carry_bytes(shared: &Shared, entry: &Entry, bytes: &[u8]) {
     let (streams, number) = (&shared.streams, entry[1]);
     match (entry[0] & 0xff, entry[0] >> 8 & 0xff) {

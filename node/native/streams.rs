@@ -101,7 +101,7 @@ impl Streams {
     /// No more come.
     pub(crate) fn end(&self, number: u32, end: End) {
         self.change(number, |state| {
-            // What came before a failure is read first, and an end in order stays one.
+            // Bytes that came before a failure are read first, and an end in order stays one.
             state.end.get_or_insert(end);
             if end == End::Failed {
                 state.refuses = true;
@@ -331,7 +331,7 @@ pub(crate) struct StreamAsk {
     /// HTTP/2 by prior knowledge.
     #[serde(default)]
     http2: bool,
-    /// What TLS has agreed on, if it is under TLS.
+    /// The parameters of its TLS, if it is under TLS.
     tls: Option<TlsAsk>,
 }
 

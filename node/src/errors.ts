@@ -162,7 +162,7 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
 }
 
 /** OpenSSL's words for alerts, which are the codes of Node.js behind `ERR_SSL_`. */
-const ALERTS: Record<number, string> = {
+export const ALERTS: Record<number, string> = {
   10: 'SSLV3_ALERT_UNEXPECTED_MESSAGE',
   20: 'SSLV3_ALERT_BAD_RECORD_MAC',
   22: 'TLSV1_ALERT_RECORD_OVERFLOW',

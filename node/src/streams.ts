@@ -5,14 +5,14 @@ import type { Duplex } from 'node:stream'
 import { forgetOwnError, keepOwnError, SocketError } from './errors'
 import { BY_REFERENCE, BY_REFERENCE_BYTES_MIN, INLINE, PUT, theBorder, type Border, type StreamHalf } from './ring'
 
-// What is completed.
+// Completions.
 const WRITE = 64
 const TAKEN = 65
 const FINISH = 66
 const DROPPED = 67
 const RESTED = 68
 
-// What is submitted.
+// Submissions.
 const PIECE = 64
 const END = 65
 const FAIL = 66
@@ -239,7 +239,7 @@ export class Streams implements StreamHalf {
       return this.command(MARK, 0, 0)
     }
     this.isMarked = false
-    // What it has caused is handed out behind this, and may cause more.
+    // Completions that it has caused are handed out behind this, and may cause more.
     setImmediate(() => { this.border.release() })
   }
 

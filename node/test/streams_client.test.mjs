@@ -1,4 +1,4 @@
-// What a function of the user's gives as a connection carries requests, as with undici: every kind of
+// A stream that a function of the user's gives carries requests, as with undici: every kind of
 // stream, on HTTP/1.1 and HTTP/2, with its ends and its errors.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -76,7 +76,7 @@ fn addon(profile: &str, mut build: Command) -> Result<PathBuf, String> {
     Ok(built_in(profile).join(library()))
 }
 
-/// What cargo calls the addon.
+/// The file name that cargo gives the addon.
 fn library() -> &'static str {
     match std::env::consts::OS {
         "macos" => "libtrunkline_node.dylib",
@@ -85,7 +85,7 @@ fn library() -> &'static str {
     }
 }
 
-/// What runs one file of tests, in one process; failures are printed briefly.
+/// The command that runs one file of tests, in one process; failures are printed briefly.
 pub(crate) fn test_file(file: &Path) -> Command {
     let support = root().join("node").join("test").join("support");
     let mut command = Command::new("node");

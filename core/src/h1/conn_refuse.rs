@@ -36,7 +36,7 @@ impl Conn {
         });
         self.events
             .push_back(Event::RequestRefused { stream, refused });
-        // What is refused ended the connection for this machine; who gets it ends it now.
+        // A refusal ended the connection for this machine; its receiver ends it now.
         self.last = None;
         self.switch(stream, Bytes::new());
         true

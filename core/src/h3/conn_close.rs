@@ -129,7 +129,7 @@ impl Conn {
         self.encoder.encode_response(id, &head, &mut self.section);
         self.put_section(now, id, true);
         if let Some(stream) = self.streams.get_mut(id) {
-            // What was kept of the head is not needed any more.
+            // The kept bytes of the head are not needed any more.
             stream.section = Vec::new();
             if ends {
                 stream.state = State::Ended;

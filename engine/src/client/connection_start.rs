@@ -81,7 +81,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// What the machine has to know of an exchange before it is opened.
+    /// Facts of an exchange that the machine needs before it is opened.
     fn ask_machine(&mut self, request: &Outgoing) {
         if request.ends_connection {
             self.link.machine.ask_close();

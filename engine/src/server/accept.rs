@@ -116,7 +116,7 @@ impl<S: Serve> Ground<S> {
     }
 }
 
-/// What is known of a transport before its first byte.
+/// Facts of a transport before its first byte.
 pub(super) struct Known {
     /// `None` on a Unix socket, and where nobody wants to know.
     pub(super) addresses: Option<Addresses>,
@@ -145,7 +145,7 @@ impl Known {
     fn alpn(&self) -> Option<&[u8]> {
         self.info.as_ref()?.tls()?.alpn()
     }
-    /// What is shown of the connection, with what our own handshake agreed on.
+    /// The connection as handlers see it, with the parameters of our own handshake.
     fn info(self, own: Option<TlsInfo>) -> ConnectionInfo {
         match (self.info, own) {
             (Some(info), Some(tls)) => info.with_tls(tls),

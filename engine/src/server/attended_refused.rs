@@ -1,4 +1,4 @@
-//! What an attendant gets of a client that breaks the rules of its connection.
+//! Refusals: an attendant gets the bytes of a client that breaks the rules of its connection.
 
 use super::attendant::{Attendant, Place};
 use super::attended::Exchanges;

@@ -183,7 +183,7 @@ class Carrier implements ExchangeEars {
     if (server.requestTimeout === undefined || server.requestTimeout <= 0) return
     this.deadline = setTimeout(() => {
       if (exchange.received || exchange.closed) return
-      // What has begun to be answered can only be cut.
+      // An answer that has begun can only be cut.
       const late = exchange.headSent ? socket : socketOf(LateSocket, exchange.connection.encrypted, exchange, this)
       if (exchange.headSent) exchange.reset(CANCEL)
       if (!server.emit('clientError', requestTimeout(), late) && late !== socket) late.end(refusalOf(REQUEST_TIMEOUT))

@@ -132,7 +132,7 @@ export class Incoming implements ExchangeEars {
     if (this.awaited !== null) return this.awaited.promise
     const awaited = {} as Awaited
     awaited.promise = new Promise((resolve, reject) => { Object.assign(awaited, { resolve, reject }) })
-    // Whoever waits no more need not catch it.
+    // A caller that waits no more need not catch it.
     awaited.promise.catch(() => {})
     this.awaited = awaited
     this.tellTrailers()

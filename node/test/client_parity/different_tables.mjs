@@ -1,4 +1,4 @@
-// What differs from undici 8 in the tables, and why. `*` stands for any text.
+// Differences from undici 8 in the tables, with their reasons. `*` stands for any text.
 
 const CHECKED = 'every option is checked when a dispatcher is made'
 const CODE = 'the error has a code'

@@ -52,7 +52,7 @@ struct State {
     is_open: bool,
 }
 
-/// What is to be run, and what has been.
+/// The jobs that wait and those that ended.
 #[derive(Debug)]
 pub(super) struct Queue {
     /// Where the outputs go.

@@ -1,4 +1,4 @@
-//! What cargo and programs of tests print: which programs there are, and which tests failed, with what.
+//! Reads the output of cargo and of programs of tests: the programs, and the failing tests with their messages.
 
 use std::path::{Path, PathBuf};
 

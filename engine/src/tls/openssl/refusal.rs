@@ -176,7 +176,7 @@ impl fmt::Debug for CertificateRefusal {
 
 impl std::error::Error for CertificateRefusal {}
 
-/// What webpki found, where OpenSSL's checks found nothing.
+/// The fault that webpki found where OpenSSL's checks found none.
 pub(super) fn of_webpki(error: &Error) -> Fault {
     use CertificateError as Why;
     let Error::InvalidCertificate(why) = error else {

@@ -1,4 +1,4 @@
-// What both platforms of Nest serve; decorators are called, because nothing here is compiled.
+// The application that both platforms of Nest serve; decorators are called, because nothing here is compiled.
 import { Readable } from 'node:stream'
 import { BadRequestException, Body, Controller, Get, Header, HttpCode, Module, Param, ParseIntPipe, Post, Query, Redirect, Sse, StreamableFile } from '@nestjs/common'
 import { from, map } from 'rxjs'

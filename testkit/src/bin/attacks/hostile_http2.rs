@@ -186,7 +186,7 @@ pub(crate) fn endless(mut socket: TcpStream) {
         window += take_window(&mut came);
     }
 }
-/// What the WINDOW_UPDATEs of stream 1 give; whole frames are taken.
+/// The sum of the WINDOW_UPDATEs of stream 1; whole frames are taken.
 fn take_window(bytes: &mut Vec<u8>) -> usize {
     let mut given = 0;
     let mut taken = 0;

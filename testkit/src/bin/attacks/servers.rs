@@ -77,7 +77,7 @@ impl Attack {
 
 /// ENHANCE_YOUR_CALM (RFC 9113 section 7).
 const CALM: &str = "GOAWAY 11";
-/// What slowhttptest prints where the server has ended every connection.
+/// The line of slowhttptest for a server that has ended every connection.
 const ENDED: &str = "No open connections left, service available: YES";
 /// The same where it reads so slowly that it does not come to the resets behind what its system holds.
 const UNSEEN: &str = "Hit test time limit, service available: YES";
