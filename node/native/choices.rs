@@ -1,7 +1,7 @@
 //! What handshakes go on with, chosen by JavaScript: a question goes out as a completion, and its answer
 //! comes back as a cold call.
 
-use crate::desk::Kind;
+use crate::codes::completion;
 use crate::environment::Shared;
 use crate::questions::Question;
 use crate::told::places;
@@ -105,7 +105,7 @@ fn ask(shared: &Weak<Shared>, server: u32, hello: &ClientHello) -> Option<Questi
         "servername": hello.server_name(),
         "protocols": hello.protocols().map(latin1).collect::<Vec<_>>(),
     });
-    let entry = [Kind::Hello as u32, server, question.ticket, 0, 0, 0, 0, 0];
+    let entry = completion::client_hello(server, question.ticket);
     shared.complete(entry, text.to_string().as_bytes(), &[]);
     Some(question)
 }

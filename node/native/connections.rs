@@ -1,7 +1,7 @@
 //! What becomes of a client's connections, as completions: JavaScript makes events of it.
 
+use crate::codes::completion;
 use crate::environment::Shared;
-use crate::exchange::Kind;
 use crate::failure;
 use crate::place::address;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ impl News {
         facts["event"] = json!(event);
         facts["origin"] = json!(shown(origin));
         facts["serverName"] = json!(origin.server_name);
-        let entry = [Kind::News as u32, self.client, 0, 0, 0, 0, 0, 0];
+        let entry = completion::connection_event(self.client);
         shared.complete(entry, facts.to_string().as_bytes(), &[]);
     }
 }

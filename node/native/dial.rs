@@ -2,8 +2,8 @@
 //! its answer comes back as a cold call.
 
 use crate::client::read;
+use crate::codes::completion;
 use crate::environment::Shared;
-use crate::exchange::Kind;
 use crate::questions::Question;
 use crate::streams::StreamAsk;
 use serde::Deserialize;
@@ -66,7 +66,7 @@ impl Connector for ScriptConnector {
         };
         let question = Question::new(&shared, |shared| &shared.dials);
         let ticket = question.ticket;
-        let entry = [Kind::Dial as u32, ticket, self.client, 0, 0, 0, 0, 0];
+        let entry = completion::dial(ticket, self.client);
         let text = json!({
             "origin": crate::connections::shown(origin),
             "serverName": origin.server_name,

@@ -1,9 +1,11 @@
 //! One Node.js environment: its rings, its engine's thread, and the bell that wakes it. Made by
 //! `open`, ended by a cleanup hook: the thread is joined before anything that it uses goes away.
 
+use crate::bodies::Bodies;
 use crate::callback::Callback;
 use crate::choices::Choice;
 use crate::client::{Clients, read};
+use crate::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
 use crate::dial::{self, Dialed};
 use crate::failure;
 use crate::glance::{self, Glances};
@@ -14,7 +16,7 @@ use crate::outbound::Outbound;
 use crate::questions::Questions;
 use crate::reply::Reply;
 use crate::ring::{
-    ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, Memory, TEXT_BY_REFERENCE, TEXT_BYTES_MAX,
+    ARENA_BYTES, CONTROL_WORDS, ENTRIES, Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX,
 };
 use crate::servers::{Servers, Task};
 use crate::streams::Streams;
@@ -48,17 +50,11 @@ pub(crate) struct Shared {
     pub(crate) dials: Questions<Dialed>,
     pub(crate) streams: Streams,
     /// Bodies that cross by reference, in either direction, by the number in an entry.
-    put: Mutex<Put>,
+    put: Mutex<Bodies>,
     pub(crate) intake: Notify,
     /// Nothing waits outside of the ring any more.
     caught_up: Notify,
     closing: AtomicBool,
-}
-
-#[derive(Default)]
-struct Put {
-    places: Vec<Bytes>,
-    free: Vec<u32>,
 }
 
 impl Shared {
@@ -66,14 +62,24 @@ impl Shared {
     /// room there, nor would any completion behind it.
     pub(crate) fn complete(&self, mut entry: Entry, mut first: &[u8], mut second: &[u8]) {
         if first.len() + second.len() > TEXT_BYTES_MAX {
-            entry[0] |= TEXT_BY_REFERENCE;
-            entry[3] = self.put(Bytes::from([first, second].concat()));
-            entry[4] = first.len() as u32;
+            entry[0] |= completion_flag::TEXT_BY_REFERENCE;
+            entry[POSITION] = self.put(Bytes::from([first, second].concat()));
+            entry[LENGTH] = first.len() as u32;
             (first, second) = (&[], &[]);
         }
         if lock(&self.outbound).complete(entry, first, second) {
             self.bell.ring();
         }
+    }
+    /// Completes `entry` with a piece of a body: through the arena, or by reference from
+    /// [`BY_REFERENCE_BYTES_MIN`] on. `entry` gets the value of the word `body`.
+    pub(crate) fn complete_body(&self, entry: impl FnOnce(u32) -> Entry, data: Bytes) {
+        if data.len() < BY_REFERENCE_BYTES_MIN {
+            return self.complete(entry(0), &data, &[]);
+        }
+        let mut entry = entry(self.put(data));
+        entry[0] |= completion_flag::BY_REFERENCE;
+        self.complete(entry, &[], &[]);
     }
     /// Moves completions that found no room into the ring, as far as it has some now.
     pub(crate) fn spill(&self) {
@@ -92,27 +98,11 @@ impl Shared {
     }
     /// Keeps bytes for the other side; the number is where.
     pub(crate) fn put(&self, bytes: Bytes) -> u32 {
-        let mut put = lock(&self.put);
-        match put.free.pop() {
-            Some(place) => {
-                put.places[place as usize] = bytes;
-                place
-            }
-            None => {
-                put.places.push(bytes);
-                put.places.len() as u32 - 1
-            }
-        }
+        lock(&self.put).put(bytes)
     }
     /// Takes what was put there.
     pub(crate) fn take_put(&self, place: u32) -> Bytes {
-        let mut put = lock(&self.put);
-        let Some(bytes) = put.places.get_mut(place as usize) else {
-            return Bytes::new();
-        };
-        let bytes = mem::take(bytes);
-        put.free.push(place);
-        bytes
+        lock(&self.put).take(place)
     }
     /// What the engine's thread is to do for servers.
     pub(crate) fn take_tasks(&self) -> Vec<Task> {
@@ -431,7 +421,7 @@ impl Environment {
         }
         self.shared.bell.close(closed);
     }
-    /// JavaScript answers a question of [`crate::exchange::Kind::Lookup`].
+    /// JavaScript answers a question of [`crate::codes::completion::lookup`].
     fn looked_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
         let LookedUp { ticket, addresses } = read(text)?;
         self.shared.lookups.answer(ticket, addresses);

@@ -1,9 +1,10 @@
 //! One exchange between the rings and the engine: what the engine says of it becomes completions,
 //! and its request body comes from submissions.
 
+use crate::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
 use crate::environment::Shared;
 use crate::failure;
-use crate::ring::{BY_REFERENCE_BYTES_MIN, Entry};
+use crate::ring::Entry;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use std::collections::VecDeque;
@@ -13,44 +14,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use trunkline::client::{Arrival, Listener};
 use trunkline::core::http::{Field, Fields, ResponseHead, Version};
-
-/// What happened to an exchange: the first word of its completion, with flags above it.
-/// `node/src/ring.ts` has the same numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Kind {
-    /// The final head; words 2 the status, 5 the length of a body behind it, 6 the version, 7 one
-    /// more than the length of a reason phrase in front of the fields (0: `OK`, or none).
-    Response = 1,
-    /// A 1xx head; words 2 and 7 as with a response (0: the usual words).
-    Interim = 2,
-    /// A piece of the body.
-    Data = 3,
-    /// The end, with trailers if there are bytes.
-    End = 4,
-    /// It failed: a JSON text.
-    Failed = 5,
-    /// It was cancelled; nothing more comes for its number.
-    Gone = 6,
-    /// Word 2: bytes of the request's body that the connection took.
-    Room = 7,
-    /// An answer to a cold call that takes time: a JSON text.
-    Answer = 8,
-    /// Of a client's connections; word 1 its number: a JSON text.
-    News = 9,
-    /// It starts on a connection; words 5 and 6 the connection's number, its lower half first. Only
-    /// of exchanges that are watched.
-    Started = 10,
-    /// A name is to be looked up; words 1 the question's number, 2 the client's: a JSON text.
-    Lookup = 11,
-    /// A connection is to be made; words 1 the question's number, 2 the client's: a JSON text.
-    Dial = 12,
-}
-
-/// The exchange's number is free again: the last completion of its exchange.
-pub(crate) const LAST: u32 = 1 << 8;
-/// The bytes did not come through the arena: word 5 is where they lie ([`Shared::put`]).
-pub(crate) const BY_REFERENCE: u32 = 1 << 9;
 
 /// The ears of one exchange.
 pub(crate) struct Ears {
@@ -79,14 +42,13 @@ impl Ears {
     }
     /// It ends before it began.
     pub(crate) fn refuse(&mut self, why: &serde_json::Value) {
-        self.finish(Kind::Failed, why.to_string().as_bytes());
+        self.finish(completion::failed, why.to_string().as_bytes());
     }
-    fn entry(&self, kind: Kind, flags: u32) -> Entry {
-        [kind as u32 | flags, self.number, 0, 0, 0, 0, 0, 0]
-    }
-    fn finish(&mut self, kind: Kind, bytes: &[u8]) {
+    fn finish(&mut self, completion: fn(u32) -> Entry, bytes: &[u8]) {
         self.over();
-        self.shared.complete(self.entry(kind, LAST), bytes, &[]);
+        let mut entry = completion(self.number);
+        entry[0] |= completion_flag::LAST;
+        self.shared.complete(entry, bytes, &[]);
     }
     /// JavaScript can send nothing more under this number: a body that it has not ended ends here.
     fn over(&mut self) {
@@ -100,85 +62,78 @@ impl Ears {
 impl Listener for Ears {
     fn started(&mut self, connection: u64) {
         if self.is_watched {
-            let mut entry = self.entry(Kind::Started, 0);
-            entry[5] = connection as u32;
-            entry[6] = (connection >> 32) as u32;
+            let (low, high) = (connection as u32, (connection >> 32) as u32);
+            let entry = completion::started(self.number, low, high);
             self.shared.complete(entry, &[], &[]);
         }
     }
     fn interim(&mut self, head: &ResponseHead) {
-        let mut entry = self.entry(Kind::Interim, 0);
-        entry[2] = u32::from(head.status);
-        let said = head.reason();
-        entry[7] = said.map_or(0, words_len);
+        let reason = head.reason();
+        let reason_length = reason.map_or(0, words_len);
+        let entry = completion::interim(self.number, u32::from(head.status), reason_length);
         let fields = spelled(head.section(), head.fields());
-        with_text_behind(said.unwrap_or_default(), fields, |text| {
+        with_text_behind(reason.unwrap_or_default(), fields, |text| {
             self.shared.complete(entry, text, &[]);
         });
     }
     fn response(&mut self, head: &ResponseHead, version: Version, body: Arrival) {
-        let mut entry = self.entry(Kind::Response, 0);
-        entry[2] = u32::from(head.status);
-        entry[6] = match version {
+        let version = match version {
             Version::Http10 => 10,
             Version::Http11 => 11,
             Version::Http2 => 20,
             Version::Http3 => 30,
         };
-        let mut behind = Bytes::new();
+        let (mut behind, mut word, mut flags) = (Bytes::new(), 0, 0);
         if let Arrival::Whole(body) = body {
             self.over();
-            entry[0] |= LAST;
-            entry[5] = body.len() as u32;
+            flags = completion_flag::LAST;
+            word = body.len() as u32;
             if body.len() >= BY_REFERENCE_BYTES_MIN {
-                entry[0] |= BY_REFERENCE;
-                entry[5] = self.shared.put(body);
+                flags |= completion_flag::BY_REFERENCE;
+                word = self.shared.put(body);
             } else {
                 behind = body;
             }
         }
-        let words = match head.phrase() {
+        let reason = match head.phrase() {
             b"OK" if head.status == 200 => None,
-            words => Some(words).filter(|_| entry[6] < 20),
+            reason => Some(reason).filter(|_| version < 20),
         };
-        entry[7] = words.map_or(0, words_len);
+        let (status, reason_length) = (u32::from(head.status), reason.map_or(0, words_len));
+        let mut entry = completion::response(self.number, status, word, version, reason_length);
+        entry[0] |= flags;
         let fields = spelled(head.section(), head.fields());
-        with_text_behind(words.unwrap_or_default(), fields, |text| {
+        with_text_behind(reason.unwrap_or_default(), fields, |text| {
             self.shared.complete(entry, text, &behind);
         });
     }
     fn data(&mut self, data: Bytes) {
-        let mut entry = self.entry(Kind::Data, 0);
-        if data.len() >= BY_REFERENCE_BYTES_MIN {
-            entry[0] |= BY_REFERENCE;
-            entry[5] = self.shared.put(data);
-            self.shared.complete(entry, &[], &[]);
-        } else {
-            self.shared.complete(entry, &data, &[]);
-        }
+        let number = self.number;
+        self.shared
+            .complete_body(|body| completion::data(number, body), data);
     }
     fn end(&mut self, trailers: Option<&Fields>) {
         match trailers {
-            None => self.finish(Kind::End, &[]),
+            None => self.finish(completion::ended, &[]),
             Some(trailers) => with_text(spelled(trailers, trailers.iter()), |text| {
-                self.finish(Kind::End, text);
+                self.finish(completion::ended, text);
             }),
         }
     }
     fn fail(&mut self, error: trunkline::Error) {
         // Whatever it says, it is the engine's end.
         if self.shared.memory.has_ended() {
-            return self.finish(Kind::Gone, &[]);
+            return self.finish(completion::cancelled, &[]);
         }
         let text = failure::describe(&error).to_string();
-        self.finish(Kind::Failed, text.as_bytes());
+        self.finish(completion::failed, text.as_bytes());
     }
 }
 
 impl Drop for Ears {
     fn drop(&mut self) {
         if !self.is_over {
-            self.finish(Kind::Gone, &[]);
+            self.finish(completion::cancelled, &[]);
         }
     }
 }
@@ -317,7 +272,7 @@ impl Body for UploadBody {
             // Under the lock, so that nothing follows the last word on its exchange.
             if !state.is_over {
                 let length = piece.len() as u32;
-                let entry = [Kind::Room as u32, self.number, length, 0, 0, 0, 0, 0];
+                let entry = completion::room(self.number, length);
                 self.shared.complete(entry, &[], &[]);
             }
             return Poll::Ready(Some(Ok(Frame::data(piece))));

@@ -1,57 +1,21 @@
 //! Submissions, read on the engine's thread and carried out.
 
 use crate::client::Clients;
+use crate::codes::{LENGTH, NUMBER, body, submission, submission_flag};
 use crate::desk::{self, Desk};
 use crate::environment::Shared;
 use crate::exchange::{Ears, Upload, UploadBody};
 use crate::failure;
 use crate::head::{Heads, absolute_head, leaving_head};
-use crate::ring::{Entry, Submissions};
+use crate::ring::{Entry, Submissions, body_of, code_of, text_of};
 use crate::servers::Serving;
-use crate::streams;
+use crate::streams::End;
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline::Body;
 use trunkline::client::{Listening, Submission};
-
-/// What JavaScript submits: the first byte of an entry's first word. `node/src/ring.ts` has the
-/// same numbers. Word 1 is always the exchange's number.
-const REQUEST: u32 = 1;
-/// A piece of the request's body: words 3 and 4 its place, or word 5 where it lies.
-const PIECE: u32 = 2;
-/// The request's body is complete.
-const END: u32 = 3;
-/// The request's body failed.
-const FAIL: u32 = 4;
-/// Nobody wants the exchange any more.
-const CANCEL: u32 = 5;
-/// Word 2: bytes of the response's body that were taken.
-const TAKE: u32 = 6;
-
-/// How a request's body comes: the second byte of the first word.
-const BODY_NONE: u32 = 0;
-/// Behind the head, word 5 its length.
-const BODY_INLINE: u32 = 1;
-/// Word 5: where it lies.
-const BODY_PUT: u32 = 2;
-/// In pieces.
-const BODY_STREAMING: u32 = 3;
-
-/// The request asks for the connection itself.
-const LEAVES_HTTP: u32 = 1 << 16;
-/// Somebody wants to know on which connection it starts.
-const WATCHED: u32 = 1 << 17;
-/// An HTTP/1.1 connection ends behind it.
-const ENDS_CONNECTION: u32 = 1 << 18;
-/// Its path is an absolute URL.
-const ABSOLUTE_FORM: u32 = 1 << 22;
-/// Its user says that it may be sent twice, or that it may not.
-const IDEMPOTENT: u32 = 1 << 19;
-const NOT_IDEMPOTENT: u32 = 1 << 20;
-/// Nothing is pipelined behind it before it is answered.
-const BLOCKS: u32 = 1 << 21;
 
 /// One exchange by its number.
 struct Open {
@@ -101,9 +65,9 @@ impl Intake {
             desk,
             ..
         } = self;
-        while submissions.next(range, |entry, bytes| match entry[0] & 0xff {
-            streams::PIECE.. => carry_bytes(shared, &entry, bytes),
-            desk::ANSWER.. => desk.carry_out(now, &entry, bytes),
+        while submissions.next(range, |entry, bytes| match code_of(&entry) {
+            submission::STREAM_PIECE.. => carry_bytes(shared, &entry, bytes),
+            submission::RESPOND.. => desk.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
         }) {}
         for (connection, seen) in shared.glances.take() {
@@ -114,25 +78,34 @@ impl Intake {
 
 /// The bytes of the arena that belong to an entry.
 fn range(entry: &Entry) -> Option<(u32, u32)> {
-    match (entry[0] & 0xff, entry[0] >> 8 & 0xff) {
-        (REQUEST, BODY_INLINE) => Some((entry[3], entry[4].saturating_add(entry[5]))),
-        (REQUEST, _) => Some((entry[3], entry[4])),
-        (PIECE | streams::PIECE, BODY_INLINE) => Some((entry[3], entry[4])),
+    let (position, length) = text_of(entry);
+    match (code_of(entry), body_of(entry)) {
+        (submission::REQUEST, body::INLINE) => {
+            let behind = entry[submission::request::BODY];
+            Some((position, length.saturating_add(behind)))
+        }
+        (submission::REQUEST, _) => Some((position, length)),
+        (submission::PIECE | submission::STREAM_PIECE, body::INLINE) => Some((position, length)),
         _ => desk::range(entry),
     }
 }
 
 /// Applies a submission that is of a stream of JavaScript's.
 fn carry_bytes(shared: &Shared, entry: &Entry, bytes: &[u8]) {
-    let (streams, number) = (&shared.streams, entry[1]);
-    match (entry[0] & 0xff, entry[0] >> 8 & 0xff) {
-        (streams::PIECE, BODY_PUT) => streams.push(number, shared.take_put(entry[5])),
-        (streams::PIECE, _) => streams.push(number, Bytes::copy_from_slice(bytes)),
-        (streams::END, _) => streams.end(number, streams::End::InOrder),
-        (streams::FAIL, _) => streams.end(number, streams::End::Failed),
-        (streams::MARK, _) => streams.mark(),
-        (streams::TAKE, _) => streams.take(number, entry[2] as usize),
-        (verb, _) => debug_assert!(false, "no verb is {verb}"),
+    let (streams, number) = (&shared.streams, entry[NUMBER]);
+    match (code_of(entry), body_of(entry)) {
+        (submission::STREAM_PIECE, body::BY_REFERENCE) => {
+            let put = shared.take_put(entry[submission::stream_piece::BODY]);
+            streams.push(number, put);
+        }
+        (submission::STREAM_PIECE, _) => streams.push(number, Bytes::copy_from_slice(bytes)),
+        (submission::STREAM_END, _) => streams.end(number, End::InOrder),
+        (submission::STREAM_FAIL, _) => streams.end(number, End::Failed),
+        (submission::MARK, _) => streams.mark(),
+        (submission::STREAM_TAKE, _) => {
+            streams.take(number, entry[submission::stream_take::BYTES] as usize);
+        }
+        (code, _) => debug_assert!(false, "no submission has the code {code}"),
     }
 }
 
@@ -143,16 +116,22 @@ fn carry_out(
     entry: &Entry,
     bytes: &[u8],
 ) {
-    let number = entry[1] as usize;
-    let verb = entry[0] & 0xff;
-    debug_assert!((REQUEST..=TAKE).contains(&verb), "no verb is {verb}");
+    let number = entry[NUMBER] as usize;
+    let code = code_of(entry);
+    debug_assert!(
+        (submission::REQUEST..=submission::TAKE).contains(&code),
+        "no submission has the code {code}"
+    );
     // Taken before anybody is asked who wants it: what nobody does must not stay.
-    let data = match (verb, entry[0] >> 8 & 0xff) {
-        (REQUEST | PIECE, BODY_PUT) => shared.take_put(entry[5]),
-        (PIECE, _) => Bytes::copy_from_slice(bytes),
+    let data = match (code, body_of(entry)) {
+        (submission::REQUEST, body::BY_REFERENCE) => {
+            shared.take_put(entry[submission::request::BODY])
+        }
+        (submission::PIECE, body::BY_REFERENCE) => shared.take_put(entry[submission::piece::BODY]),
+        (submission::PIECE, _) => Bytes::copy_from_slice(bytes),
         _ => Bytes::new(),
     };
-    if verb == REQUEST {
+    if code == submission::REQUEST {
         let begun = begin(shared, clients, heads, entry, bytes, data);
         if open.len() <= number {
             open.resize_with(number + 1, || None);
@@ -166,12 +145,15 @@ fn carry_out(
     let Some(exchange) = place.as_ref() else {
         return;
     };
-    match (verb, &exchange.upload) {
-        (PIECE, Some(upload)) => upload.push(data),
-        (END, Some(upload)) => upload.end(),
-        (FAIL, Some(upload)) => upload.fail(),
-        (TAKE, _) => exchange.listening.take(entry[2] as usize),
-        (CANCEL, _) => {
+    match (code, &exchange.upload) {
+        (submission::PIECE, Some(upload)) => upload.push(data),
+        (submission::END, Some(upload)) => upload.end(),
+        (submission::FAIL, Some(upload)) => upload.fail(),
+        (submission::TAKE, _) => {
+            let bytes = entry[submission::take::BYTES];
+            exchange.listening.take(bytes as usize);
+        }
+        (submission::CANCEL, _) => {
             exchange.listening.cancel();
             *place = None;
         }
@@ -179,7 +161,23 @@ fn carry_out(
     }
 }
 
-/// `put`: the body, where it was put somewhere.
+/// The body whose pieces are submitted under `number`.
+fn streaming(shared: &Arc<Shared>, number: u32, upload: &Arc<Upload>) -> Body {
+    Body::wrap(UploadBody {
+        upload: Arc::clone(upload),
+        shared: Arc::clone(shared),
+        number,
+    })
+}
+
+/// Whether the user says that a request may be sent twice; `None`: its method decides.
+fn idempotent(entry: &Entry) -> Option<bool> {
+    let yes = entry[0] & submission_flag::IDEMPOTENT != 0;
+    let no = entry[0] & submission_flag::NOT_IDEMPOTENT != 0;
+    (yes != no).then_some(yes)
+}
+
+/// `put`: the body, where it crossed by reference.
 fn begin(
     shared: &Arc<Shared>,
     clients: &Clients,
@@ -188,18 +186,21 @@ fn begin(
     bytes: &[u8],
     put: Bytes,
 ) -> Option<Open> {
-    let number = entry[1];
-    let mut ears = Box::new(Ears::new(shared, number, entry[0] & WATCHED != 0));
-    let head_length = (entry[4] as usize).min(bytes.len());
+    let number = entry[NUMBER];
+    let is_flagged = |flag: u32| entry[0] & flag != 0;
+    let is_watched = is_flagged(submission_flag::WATCHED);
+    let mut ears = Box::new(Ears::new(shared, number, is_watched));
+    let head_length = (entry[LENGTH] as usize).min(bytes.len());
     let (head, inline) = bytes.split_at(head_length);
-    let Some(target) = clients.target(entry[2]) else {
+    let Some(target) = clients.target(entry[submission::request::ORIGIN]) else {
         refuse(&mut ears, "the client is closed");
         return None;
     };
     let scheme = target.origin.scheme.as_str();
-    let leaves_http = entry[0] & LEAVES_HTTP != 0;
+    let leaves_http = is_flagged(submission_flag::LEAVES_HTTP);
+    let is_absolute = is_flagged(submission_flag::ABSOLUTE_FORM);
     let made = match leaves_http {
-        false if entry[0] & ABSOLUTE_FORM != 0 => absolute_head(head),
+        false if is_absolute => absolute_head(head),
         false => heads.read(scheme, head),
         true => leaving_head(head),
     };
@@ -210,24 +211,15 @@ fn begin(
             return None;
         }
     };
-    let mut upload = None;
-    let body = match entry[0] >> 8 & 0xff {
-        BODY_INLINE => Body::full(Bytes::copy_from_slice(inline)),
-        BODY_PUT => Body::full(put),
-        BODY_STREAMING => {
-            let pieces = Arc::<Upload>::default();
-            ears.watch_upload(&pieces, leaves_http || head.protocol().is_some());
-            upload = Some(Arc::clone(&pieces));
-            Body::wrap(UploadBody {
-                upload: pieces,
-                shared: Arc::clone(shared),
-                number,
-            })
+    let (body, upload) = match body_of(entry) {
+        body::INLINE => (Body::full(Bytes::copy_from_slice(inline)), None),
+        body::BY_REFERENCE => (Body::full(put), None),
+        body::STREAMING => {
+            let upload = Arc::<Upload>::default();
+            ears.watch_upload(&upload, leaves_http || head.protocol().is_some());
+            (streaming(shared, number, &upload), Some(upload))
         }
-        _ => {
-            debug_assert_eq!(entry[0] >> 8 & 0xff, BODY_NONE);
-            Body::empty()
-        }
+        _ => (Body::empty(), None),
     };
     let time = |ms: u32| (ms > 0).then(|| Duration::from_millis(u64::from(ms)));
     let submission = Submission {
@@ -235,16 +227,12 @@ fn begin(
         head,
         body,
         leaves_http,
-        ends_connection: entry[0] & ENDS_CONNECTION != 0,
-        idempotent: match entry[0] & (IDEMPOTENT | NOT_IDEMPOTENT) {
-            IDEMPOTENT => Some(true),
-            NOT_IDEMPOTENT => Some(false),
-            _ => None,
-        },
-        blocks: entry[0] & BLOCKS != 0,
-        absolute_form: entry[0] & ABSOLUTE_FORM != 0,
-        headers_timeout: time(entry[6]),
-        body_timeout: time(entry[7]),
+        ends_connection: is_flagged(submission_flag::ENDS_CONNECTION),
+        idempotent: idempotent(entry),
+        blocks: is_flagged(submission_flag::BLOCKS),
+        absolute_form: is_absolute,
+        headers_timeout: time(entry[submission::request::HEADERS_TIMEOUT]),
+        body_timeout: time(entry[submission::request::BODY_TIMEOUT]),
         queue_timeout: None,
     };
     let listening = target.client.submit(submission, ears);

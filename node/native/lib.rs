@@ -5,10 +5,12 @@
 //! (the main thread and each worker): there is no state of the process.
 
 mod area;
+mod bodies;
 mod broken;
 mod callback;
 mod choices;
 mod client;
+mod codes;
 mod connections;
 mod desk;
 mod dial;

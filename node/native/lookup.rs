@@ -1,8 +1,8 @@
 //! Names looked up by a function of JavaScript's: a question goes out as a completion, and its answer
 //! comes back as a cold call.
 
+use crate::codes::completion;
 use crate::environment::Shared;
-use crate::exchange::Kind;
 use crate::questions::Question;
 use serde::Deserialize;
 use serde_json::json;
@@ -51,7 +51,7 @@ impl Resolver for ScriptResolver {
         };
         let question = Question::new(&shared, |shared| &shared.lookups);
         let ticket = question.ticket;
-        let entry = [Kind::Lookup as u32, ticket, self.client, 0, 0, 0, 0, 0];
+        let entry = completion::lookup(ticket, self.client);
         let text = json!({ "host": host }).to_string();
         shared.complete(entry, text.as_bytes(), &[]);
         drop(shared);

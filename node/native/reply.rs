@@ -1,7 +1,7 @@
 //! Answers to the cold calls that take time.
 
+use crate::codes::completion;
 use crate::environment::Shared;
-use crate::exchange::Kind;
 use crate::failure;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Drop for Reply {
         let answer = self.answer.take();
         let answer = answer
             .unwrap_or_else(|| serde_json::json!({ "error": failure::refusal("ended", why) }));
-        let entry = [Kind::Answer as u32, self.ticket, 0, 0, 0, 0, 0, 0];
+        let entry = completion::answer(self.ticket);
         let text = answer.to_string();
         self.shared.complete(entry, text.as_bytes(), &[]);
     }

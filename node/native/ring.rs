@@ -1,6 +1,5 @@
 //! Two rings in memory that JavaScript sees as `ArrayBuffer`s and Rust owns: submissions come from
-//! JavaScript, completions go to it. `node/src/ring.ts` is the other end; the numbers below stand
-//! there too.
+//! JavaScript, completions go to it. `node/src/ring.ts` is the other end; `codes.rs` has the numbers.
 //!
 //! Each ring has entries of eight words and an arena for the bytes that belong to them. Positions
 //! only grow (modulo 2^32); an entry's place is its position modulo the ring's length. The reader
@@ -10,38 +9,29 @@
 
 use crate::area::Area;
 pub(crate) use crate::area::{ARENA_BYTES, ENTRIES};
+use crate::codes::control::*;
+pub(crate) use crate::codes::{ENTRY_WORDS, Entry, LENGTH, POSITION};
 use crate::sync::{Arc, AtomicU32, Ordering};
-
-/// Words of an entry.
-pub(crate) const ENTRY_WORDS: usize = 8;
-/// Bytes from which a piece of a body crosses by reference.
-pub(crate) const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
 
 /// Bytes of a completion above which they cross by reference: a quarter of the arena, so that what
 /// goes through it never waits for all of it to be read.
 pub(crate) const TEXT_BYTES_MAX: usize = ARENA_BYTES as usize / 4;
-/// Of a completion's first word: its bytes lie outside of the arena, where word 3 says
-/// (`Shared::put`).
-pub(crate) const TEXT_BY_REFERENCE: u32 = 1 << 12;
 
 /// Words of control, each on a cache line of its own.
 pub(crate) const CONTROL_WORDS: usize = 16 * 10;
-/// How far entries are written and read; how far their arena is read; who sleeps.
-const SUBMITTED: usize = 0;
-const INTAKEN: usize = 16;
-const INTAKEN_ARENA: usize = 32;
-const ENGINE_SLEEPS: usize = 48;
-const COMPLETED: usize = 64;
-const DRAINED: usize = 80;
-const DRAINED_ARENA: usize = 96;
-const SCRIPT_SLEEPS: usize = 112;
-/// Completions wait outside of the ring: whoever drains it is to ring for more.
-const OVERFLOWS: usize = 128;
-/// The engine ended before its environment: nobody reads submissions any more.
-const ENDED: usize = 144;
 
-/// An entry as it lies in a ring.
-pub(crate) type Entry = [u32; ENTRY_WORDS];
+/// The code of an entry.
+pub(crate) fn code_of(entry: &Entry) -> u32 {
+    entry[0] & 0xff
+}
+/// How the body of an entry comes.
+pub(crate) fn body_of(entry: &Entry) -> u32 {
+    entry[0] >> 8 & 0xff
+}
+/// Where the text of an entry lies in the arena, and its bytes.
+pub(crate) fn text_of(entry: &Entry) -> (u32, u32) {
+    (entry[POSITION], entry[LENGTH])
+}
 
 /// The memory of both rings. Written by two threads, each word by one of them at a time; the
 /// positions say whose turn it is.
@@ -70,7 +60,7 @@ impl Memory {
     /// Whether submissions wait that `Submissions` has not read.
     pub(crate) fn has_submissions(&self) -> bool {
         let written = self.control[SUBMITTED].load(Ordering::SeqCst);
-        written != self.control[INTAKEN].load(Ordering::Relaxed)
+        written != self.control[READ].load(Ordering::Relaxed)
     }
     /// The engine says whether it sleeps.
     pub(crate) fn set_engine_sleeps(&self, sleeps: bool) {
@@ -82,10 +72,10 @@ impl Memory {
     }
     /// The engine says that it is no more.
     pub(crate) fn set_ended(&self) {
-        self.control[ENDED].store(1, Ordering::SeqCst);
+        self.control[ENGINE_ENDED].store(1, Ordering::SeqCst);
     }
     pub(crate) fn has_ended(&self) -> bool {
-        self.control[ENDED].load(Ordering::SeqCst) == 1
+        self.control[ENGINE_ENDED].load(Ordering::SeqCst) == 1
     }
     /// True once if JavaScript sleeps: the caller wakes it.
     fn rouse_script(&self) -> bool {
@@ -130,12 +120,11 @@ impl Submissions {
                 take(entry, unsafe {
                     self.memory.submission_arena.bytes(at, length)
                 });
-                control[INTAKEN_ARENA]
-                    .store(position.wrapping_add(length as u32), Ordering::Release);
+                control[READ_ARENA].store(position.wrapping_add(length as u32), Ordering::Release);
             }
         }
         self.read = self.read.wrapping_add(1);
-        control[INTAKEN].store(self.read, Ordering::Release);
+        control[READ].store(self.read, Ordering::Release);
         true
     }
 }
@@ -181,8 +170,8 @@ impl Completions {
                 self.memory.completion_arena.write(at, first);
                 self.memory.completion_arena.write(at + first.len(), second);
             }
-            entry[3] = position;
-            entry[4] = first.len() as u32;
+            entry[POSITION] = position;
+            entry[LENGTH] = first.len() as u32;
             self.arena_written = position.wrapping_add(length as u32);
         }
         let at = (self.written % ENTRIES) as usize * size_of::<Entry>();

@@ -103,14 +103,14 @@ impl ScriptEnd {
     /// Writes a submission whose words 3 and 4 become where `text` lies. False: there is no room.
     pub(crate) fn submit(&mut self, mut entry: Entry, text: &[u8]) -> bool {
         let control = &self.memory.control;
-        let intaken = control[INTAKEN].load(Ordering::SeqCst);
+        let intaken = control[READ].load(Ordering::SeqCst);
         if self.submitted.wrapping_sub(intaken) >= ENTRIES {
             return false;
         }
         let length = text.len() as u32;
         let left = ARENA_BYTES - self.arena_written % ARENA_BYTES;
         let skipped = if length > left { left } else { 0 };
-        let read = control[INTAKEN_ARENA].load(Ordering::SeqCst);
+        let read = control[READ_ARENA].load(Ordering::SeqCst);
         if self.arena_written.wrapping_sub(read) + skipped + length > ARENA_BYTES {
             return false;
         }
@@ -119,7 +119,7 @@ impl ScriptEnd {
         entry[4] = length;
         self.arena_written = position.wrapping_add(length);
         let at = (self.submitted % ENTRIES) as usize * size_of::<Entry>();
-        // SAFETY: the engine has read both, as INTAKEN and INTAKEN_ARENA say.
+        // SAFETY: the engine has read both, as READ and READ_ARENA say.
         unsafe {
             let arena_at = (position % ARENA_BYTES) as usize;
             self.memory.submission_arena.write(arena_at, text);
@@ -247,7 +247,7 @@ fn submissions_come_out_with_their_bytes_and_positions_may_wrap() {
     let memory = Memory::new();
     let mut submissions = Submissions::new(Arc::clone(&memory));
     submissions.read = u32::MAX;
-    for at in [SUBMITTED, INTAKEN] {
+    for at in [SUBMITTED, READ] {
         memory.control[at].store(u32::MAX, Ordering::SeqCst);
     }
     let range = |entry: &Entry| (entry[4] > 0).then_some((entry[3], entry[4]));
@@ -265,9 +265,9 @@ fn submissions_come_out_with_their_bytes_and_positions_may_wrap() {
     assert!(submissions.next(range, |entry, bytes| seen =
         Some((entry[1], bytes.to_vec()))));
     assert_eq!(seen, Some((5, b"GET".to_vec())));
-    assert_eq!(memory.control[INTAKEN].load(Ordering::SeqCst), 0);
+    assert_eq!(memory.control[READ].load(Ordering::SeqCst), 0);
     assert_eq!(
-        memory.control[INTAKEN_ARENA].load(Ordering::SeqCst),
+        memory.control[READ_ARENA].load(Ordering::SeqCst),
         position.wrapping_add(3)
     );
     assert!(!memory.has_submissions());

@@ -1,6 +1,7 @@
 //! What the two ends of a connection say of the connection itself, on its way over the border.
 
-use crate::desk::Kind;
+use crate::codes::submission::control as word;
+use crate::codes::{completion, control_frame};
 use crate::environment::Shared;
 use crate::ring::Entry;
 use bytes::Bytes;
@@ -11,47 +12,32 @@ use trunkline::core::h2::settings::Settings;
 use trunkline::core::h3;
 use trunkline::server::{Heard, Said};
 
-// What is said: word 2 of a submission. `node/src/server/border.ts` has the same numbers.
-
-/// Eight bytes.
-const PING: u32 = 1;
-/// As the payload of a SETTINGS frame has them.
-const SETTINGS: u32 = 2;
-/// Words 6 the code, 7 the last stream (0: the newest).
-const GOAWAY: u32 = 3;
-/// Word 6 the stream; the text is the origin, a zero, and the value.
-const ALT_SVC: u32 = 4;
-/// The text is the origins with a zero between two.
-const ORIGINS: u32 = 5;
-/// Word 6: bytes.
-const WINDOW: u32 = 6;
-
 /// Bytes of one setting (RFC 9113 section 6.5.1).
 const SETTING_BYTES: usize = 6;
 
 /// What a submission says; `None`: nothing that has a meaning.
 pub(crate) fn read(entry: &Entry, bytes: &[u8]) -> Option<Said> {
-    Some(match entry[2] {
-        PING => Said::Ping(bytes.try_into().ok()?),
-        SETTINGS => Said::Settings(settings(bytes)),
-        GOAWAY => Said::Goaway {
-            last: Some(entry[7]).filter(|&last| last > 0),
-            code: H2Code(entry[6]),
+    Some(match entry[word::FRAME] {
+        control_frame::PING => Said::Ping(bytes.try_into().ok()?),
+        control_frame::SETTINGS => Said::Settings(settings(bytes)),
+        control_frame::GOAWAY => Said::Goaway {
+            last: Some(entry[word::SECOND]).filter(|&last| last > 0),
+            code: H2Code(entry[word::FIRST]),
             debug: Bytes::copy_from_slice(bytes),
         },
-        ALT_SVC => {
+        control_frame::ALT_SVC => {
             let zero = bytes.iter().position(|&byte| byte == 0)?;
             Said::AltSvc {
-                stream: entry[6],
+                stream: entry[word::FIRST],
                 origin: Bytes::copy_from_slice(&bytes[..zero]),
                 value: Bytes::copy_from_slice(&bytes[zero + 1..]),
             }
         }
-        ORIGINS => {
+        control_frame::ORIGINS => {
             let origins = bytes.split(|&byte| byte == 0);
             Said::Origins(origins.map(Bytes::copy_from_slice).collect())
         }
-        WINDOW => Said::Window(entry[6]),
+        control_frame::WINDOW => Said::Window(entry[word::FIRST]),
         _ => return None,
     })
 }
@@ -69,13 +55,15 @@ fn settings(bytes: &[u8]) -> Vec<Setting> {
 
 /// Tells JavaScript what the peer of a connection has said.
 pub(crate) fn tell(shared: &Shared, connection: u32, heard: &Heard) {
-    let (kind, code, word5) = match heard {
-        Heard::Settings(_) | Heard::Http3Settings(_) => (Kind::SettingsReceived, 0, 0),
-        Heard::SettingsAcknowledged(time) => (Kind::SettingsAcknowledged, 0, micros(*time)),
-        Heard::Ping(_) => (Kind::Pinged, 0, 0),
-        Heard::Pong(_, time) => (Kind::Pong, 0, micros(*time)),
+    let entry = match heard {
+        Heard::Settings(_) | Heard::Http3Settings(_) => completion::settings_received(connection),
+        Heard::SettingsAcknowledged(time) => {
+            completion::settings_acknowledged(connection, micros(*time))
+        }
+        Heard::Ping(_) => completion::ping(connection),
+        Heard::Pong(_, time) => completion::pong(connection, micros(*time)),
         // A stream of HTTP/2 is below 2^31.
-        Heard::Goaway { code, last, .. } => (Kind::Goaway, code.0, *last as u32),
+        Heard::Goaway { code, last, .. } => completion::goaway(connection, code.0, *last as u32),
     };
     let described;
     let text: &[u8] = match heard {
@@ -91,7 +79,6 @@ pub(crate) fn tell(shared: &Shared, connection: u32, heard: &Heard) {
         Heard::Ping(opaque) | Heard::Pong(opaque, _) => opaque,
         Heard::Goaway { debug, .. } => debug,
     };
-    let entry = [kind as u32, connection, code, 0, 0, word5, 0, 0];
     shared.complete(entry, text, &[]);
 }
 

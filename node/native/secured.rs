@@ -2,7 +2,7 @@
 
 use crate::choices::{Asks, Choice, choosing};
 use crate::client::read;
-use crate::desk::Kind;
+use crate::codes::completion;
 use crate::environment::Shared;
 use crate::failure;
 use crate::told::places;
@@ -45,7 +45,7 @@ struct ForgetAsk {
     context: u32,
 }
 
-/// The answer to a question of [`Kind::Hello`].
+/// The answer to a question of [`completion::client_hello`].
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ChosenAsk {
@@ -180,7 +180,7 @@ fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
     let shared = Arc::clone(shared);
     tls.key_listener(move |addresses, line| {
         let text = format!("{}\0{line}", places(addresses));
-        let entry = [Kind::Secret as u32, server, 0, 0, 0, 0, 0, 0];
+        let entry = completion::secret(server);
         shared.complete(entry, text.as_bytes(), &[]);
     })
 }

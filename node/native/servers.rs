@@ -2,7 +2,8 @@
 //! thrown, and served on the engine's.
 
 use crate::client::read;
-use crate::desk::{self, Desk, Kind};
+use crate::codes::completion;
+use crate::desk::{self, Desk};
 use crate::environment::Shared;
 use crate::failure;
 use crate::listen::ListenAsk;
@@ -177,13 +178,13 @@ impl Serving {
         let shared = Arc::clone(&self.shared);
         let Ok((attending, serving)) = opened.attend(desk::Server { desk, number }) else {
             // It refuses an access log alone, and there is none.
-            return shared.complete([Kind::Ended as u32, number, 0, 0, 0, 0, 0, 0], &[], &[]);
+            return shared.complete(completion::server_ended(number), &[], &[]);
         };
         self.attending.insert(number, attending);
         tokio::task::spawn_local(async move {
             // A server whose sockets cannot be used has ended.
             let _ = serving.await;
-            shared.complete([Kind::Ended as u32, number, 0, 0, 0, 0, 0, 0], &[], &[]);
+            shared.complete(completion::server_ended(number), &[], &[]);
         });
     }
 }

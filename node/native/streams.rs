@@ -1,12 +1,13 @@
 //! Streams of JavaScript's as transports: bytes that a `Duplex` gives are submissions, bytes for it are
-//! completions. `node/src/streams.ts` is the other end and has the same numbers.
+//! completions. `node/src/streams.ts` is the other end.
 //!
 //! Each direction has a window of bytes that the other side has not taken, so that a stream holds bounded
-//! memory: JavaScript stops reading its `Duplex` at [`INBOUND_BYTES_MAX`], and the engine writes nothing
+//! memory: JavaScript stops reading its `Duplex` at [`STREAM_UNREAD_BYTES_MAX`], and the engine writes nothing
 //! more at [`OUTBOUND_BYTES_MAX`] until the `Duplex` has called back.
 
+use crate::codes::{BY_REFERENCE_BYTES_MIN, STREAM_UNREAD_BYTES_MAX, completion};
 use crate::environment::{Shared, lock};
-use crate::ring::{BY_REFERENCE_BYTES_MIN, Entry};
+use crate::ring::Entry;
 use bytes::{Buf, Bytes};
 use serde::Deserialize;
 use std::collections::{HashMap, VecDeque};
@@ -20,41 +21,12 @@ use std::{error, fmt, mem};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use trunkline::ByteStream;
 
-/// Bytes of a `Duplex` that wait for the engine, from which JavaScript reads no more of it; one chunk of its
-/// may go beyond. As many as an HTTP/2 client grants before it knows anything of the path.
-pub(crate) const INBOUND_BYTES_MAX: usize = 256 * 1024;
 /// Bytes for a `Duplex` that it has not taken. The connection's own outbox holds what is more, which has
 /// this bound too.
 pub(crate) const OUTBOUND_BYTES_MAX: usize = 256 * 1024;
 /// Bytes taken of which JavaScript learns in one completion: a quarter of the window, so that it never
 /// waits for an engine that reads.
-const TAKEN_BYTES_MIN: usize = INBOUND_BYTES_MAX / 4;
-
-/// Completions: word 1 is the stream's number.
-/// Bytes for the `Duplex`: words 3 and 4 their place, or word 5 where they lie.
-const WRITE: u32 = 64;
-/// Word 2: bytes that the engine has read.
-const TAKEN: u32 = 65;
-/// The engine writes nothing more.
-const FINISH: u32 = 66;
-/// The engine has let go of the stream.
-const DROPPED: u32 = 67;
-/// The engine has come to rest behind a [`MARK`].
-const RESTED: u32 = 68;
-/// Word 0: the bytes lie where word 5 says.
-const BY_REFERENCE: u32 = 1 << 9;
-
-/// Submissions: word 1 is the stream's number.
-/// Bytes of the `Duplex`.
-pub(crate) const PIECE: u32 = 64;
-/// Its end, in order.
-pub(crate) const END: u32 = 65;
-/// It failed: JavaScript has the error.
-pub(crate) const FAIL: u32 = 66;
-/// Word 2: bytes that it has taken.
-pub(crate) const TAKE: u32 = 67;
-/// JavaScript holds its process until the engine has done what is before this.
-pub(crate) const MARK: u32 = 68;
+const TAKEN_BYTES_MIN: usize = STREAM_UNREAD_BYTES_MAX / 4;
 
 /// A `Duplex` failed, or was closed before its end; JavaScript has the error by the stream's number.
 #[derive(Debug)]
@@ -74,7 +46,7 @@ impl error::Error for StreamFailed {}
 #[derive(Default)]
 pub(crate) struct Streams {
     open: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
-    /// A [`MARK`] was read, and the engine has not rested since.
+    /// A `mark` was read, and the engine has not rested since.
     marked: AtomicBool,
 }
 
@@ -82,14 +54,14 @@ impl Streams {
     fn get(&self, number: u32) -> Option<Arc<Mutex<State>>> {
         lock(&self.open).get(&number).cloned()
     }
-    /// A [`MARK`] was read.
+    /// A `mark` was read.
     pub(crate) fn mark(&self) {
         self.marked.store(true, Ordering::Relaxed);
     }
     /// The completion that is due when the engine comes to rest.
     pub(crate) fn rested(&self) -> Option<Entry> {
         let marked = self.marked.swap(false, Ordering::Relaxed);
-        marked.then_some([RESTED, 0, 0, 0, 0, 0, 0, 0])
+        marked.then(|| completion::rested(0))
     }
     /// Bytes of the stream have come.
     pub(crate) fn push(&self, number: u32, bytes: Bytes) {
@@ -203,10 +175,9 @@ impl ScriptStream {
             finished: false,
         }
     }
-    fn complete(&self, mut entry: Entry, bytes: &[u8]) {
+    fn complete(&self, entry: Entry) {
         if let Some(shared) = self.shared.upgrade() {
-            entry[1] = self.number;
-            shared.complete(entry, bytes, &[]);
+            shared.complete(entry, &[], &[]);
         }
     }
     fn failure(&self) -> io::Error {
@@ -236,7 +207,7 @@ impl AsyncRead for ScriptStream {
         let taken = state.due();
         drop(state);
         if let Some(taken) = taken {
-            self.complete([TAKEN, 0, taken as u32, 0, 0, 0, 0, 0], &[]);
+            self.complete(completion::stream_taken(self.number, taken as u32));
         }
         Poll::Ready(Ok(()))
     }
@@ -278,11 +249,11 @@ impl AsyncWrite for ScriptStream {
         let Some(shared) = self.shared.upgrade() else {
             return Poll::Ready(Err(io::ErrorKind::NotConnected.into()));
         };
-        if bytes.len() >= BY_REFERENCE_BYTES_MIN {
-            let place = shared.put(Bytes::copy_from_slice(bytes));
-            self.complete([WRITE | BY_REFERENCE, 0, 0, 0, 0, place, 0, 0], &[]);
+        let entry = |body| completion::stream_write(self.number, body);
+        if bytes.len() < BY_REFERENCE_BYTES_MIN {
+            shared.complete(entry(0), bytes, &[]);
         } else {
-            self.complete([WRITE, 0, 0, 0, 0, 0, 0, 0], bytes);
+            shared.complete_body(entry, Bytes::copy_from_slice(bytes));
         }
         Poll::Ready(Ok(room))
     }
@@ -294,7 +265,7 @@ impl AsyncWrite for ScriptStream {
     }
     fn poll_shutdown(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !mem::replace(&mut self.finished, true) {
-            self.complete([FINISH, 0, 0, 0, 0, 0, 0, 0], &[]);
+            self.complete(completion::stream_finish(self.number));
         }
         Poll::Ready(Ok(()))
     }
@@ -305,7 +276,7 @@ impl Drop for ScriptStream {
         if let Some(shared) = self.shared.upgrade() {
             lock(&shared.streams.open).remove(&self.number);
         }
-        self.complete([DROPPED, 0, 0, 0, 0, 0, 0, 0], &[]);
+        self.complete(completion::stream_dropped(self.number));
     }
 }
 

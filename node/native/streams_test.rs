@@ -19,7 +19,10 @@ fn javascript_learns_of_bytes_that_were_read_before_its_window_is_full() {
     let mut told = 0;
     let mut unread: usize = 0;
     for _ in 0..1000 {
-        assert!(unread < INBOUND_BYTES_MAX, "JavaScript would not read");
+        assert!(
+            unread < STREAM_UNREAD_BYTES_MAX,
+            "JavaScript would not read"
+        );
         state.inbound.push_back(Bytes::from(vec![7; 3000]));
         unread += 3000;
         let mut buffer = [0; 8192];

@@ -2,34 +2,35 @@
 //! `node/src/server/border.ts` is the other end.
 
 use crate::choices::ChoiceRefused;
+use crate::codes::handshake_failure::*;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::net::SocketAddr;
 use trunkline::core::http::{RequestHead, Version};
 use trunkline::server::HandshakeFailure;
 use trunkline::{CertificateFault, ConnectionInfo, TlsRefusal};
 
-/// The number of a kind of failure in `node/src/http2/handshake.ts`, and its alert.
+/// The code of a failure, and its alert.
 pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
     match why {
-        HandshakeFailure::Timeout => (1, 0),
-        HandshakeFailure::Gone => (2, 0),
-        HandshakeFailure::NotTls => (3, 0),
-        HandshakeFailure::Version => (4, 0),
-        HandshakeFailure::Cipher => (5, 0),
-        HandshakeFailure::Protocol => (6, 0),
-        HandshakeFailure::Certificate(_) => (8, 0),
+        HandshakeFailure::Timeout => (TIMEOUT, 0),
+        HandshakeFailure::Gone => (GONE, 0),
+        HandshakeFailure::NotTls => (NOT_TLS, 0),
+        HandshakeFailure::Version => (VERSION, 0),
+        HandshakeFailure::Cipher => (CIPHER, 0),
+        HandshakeFailure::Protocol => (PROTOCOL, 0),
+        HandshakeFailure::Certificate(_) => (CERTIFICATE, 0),
         HandshakeFailure::Refused(refusal) => of_refusal(refusal),
-        HandshakeFailure::Alert(alert) => (7, u32::from(*alert)),
-        _ => (0, 0),
+        HandshakeFailure::Alert(alert) => (ALERT, u32::from(*alert)),
+        _ => (OTHER, 0),
     }
 }
 
 /// Its own ticket stands in the place of an alert, by which JavaScript finds the error.
 fn of_refusal(refusal: &TlsRefusal) -> (u32, u32) {
     match refusal.why().downcast_ref::<ChoiceRefused>() {
-        Some(refused) => (9, refused.ticket),
-        None if refusal.alert() == TlsRefusal::NO_APPLICATION_PROTOCOL => (6, 0),
-        None => (0, 0),
+        Some(refused) => (REFUSED, refused.ticket),
+        None if refusal.alert() == TlsRefusal::NO_APPLICATION_PROTOCOL => (PROTOCOL, 0),
+        None => (OTHER, 0),
     }
 }
 

@@ -13,7 +13,8 @@ import { forInterceptors } from './handler'
 import { Lane, type RequestExtras, type Told } from './lane'
 import { check, type Options, type Way } from './options'
 import { extended, prepare, type DispatchOptions, type Made } from './prepare'
-import { WATCHED, type Failure } from './ring'
+import { SubmissionFlag } from './codes'
+import { type Failure } from './ring'
 import { kState, State } from './state'
 import { answerUndici, mockOf } from './undici'
 
@@ -323,7 +324,7 @@ export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
 
 /** Shows a request to whoever watches; its head gets what they add. */
 function traced (origin: string, options: DispatchOptions, made: Made): Trace {
-  made.flags |= WATCHED
+  made.flags |= SubmissionFlag.Watched
   return new Trace(origin, options, made)
 }
 

@@ -6,7 +6,8 @@ import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchEr
 import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, withQuery, type Head, type Headers } from './head'
 import { isNew, type Handler } from './exchange'
 import { time, type Checked } from './options'
-import { ABSOLUTE_FORM, BLOCKS, ENDS_CONNECTION, IDEMPOTENT, NOT_IDEMPOTENT, WATCHED, type Given } from './ring'
+import { SubmissionFlag } from './codes'
+import { type Given } from './ring'
 import type { State, Target } from './state'
 
 /** What `dispatch` takes. */
@@ -102,7 +103,7 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: (ends ? ENDS_CONNECTION : 0) | (upload === null && !leavesHttp ? 0 : WATCHED) | (options.blocking === true ? BLOCKS : 0) | (path[0] === 'h' && !leavesHttp ? ABSOLUTE_FORM : 0) | repeats(options.idempotent),
+    flags: (ends ? SubmissionFlag.EndsConnection : 0) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | (options.blocking === true ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
     webSocketKey: head.webSocketKey
@@ -119,7 +120,7 @@ function takesStreams (handler: Handler | null): boolean {
 
 function repeats (idempotent: boolean | undefined): number {
   if (idempotent == null) return 0
-  return idempotent ? IDEMPOTENT : NOT_IDEMPOTENT
+  return idempotent ? SubmissionFlag.Idempotent : SubmissionFlag.NotIdempotent
 }
 
 /** Whether a connection with the origin may have streams: over TLS both sides agree on a version, in cleartext

@@ -1,68 +1,15 @@
 // The border: two rings in memory that the addon owns. Requests and what belongs to them go in,
 // what becomes of them comes out, in batches. `node/native/ring.rs` and `exchange.rs` are the other
-// end and have the same numbers.
+// end; `codes.ts` has the numbers.
 
 import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
 import { load, type Native } from './addon'
+import {
+  Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, InterimWord, LookupWord,
+  ResponseWord, RoomWord, StartedWord, SubmissionFlag, writeCancel, writeEnd, writeFail, writePiece, writeRequest, writeTake
+} from './codes'
 
-// Words of control (ring.rs).
-const SUBMITTED = 0
-const INTAKEN = 16
-const INTAKEN_ARENA = 32
-const ENGINE_SLEEPS = 48
-const COMPLETED = 64
-const DRAINED = 80
-const DRAINED_ARENA = 96
-const SCRIPT_SLEEPS = 112
-const OVERFLOWS = 128
-const ENGINE_ENDED = 144
-
-// What is submitted (intake.rs).
-const REQUEST = 1
-const PIECE = 2
-const END = 3
-const FAIL = 4
-const CANCEL = 5
-const TAKE = 6
-// How a body comes.
-export const INLINE = 1 << 8
-export const PUT = 2 << 8
-export const STREAMING = 3 << 8
-/** The request asks for the connection itself. */
-const LEAVES_HTTP = 1 << 16
-/** Somebody wants to know on which connection it starts. */
-export const WATCHED = 1 << 17
-/** An HTTP/1.1 connection ends behind it. */
-export const ENDS_CONNECTION = 1 << 18
-/** Whoever asks says that the request may be sent twice, or that it may not. */
-export const IDEMPOTENT = 1 << 19
-export const NOT_IDEMPOTENT = 1 << 20
-/** Nothing is pipelined behind it before it is answered. */
-export const BLOCKS = 1 << 21
-/** Its path is an absolute URL, which HTTP/1.1 carries as it is. */
-export const ABSOLUTE_FORM = 1 << 22
-
-// What is completed (exchange.rs).
-const RESPONSE = 1
-const INTERIM = 2
-const DATA = 3
-const ENDED = 4
-const FAILED = 5
-const GONE = 6
-const ROOM = 7
-const ANSWER = 8
-const NEWS = 9
-const STARTED = 10
-const LOOKUP = 11
-const DIAL = 12
-const LAST = 1 << 8
-export const BY_REFERENCE = 1 << 9
-/** The text did not go through the arena: it lies where word 3 says. */
-const TEXT_BY_REFERENCE = 1 << 12
-
-/** Bytes of a body from which they do not go through the arena. */
-export const BY_REFERENCE_BYTES_MIN = 16 * 1024
 /** Characters of a request's head: an arena holds a few of the largest. */
 export const HEAD_BYTES_MAX = 256 * 1024
 /** Submissions that may wait for the end of the turn before the engine hears of them. */
@@ -135,7 +82,7 @@ export type Given = Buffer | 'streaming' | 'tunnel' | null
 /** The border's other half, for servers (`server/border.ts`): it hears its own completions. */
 export interface ServerHalf {
   /** The entry at `at` of the completions. */
-  complete: (verb: number, at: number) => void
+  complete: (code: Completion, at: number) => void
   /** The engine is no more. */
   endAll: () => void
 }
@@ -145,11 +92,6 @@ export interface StreamHalf extends ServerHalf {
   /** Submissions are about to be published. */
   beforeFlush: () => void
 }
-
-/** The first of the completions that are a stream's (streams.rs). */
-const STREAMS_FROM = 64
-/** The first of the completions that are a server's (desk.rs). */
-const SERVERS_FROM = 16
 
 export class Border {
   /** The half for servers, once there is one. */
@@ -272,22 +214,21 @@ export class Border {
     if (position === undefined) return false
     const at = position & (this.arenaBytes - 1)
     this.submissionArena.latin1Write(head, at)
-    let kind = REQUEST | flags
-    let word5 = 0
+    let bodyWord = 0
     if (inline !== undefined) {
       this.submissionArena.set(inline, at + head.length)
-      kind |= INLINE
-      word5 = inline.length
+      flags |= Body.Inline
+      bodyWord = inline.length
     } else if (body === 'streaming') {
-      kind |= STREAMING
+      flags |= Body.Streaming
     } else if (body === 'tunnel') {
-      kind |= STREAMING | LEAVES_HTTP
+      flags |= Body.Streaming | SubmissionFlag.LeavesHttp
     } else if (body !== null) {
-      kind |= PUT
-      word5 = this.native.put(body)
+      flags |= Body.ByReference
+      bodyWord = this.native.put(body)
     }
     this.arenaWritten = (position + length) | 0
-    this.entry(kind, number, origin, position, head.length, word5, headersTimeout, bodyTimeout)
+    writeRequest(this, flags, number, position, head.length, origin, bodyWord, headersTimeout, bodyTimeout)
     return true
   }
 
@@ -302,30 +243,31 @@ export class Border {
   private writePiece (number: number, chunk: Buffer): boolean {
     if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
       if (!this.hasEntry()) return false
-      this.entry(PIECE | PUT, number, 0, 0, 0, this.native.put(chunk), 0, 0)
+      writePiece(this, Body.ByReference, number, 0, 0, this.native.put(chunk))
       return true
     }
     const position = this.room(chunk.length)
     if (position === undefined) return false
     this.submissionArena.set(chunk, position & (this.arenaBytes - 1))
     this.arenaWritten = (position + chunk.length) | 0
-    this.entry(PIECE | INLINE, number, 0, position, chunk.length, 0, 0, 0)
+    writePiece(this, Body.Inline, number, position, chunk.length, 0)
     return true
   }
 
   /** The end of a streaming request body. */
-  end (number: number): void { this.command(END, number, 0) }
+  end (number: number): void { this.submitEntry(() => { writeEnd(this, 0, number) }) }
   /** The streaming request body failed. */
-  fail (number: number): void { this.command(FAIL, number, 0) }
+  fail (number: number): void { this.submitEntry(() => { writeFail(this, 0, number) }) }
   /** Nobody wants the exchange any more. */
-  cancel (number: number): void { this.command(CANCEL, number, 0) }
+  cancel (number: number): void { this.submitEntry(() => { writeCancel(this, 0, number) }) }
   /** Bytes of the response's body were taken. */
-  take (number: number, bytes: number): void { this.command(TAKE, number, bytes) }
+  take (number: number, bytes: number): void { this.submitEntry(() => { writeTake(this, 0, number, bytes) }) }
 
-  private command (kind: number, number: number, bytes: number): void {
+  /** Submits an entry without text. */
+  submitEntry (write: () => void): void {
     this.write(() => {
       if (!this.hasEntry()) return false
-      this.entry(kind, number, bytes, 0, 0, 0, 0, 0)
+      write()
       return true
     })
   }
@@ -368,7 +310,7 @@ export class Border {
 
   hasEntry (): boolean {
     if (((this.submitted - this.intaken) | 0) <= this.entryMask) return true
-    this.intaken = Atomics.load(this.control, INTAKEN)
+    this.intaken = Atomics.load(this.control, Control.Read)
     return ((this.submitted - this.intaken) | 0) <= this.entryMask
   }
 
@@ -380,16 +322,16 @@ export class Border {
     const needed = ((this.arenaWritten - this.intakenArena) | 0) + skipped + length
     if (needed > this.arenaBytes) {
       const before = this.intakenArena
-      this.intakenArena = Atomics.load(this.control, INTAKEN_ARENA)
+      this.intakenArena = Atomics.load(this.control, Control.ReadArena)
       if (needed - ((this.intakenArena - before) | 0) > this.arenaBytes) return undefined
     }
     return (this.arenaWritten + skipped) | 0
   }
 
-  entry (kind: number, number: number, word2: number, word3: number, word4: number, word5: number, word6: number, word7: number): void {
+  entry (word0: number, number: number, word2: number, word3: number, word4: number, word5: number, word6: number, word7: number): void {
     const { submissions } = this
     const at = (this.submitted & this.entryMask) << 3
-    submissions[at] = kind
+    submissions[at] = word0
     submissions[at + 1] = number
     submissions[at + 2] = word2
     submissions[at + 3] = word3
@@ -405,8 +347,8 @@ export class Border {
     if (this.published === this.submitted) return
     this.streams?.beforeFlush()
     this.published = this.submitted
-    Atomics.store(this.control, SUBMITTED, this.submitted)
-    if (Atomics.exchange(this.control, ENGINE_SLEEPS, 0) === 1) this.native.kick()
+    Atomics.store(this.control, Control.Submitted, this.submitted)
+    if (Atomics.exchange(this.control, Control.EngineSleeps, 0) === 1) this.native.kick()
   }
 
   /** Hands out everything that the engine has completed. */
@@ -415,11 +357,11 @@ export class Border {
     this.draining = true
     let turns = 0
     for (;;) {
-      const completed = Atomics.load(control, COMPLETED)
+      const completed = Atomics.load(control, Control.Completed)
       if (completed === this.drained) {
-        Atomics.store(control, SCRIPT_SLEEPS, 1)
-        if (Atomics.load(control, COMPLETED) === completed) break
-        Atomics.store(control, SCRIPT_SLEEPS, 0)
+        Atomics.store(control, Control.ScriptSleeps, 1)
+        if (Atomics.load(control, Control.Completed) === completed) break
+        Atomics.store(control, Control.ScriptSleeps, 0)
         continue
       }
       if (turns++ === DRAIN_TURNS_MAX) {
@@ -436,14 +378,14 @@ export class Border {
         }
         this.drained = (this.drained + 1) | 0
       }
-      Atomics.store(control, DRAINED_ARENA, this.drainedArena)
-      Atomics.store(control, DRAINED, this.drained)
+      Atomics.store(control, Control.DrainedArena, this.drainedArena)
+      Atomics.store(control, Control.Drained, this.drained)
       this.flush()
     }
     this.draining = false
     this.flush()
-    if (Atomics.load(control, OVERFLOWS) === 1) this.native.kick()
-    if (Atomics.load(control, ENGINE_ENDED) === 1 && !this.hasEnded) this.endAll()
+    if (Atomics.load(control, Control.Overflows) === 1) this.native.kick()
+    if (Atomics.load(control, Control.EngineEnded) === 1 && !this.hasEnded) this.endAll()
   }
 
   /** The engine is no more: whoever still waits for it fails. */
@@ -463,52 +405,52 @@ export class Border {
 
   private complete (at: number): void {
     const { completions } = this
-    const kind = completions[at]!
-    const number = completions[at + 1]!
-    const length = completions[at + 4]!
-    const position = completions[at + 3]!
-    const verb = kind & 0xff
-    if ((kind & TEXT_BY_REFERENCE) !== 0) return this.completeOutside(at, kind, position)
-    if (verb >= STREAMS_FROM) return this.streams!.complete(verb, at)
-    if (verb >= SERVERS_FROM) return this.servers!.complete(verb, at)
-    switch (verb) {
-      case ANSWER: return this.answers.get(number)?.(this.utf8(position, length))
-      case NEWS: return this.hearers.get(number)?.deref()?.onNews(this.utf8(position, length))
-      case LOOKUP: return this.hearers.get(completions[at + 2]!)?.deref()?.onLookup(number, this.utf8(position, length))
+    const word0 = completions[at]!
+    const number = completions[at + EntryWord.Number]!
+    const length = completions[at + EntryWord.Length]!
+    const position = completions[at + EntryWord.Position]!
+    const code = word0 & 0xff
+    if ((word0 & CompletionFlag.TextByReference) !== 0) return this.completeOutside(at, word0, position)
+    if (code >= Completion.StreamWrite) return this.streams!.complete(code, at)
+    if (code >= Completion.Request) return this.servers!.complete(code, at)
+    switch (code) {
+      case Completion.Answer: return this.answers.get(number)?.(this.utf8(position, length))
+      case Completion.ConnectionEvent: return this.hearers.get(number)?.deref()?.onNews(this.utf8(position, length))
+      case Completion.Lookup: return this.hearers.get(completions[at + LookupWord.Client]!)?.deref()?.onLookup(number, this.utf8(position, length))
     }
-    if (verb === DIAL) {
-      const hearer = this.hearers.get(completions[at + 2]!)?.deref()
+    if (code === Completion.Dial) {
+      const hearer = this.hearers.get(completions[at + DialWord.Client]!)?.deref()
       const text = this.utf8(position, length)
       if (hearer !== undefined) return hearer.onDial(number, text)
       return void this.ask('dialed', { ticket: number })
     }
     const ears = this.ears[number]
     if (ears === undefined) return this.skip(position, length)
-    if (kind & LAST) {
+    if (word0 & CompletionFlag.Last) {
       ears.number = 0
       this.ears[number] = undefined
       this.free.push(number)
       this.release()
     }
-    switch (verb) {
-      case RESPONSE: return this.completeResponse(ears, kind, at, position, length)
-      case DATA:
-        if (kind & BY_REFERENCE) return ears.onData(this.native.take(completions[at + 5]!), true)
+    switch (code) {
+      case Completion.Response: return this.completeResponse(ears, word0, at, position, length)
+      case Completion.Data:
+        if (word0 & CompletionFlag.ByReference) return ears.onData(this.native.take(completions[at + DataWord.Body]!), true)
         return ears.onData(this.copy(position, length), true)
-      case ENDED: return ears.onEnd(this.text(position, length))
-      case INTERIM: return this.completeInterim(ears, at, position, length)
-      case FAILED: return ears.onFailed(JSON.parse(this.utf8(position, length)) as Failure)
-      case STARTED: return ears.onStarted(completions[at + 6]! * 2 ** 32 + (completions[at + 5]! >>> 0))
-      case ROOM: return ears.onRoom(completions[at + 2]!)
-      case GONE: return ears.onGone()
+      case Completion.Ended: return ears.onEnd(this.text(position, length))
+      case Completion.Interim: return this.completeInterim(ears, at, position, length)
+      case Completion.Failed: return ears.onFailed(JSON.parse(this.utf8(position, length)) as Failure)
+      case Completion.Started: return ears.onStarted(completions[at + StartedWord.ConnectionHigh]! * 2 ** 32 + (completions[at + StartedWord.ConnectionLow]! >>> 0))
+      case Completion.Room: return ears.onRoom(completions[at + RoomWord.Bytes]!)
+      case Completion.Cancelled: return ears.onGone()
     }
   }
 
   /** A completion whose bytes lie outside of the arena. */
-  private completeOutside (at: number, kind: number, place: number): void {
+  private completeOutside (at: number, word0: number, place: number): void {
     this.outside = this.native.take(place)
     this.outsideAt = place
-    this.completions[at] = kind & ~TEXT_BY_REFERENCE
+    this.completions[at] = word0 & ~CompletionFlag.TextByReference
     try {
       this.complete(at)
     } finally {
@@ -516,31 +458,31 @@ export class Border {
     }
   }
 
-  private completeResponse (ears: Ears, kind: number, at: number, position: number, length: number): void {
+  private completeResponse (ears: Ears, word0: number, at: number, position: number, length: number): void {
     const { completions } = this
     let fields = this.text(position, length)
-    const word5 = completions[at + 5]!
+    const bodyWord = completions[at + ResponseWord.Body]!
     let body: Buffer | undefined
-    if (kind & BY_REFERENCE) body = this.native.take(word5)
-    else if (word5 > 0) body = this.copy((position + length) | 0, word5)
-    const status = completions[at + 2]!
-    const version = completions[at + 6]!
+    if (word0 & CompletionFlag.ByReference) body = this.native.take(bodyWord)
+    else if (bodyWord > 0) body = this.copy((position + length) | 0, bodyWord)
+    const status = completions[at + ResponseWord.Status]!
+    const version = completions[at + ResponseWord.Version]!
     let reason = version < 20 ? 'OK' : ''
-    const words = completions[at + 7]!
-    if (words > 0) {
-      reason = fields.slice(0, words - 1)
-      fields = fields.slice(words - 1)
+    const own = completions[at + ResponseWord.Reason]!
+    if (own > 0) {
+      reason = fields.slice(0, own - 1)
+      fields = fields.slice(own - 1)
     }
-    if ((kind & LAST) === 0) ears.onResponse(status, fields, reason, version)
+    if ((word0 & CompletionFlag.Last) === 0) ears.onResponse(status, fields, reason, version)
     else ears.onWhole(status, fields, reason, body, version)
   }
 
   private completeInterim (ears: Ears, at: number, position: number, length: number): void {
     const text = this.text(position, length)
-    const status = this.completions[at + 2]!
-    const words = this.completions[at + 7]!
-    if (words === 0) ears.onInterim(status, text, STATUS_CODES[status] ?? '')
-    else ears.onInterim(status, text.slice(words - 1), text.slice(0, words - 1))
+    const status = this.completions[at + InterimWord.Status]!
+    const own = this.completions[at + InterimWord.Reason]!
+    if (own === 0) ears.onInterim(status, text, STATUS_CODES[status] ?? '')
+    else ears.onInterim(status, text.slice(own - 1), text.slice(0, own - 1))
   }
 
   /** One string for a whole head. */

@@ -1,26 +1,14 @@
 // Streams of JavaScript's as transports of connections: what a `Duplex` gives goes to the engine, what the
-// engine writes goes into the `Duplex`. `node/native/streams.rs` is the other end and has the same numbers.
+// engine writes goes into the `Duplex`. `node/native/streams.rs` is the other end.
 
 import type { Duplex } from 'node:stream'
 import { forgetOwnError, keepOwnError, SocketError } from './errors'
-import { BY_REFERENCE, BY_REFERENCE_BYTES_MIN, INLINE, PUT, theBorder, type Border, type StreamHalf } from './ring'
+import {
+  Body, BY_REFERENCE_BYTES_MIN, Completion, CompletionFlag, EntryWord, STREAM_UNREAD_BYTES_MAX, StreamTakenWord, StreamWriteWord, writeMark,
+  writeStreamEnd, writeStreamFail, writeStreamPiece, writeStreamTake
+} from './codes'
+import { theBorder, type Border, type StreamHalf } from './ring'
 
-// Completions.
-const WRITE = 64
-const TAKEN = 65
-const FINISH = 66
-const DROPPED = 67
-const RESTED = 68
-
-// Submissions.
-const PIECE = 64
-const END = 65
-const FAIL = 66
-const TAKE = 67
-const MARK = 68
-
-/** Bytes that the engine has not read, from which the stream is read no further; one chunk may go beyond. */
-const INBOUND_BYTES_MAX = 256 * 1024
 /** How long a stream that the engine has let go of may take nothing of what it still has to send. */
 const LINGER_MS = 10_000
 
@@ -113,7 +101,7 @@ export class Carrier {
     if (this.isOver || bytes.length === 0) return
     this.unread += bytes.length
     this.streams.piece(this.number, bytes)
-    if (this.unread < INBOUND_BYTES_MAX || this.isPaused) return
+    if (this.unread < STREAM_UNREAD_BYTES_MAX || this.isPaused) return
     this.isPaused = true
     this.stream.pause()
   }
@@ -121,7 +109,7 @@ export class Carrier {
   private readonly onEnd = (): void => {
     if (this.isOver) return
     this.isOver = true
-    this.streams.command(END, this.number, 0)
+    this.streams.end(this.number)
   }
 
   /** Also after the end of its bytes: then it takes no more of ours. */
@@ -141,13 +129,13 @@ export class Carrier {
     if (this.hasFailed) return
     this.hasFailed = true
     keepOwnError(`stream ${this.number}`, error ?? new SocketError('closed'))
-    this.streams.command(FAIL, this.number, 0)
+    this.streams.fail(this.number)
   }
 
   /** The engine has read so many bytes. */
   onTaken (bytes: number): void {
     this.unread -= bytes
-    if (!this.isPaused || this.unread >= INBOUND_BYTES_MAX) return
+    if (!this.isPaused || this.unread >= STREAM_UNREAD_BYTES_MAX) return
     this.isPaused = false
     if (!this.isDropped) this.stream.resume()
   }
@@ -159,7 +147,7 @@ export class Carrier {
     stream.write(bytes, error => {
       if (error != null) return
       this.linger?.refresh()
-      this.streams.command(TAKE, this.number, bytes.length)
+      this.streams.take(this.number, bytes.length)
     })
   }
 
@@ -230,13 +218,13 @@ export class Streams implements StreamHalf {
     }
     this.isMarked = true
     border.hold()
-    border.entry(MARK, 0, 0, 0, 0, 0, 0, 0)
+    writeMark(border, 0, 0)
   }
 
   private onRested (): void {
     if (this.isBehind) {
       this.isBehind = false
-      return this.command(MARK, 0, 0)
+      return this.border.submitEntry(() => { writeMark(this.border, 0, 0) })
     }
     this.isMarked = false
     // Completions that it has caused are handed out behind this, and may cause more.
@@ -249,20 +237,22 @@ export class Streams implements StreamHalf {
     setImmediate(() => { forgetOwnError(`stream ${carrier.number}`) })
   }
 
-  complete (verb: number, at: number): void {
+  complete (code: Completion, at: number): void {
     const { border } = this
     const { completions } = border
-    const carrier = this.open.get(completions[at + 1]!)
-    switch (verb) {
-      case WRITE: {
-        const isOutside = (completions[at]! & BY_REFERENCE) !== 0
-        const bytes = isOutside ? border.native.take(completions[at + 5]!) : border.copy(completions[at + 3]!, completions[at + 4]!)
+    const carrier = this.open.get(completions[at + EntryWord.Number]!)
+    switch (code) {
+      case Completion.StreamWrite: {
+        const isOutside = (completions[at]! & CompletionFlag.ByReference) !== 0
+        const bytes = isOutside
+          ? border.native.take(completions[at + StreamWriteWord.Body]!)
+          : border.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
         return carrier?.onWrite(bytes)
       }
-      case TAKEN: return carrier?.onTaken(completions[at + 2]!)
-      case FINISH: return carrier?.onFinish()
-      case DROPPED: return carrier?.onDropped()
-      case RESTED: return this.onRested()
+      case Completion.StreamTaken: return carrier?.onTaken(completions[at + StreamTakenWord.Bytes]!)
+      case Completion.StreamFinish: return carrier?.onFinish()
+      case Completion.StreamDropped: return carrier?.onDropped()
+      case Completion.Rested: return this.onRested()
     }
   }
 
@@ -281,25 +271,23 @@ export class Streams implements StreamHalf {
     const { border } = this
     if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
       if (!border.hasEntry()) return false
-      border.entry(PIECE | PUT, number, 0, 0, 0, border.native.put(chunk), 0, 0)
+      writeStreamPiece(border, Body.ByReference, number, 0, 0, border.native.put(chunk))
       return true
     }
     const position = border.room(chunk.length)
     if (position === undefined) return false
     border.submissionArena.set(chunk, position & (border.arenaBytes - 1))
     border.arenaWritten = (position + chunk.length) | 0
-    border.entry(PIECE | INLINE, number, 0, position, chunk.length, 0, 0, 0)
+    writeStreamPiece(border, Body.Inline, number, position, chunk.length, 0)
     return true
   }
 
-  command (kind: number, number: number, bytes: number): void {
-    const { border } = this
-    border.write(() => {
-      if (!border.hasEntry()) return false
-      border.entry(kind, number, bytes, 0, 0, 0, 0, 0)
-      return true
-    })
-  }
+  /** The bytes of a stream have ended in order. */
+  end (number: number): void { this.border.submitEntry(() => { writeStreamEnd(this.border, 0, number) }) }
+  /** A stream has failed. */
+  fail (number: number): void { this.border.submitEntry(() => { writeStreamFail(this.border, 0, number) }) }
+  /** A stream has taken bytes. */
+  take (number: number, bytes: number): void { this.border.submitEntry(() => { writeStreamTake(this.border, 0, number, bytes) }) }
 }
 
 let streams: Streams | undefined

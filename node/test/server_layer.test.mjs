@@ -135,7 +135,7 @@ test('a peer answers a ping', async t => {
   const connection = await opened
   const PING = 1
   const heard = new Promise(resolve => { connection.ears = { onPong: (payload, ms) => { resolve([payload.toString(), ms]) } } })
-  assert.ok(connection.say(PING, Buffer.from('12345678')))
+  assert.ok(connection.control(PING, Buffer.from('12345678')))
   const [payload, ms] = await heard
   assert.equal(payload, '12345678')
   assert.ok(ms > 0 && ms < 10_000)

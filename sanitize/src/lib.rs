@@ -12,6 +12,8 @@ mod area;
 mod area;
 #[cfg(loom)]
 mod loom_atomic;
+#[path = "../../node/native/codes.rs"]
+mod codes;
 #[path = "../../node/native/outbound.rs"]
 mod outbound;
 #[path = "../../node/native/ring.rs"]

@@ -4,6 +4,7 @@
 mod apps;
 mod attacks;
 mod bench;
+mod channel;
 mod conform;
 mod demo;
 mod flake;
@@ -40,6 +41,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
+  generate       sources that are made from a table (node/channel.toml)
   mutants [WORD..]   break the code under each property of the simulator; a test must notice
   docs           the rustdoc of the workspace";
 
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
         "node-lines" => node::script("dev", "all_lines.mjs", rest),
+        "generate" => channel::generate(),
         "flake" => flake::flake(rest),
         "fuzz" => fuzz::fuzz(rest),
         "sanitize" => sanitize::sanitize(rest),

@@ -4,6 +4,7 @@
 
 mod dead;
 mod docs;
+mod generated;
 mod layers;
 mod mutants;
 mod names;
@@ -54,6 +55,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(docs::check(tree));
+    found.extend(generated::check(tree));
     found.extend(requirements::check(tree));
     found.extend(mutants::check(tree));
     found.sort();

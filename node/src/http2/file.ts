@@ -1,7 +1,7 @@
 // Files as responses: opened, looked at, and sent as fast as the connection takes them.
 
 import { close, fstat, open, read, type Stats } from 'node:fs'
-import { Flags } from '../server/border'
+import { ResponseFlag } from '../codes'
 import { checkObject, invalidType, invalidValue, payloadForbidden, plain } from './codes'
 import { textOf, type Headers } from './fields'
 import { checkAnswerable, finalHeaders, isBodyless, type RespondOptions } from './respond'
@@ -102,7 +102,7 @@ function send (stream: ServerHttp2Stream, fd: number, headers: Headers, range: R
     return void stream.destroy(error as Error)
   }
   stream.sentHeaders = headers
-  stream.keepHead(headers[':status'] as number, text, Flags.NoDate)
+  stream.keepHead(headers[':status'] as number, text, ResponseFlag.NoDate)
   stream.endForFile()
   let at = range.offset > 0 ? range.offset : 0
   let left = range.length < 0 ? Infinity : range.length

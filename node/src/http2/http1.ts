@@ -6,7 +6,8 @@ import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { apart } from '../ring'
-import { checkLength, Flags } from '../server/border'
+import { ResponseFlag } from '../codes'
+import { checkLength } from '../server/border'
 import type { Exchange, ExchangeEars } from '../server/exchange'
 import { showRequest, showResponse } from './channels'
 import { aborted } from './codes'
@@ -241,7 +242,7 @@ class Carrier implements ExchangeEars {
   private flush (): void {
     if (this.head !== null) {
       const { status, text, reason } = this.head
-      this.exchange.respond(status, text, Flags.NoDate, reason)
+      this.exchange.respond(status, text, ResponseFlag.NoDate, reason)
       this.head = null
       this.isStreaming = true
     }
@@ -271,7 +272,7 @@ class Carrier implements ExchangeEars {
       const body = pieces.length > 1 ? Buffer.concat(pieces) : pieces[0] ?? null
       // The end of an exchange with nothing else to hear is told here.
       const isQuiet = !this.exchange.hasBody
-      this.exchange.answer(status, text, body, Flags.NoDate | (isQuiet ? Flags.Quiet : 0) | (this.isChunked ? Flags.NoLength : 0), reason)
+      this.exchange.answer(status, text, body, ResponseFlag.NoDate | (isQuiet ? ResponseFlag.Quiet : 0) | (this.isChunked ? ResponseFlag.NoLength : 0), reason)
       if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.gone() })
     } else {
       this.flush()

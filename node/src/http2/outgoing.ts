@@ -4,7 +4,7 @@
 import { getDefaultHighWaterMark } from 'node:stream'
 import { apart } from '../ring'
 import type { Exchange } from '../server/exchange'
-import { Flags } from '../server/border'
+import { ResponseFlag } from '../codes'
 
 /** From here on a writer is told to wait, which only a Duplex does. */
 const GATHERED_BYTES_MAX = getDefaultHighWaterMark(false)
@@ -83,7 +83,7 @@ export class Outgoing {
     }
     if (fields !== null) {
       this.fields = null
-      exchange.answer(this.status, fields, body, this.flags & ~Flags.End | Flags.NoLength | flags)
+      exchange.answer(this.status, fields, body, this.flags & ~ResponseFlag.End | ResponseFlag.NoLength | flags)
     } else if (body === null) exchange.end()
     else exchange.write(asBytes(body), true)
   }

@@ -1,7 +1,7 @@
 // What a stream answers: the final head, interim heads, trailers. All is checked before anything goes.
 
 import { sensitiveHeaders } from 'node:http2'
-import { Flags } from '../server/border'
+import { ResponseFlag } from '../codes'
 import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidValue, plain } from './codes'
 import { finalHead, textOf, type Headers } from './fields'
 import type { ServerHttp2Stream } from './stream'
@@ -83,7 +83,7 @@ export function respond (stream: ServerHttp2Stream, given: Headers | unknown[] |
   if (options?.waitForTrailers) stream.waitsForTrailers = true
   const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
   if (ends) stream.waitsForTrailers = false
-  stream.keepHead(status, text, Flags.NoDate | (ends ? Flags.End : 0))
+  stream.keepHead(status, text, ResponseFlag.NoDate | (ends ? ResponseFlag.End : 0))
   if (ends) stream.end()
 }
 

@@ -4,7 +4,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import { getPackedSettings, type Settings as NodeSettings } from 'node:http2'
 import { Open } from '../open'
-import { Say } from '../server/border'
+import { ControlFrame } from '../codes'
 import type { Connection, ConnectionEars } from '../server/connection'
 import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, checkText, invalidCharacter, invalidType, outOfRange, plain, sessionError
@@ -169,7 +169,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     if (this.sent.length >= this.options.settingsMax) {
       if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
       this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
-    } else if (this.connection.say(Say.Settings, packed)) this.sent.push({ settings: { ...settings }, callback: callback && AsyncResource.bind(callback) })
+    } else if (this.connection.control(ControlFrame.Settings, packed)) this.sent.push({ settings: { ...settings }, callback: callback && AsyncResource.bind(callback) })
     else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 
@@ -186,7 +186,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
       return
     }
     const sent = payload ? Buffer.from(bytesOf(payload as NodeJS.ArrayBufferView)!) : freshPayload()
-    if (this.pings.length >= this.options.pingsMax || !this.connection.say(Say.Ping, sent)) {
+    if (this.pings.length >= this.options.pingsMax || !this.connection.control(ControlFrame.Ping, sent)) {
       callback(plain('ERR_HTTP2_PING_CANCEL'))
       return false
     }
@@ -201,7 +201,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     checkNumber(lastStreamID, 'lastStreamID')
     this.refresh()
     const { connection } = this
-    if (connection.say(Say.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
+    if (connection.control(ControlFrame.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
     // HTTP/3 has neither a code nor words for people.
     if (code === NO_ERROR) connection.shutDown()
     else connection.abort(code)
@@ -242,7 +242,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   setLocalWindowSize (size: number): void {
     this.check()
     checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
-    this.connection.say(Say.Window, undefined, Math.max(size, 1))
+    this.connection.control(ControlFrame.Window, undefined, Math.max(size, 1))
   }
 
   setNextStreamID (id: number): void {
@@ -270,7 +270,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     checkText(alt, 'alt')
     if (!QUOTABLE.test(alt)) throw invalidCharacter('alt')
     if (alt.length + origin.length > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ALTSVC_LENGTH')
-    this.connection.say(Say.AltSvc, Buffer.from(`${origin}\0${alt}`, 'latin1'), stream)
+    this.connection.control(ControlFrame.AltSvc, Buffer.from(`${origin}\0${alt}`, 'latin1'), stream)
   }
 
   origin (...origins: unknown[]): void {
@@ -286,7 +286,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
       named.push(origin)
     }
     if (bytes > FRAME_BYTES_MAX) throw plain('ERR_HTTP2_ORIGIN_LENGTH')
-    this.connection.say(Say.Origins, Buffer.from(named.join('\0'), 'latin1'))
+    this.connection.control(ControlFrame.Origins, Buffer.from(named.join('\0'), 'latin1'))
   }
 
   setTimeout (time: number, callback?: () => void): this {

@@ -6,7 +6,7 @@ import { Duplex, Readable, Writable } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import type { ServerHttp2Session } from './session'
 import type { Held } from '../open'
-import { Flags } from '../server/border'
+import { ResponseFlag } from '../codes'
 import type { Exchange, ExchangeEars } from '../server/exchange'
 import { showClose, showError, showHead, showsCloses } from './channels'
 import { checkCall, checkInteger, plain, streamError } from './codes'
@@ -270,7 +270,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   keepHead (status: number, text: string, flags: number): void {
     this.headersSent = true
     this.outgoing.keepHead(status, text, flags)
-    showHead(this, () => this.sentHeaders, (flags & Flags.End) === 0 ? END_HEADERS : END_HEADERS | END_STREAM)
+    showHead(this, () => this.sentHeaders, (flags & ResponseFlag.End) === 0 ? END_HEADERS : END_HEADERS | END_STREAM)
   }
 
   /** What waits for the end of the turn goes now. */
@@ -285,7 +285,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     if (trailers) return false
     this.isAnswered = true
     this.isQuiet = outgoing.hasHead && !this.exchange.hasBody && this.face?.isHeard !== true && !showsCloses()
-    outgoing.finish(body, this.isQuiet ? Flags.Quiet : 0)
+    outgoing.finish(body, this.isQuiet ? ResponseFlag.Quiet : 0)
     if (this.isQuiet) this.of?.forget(this)
     else this.declineUnread()
     return true

@@ -5,7 +5,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { apart } from '../ring'
-import { Flags } from '../server/border'
+import { ResponseFlag } from '../codes'
 import type { Exchange, ExchangeEars } from '../server/exchange'
 import { aborted } from './codes'
 import { Intake } from './intake'
@@ -80,14 +80,14 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     }
     const text = fields.join('\0')
     if (this.answers && status !== SWITCHING) this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
-    else exchange.respond(isStream ? 200 : status, text, Flags.NoDate)
+    else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate)
   }
 
   override _final (done: () => void): void {
     const { exchange, refusal } = this
     // Whoever refuses destroys the socket next, which must not reset what is on its way.
     if (refusal === null) exchange.end()
-    else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), Flags.NoDate | Flags.Quiet, refusal.reason)
+    else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
     done()
   }
 

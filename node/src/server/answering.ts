@@ -1,6 +1,7 @@
 // Sends what handlers return: whole, piece by piece, or out of a file; and what stands for it when they fail.
 
-import { Flags, INTERNAL_ERROR } from './border'
+import { ResponseFlag } from '../codes'
+import { INTERNAL_ERROR } from './border'
 import type { Exchange } from './exchange'
 import { textOf } from './fields'
 import { errorPage } from './error_page'
@@ -57,7 +58,7 @@ export class Answering {
     if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
     const length = contentLengthOf(exchange, encoded)
     if (length !== null) checkContentLength(length, body === null ? 0 : Buffer.byteLength(body))
-    exchange.answer(status, fields, body, incoming.giveUp() ? Flags.Quiet : 0)
+    exchange.answer(status, fields, body, incoming.giveUp() ? ResponseFlag.Quiet : 0)
   }
 
   /** The handler failed, or the answer of `error` did. */
@@ -69,7 +70,7 @@ export class Answering {
     const isCut = exchange.headSent
     if (isCut) exchange.reset(INTERNAL_ERROR)
     const last = (error: unknown): void => {
-      if (error instanceof BodyTooLargeError) return exchange.answer(PAYLOAD_TOO_LARGE, '', null, Flags.Quiet)
+      if (error instanceof BodyTooLargeError) return exchange.answer(PAYLOAD_TOO_LARGE, '', null, ResponseFlag.Quiet)
       console.error(error)
       if (isCut) return
       const page = development ? errorPage(error, exchange.field('accept')) : null
@@ -89,7 +90,7 @@ export class Answering {
     const fail = (error: unknown): void => { this.fail(incoming, request, error, isHooks) }
     try {
       const { status, fields, part } = await filePlanOf(exchange, encoded)
-      if (part === null) exchange.answer(status, fields, null, incoming.giveUp() ? Flags.Quiet : 0)
+      if (part === null) exchange.answer(status, fields, null, incoming.giveUp() ? ResponseFlag.Quiet : 0)
       else if (incoming.trailersToSend !== null) await this.stream(incoming, request, { ...encoded, status, fields }, streamOfFile(part), isHooks)
       else {
         incoming.onFileFailedFor = fail
@@ -139,7 +140,7 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
     }
     if (piece?.done === true) {
       if (length !== null) checkContentLength(length, first?.length ?? 0)
-      exchange.answer(status, fields, first, incoming.giveUp() ? Flags.Quiet : 0)
+      exchange.answer(status, fields, first, incoming.giveUp() ? ResponseFlag.Quiet : 0)
       return true
     }
   }

@@ -1,83 +1,17 @@
 // The border's half for servers: what is asked of them comes out of the completions' ring, answers
-// go into the submissions'. `node/native/desk.rs` is the other end and has the same numbers.
+// go into the submissions'. `node/native/desk.rs` is the other end, and `codes.ts` has the numbers.
 
-import { apart, BY_REFERENCE, BY_REFERENCE_BYTES_MIN, HEAD_BYTES_MAX, INLINE, PUT, STREAMING, theBorder, type Border, type ServerHalf } from '../ring'
+import {
+  Body, BY_REFERENCE_BYTES_MIN, ClientHelloWord, ClosedWord, Completion, CompletionFlag, ConnectedWord, type ControlFrame, EntryWord, FileFailedWord,
+  GoawayWord, HandshakeFailedWord, HandshakeFailure, MalformedWord, PongWord, RequestWord, ResponseFlag, ResponseRoomWord, SettingsAcknowledgedWord,
+  UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
+  writeShutDown, writeTakeUpload, type EntryWriter
+} from '../codes'
+import { apart, HEAD_BYTES_MAX, theBorder, type Border, type ServerHalf } from '../ring'
 import { theStreams } from '../streams'
 import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
 import type { Listener } from './listener'
-
-// What is completed.
-const REQUEST = 16
-const DATA = 17
-const TRAILERS = 18
-const ROOM = 19
-const CLOSED = 20
-const CONNECTED = 21
-const DISCONNECTED = 22
-const ENDED = 23
-const PONG = 24
-const FILE_FAILED = 25
-const SETTINGS_RECEIVED = 26
-const SETTINGS_ACKNOWLEDGED = 27
-const PINGED = 28
-const GOAWAY = 29
-const STRANGER = 30
-const HANDSHAKE_FAILED = 31
-const SECRET = 32
-const HALF_CLOSED = 33
-const HELLO = 34
-const REQUEST_REFUSED = 35
-const BROKEN = 36
-/** Of a handshake that failed: `Listener.refuse` was called, and its ticket stands where the alert does. */
-const REFUSED = 9
-/** The request's body is to come, or this was not its last piece. */
-const MORE = 1 << 10
-/** The request is one of HTTP/1.0. */
-const HTTP10 = 1 << 11
-
-// What is submitted.
-const ANSWER = 16
-const INFORM = 17
-const SEND = 18
-const FINISH = 19
-const RESET = 20
-const TAKE = 21
-const SHUT_DOWN = 22
-const ABORT = 23
-const SAY = 24
-const DECLINE = 25
-
-/** A body that is a file. */
-const OF_FILE = 4 << 8
-
-/** What is said of an HTTP/2 connection to its peer (`node/native/said.rs`). */
-export const Say = {
-  /** Eight bytes. */
-  Ping: 1,
-  /** As the payload of a SETTINGS frame has them. */
-  Settings: 2,
-  /** Two numbers: the code, and the last stream that is served (0: the newest); bytes for people. */
-  Goaway: 3,
-  /** A number: the stream. The origin, a zero, and the value. */
-  AltSvc: 4,
-  /** Origins with a zero between two. */
-  Origins: 5,
-  /** A number: the bytes of the connection's receive window. */
-  Window: 6
-} as const
-
-/** How an answer is given. */
-export const Flags = {
-  /** No body follows the head. */
-  End: 1 << 16,
-  /** Nobody waits for the exchange's end: it is forgotten once it is answered. */
-  Quiet: 1 << 17,
-  /** The date is not added. */
-  NoDate: 1 << 18,
-  /** The length of a whole body is not said in the head; HTTP/1.1 then sends it in chunks. */
-  NoLength: 1 << 19
-} as const
 
 /** INTERNAL_ERROR of RFC 9113 section 7. */
 export const INTERNAL_ERROR = 2
@@ -106,109 +40,109 @@ export class ServerBorder implements ServerHalf {
     if (this.exchanges[exchange.number] === exchange) this.exchanges[exchange.number] = undefined
   }
 
-  complete (verb: number, at: number): void {
+  complete (code: Completion, at: number): void {
     const { completions } = this.border
-    const number = completions[at + 1]!
-    switch (verb) {
-      case REQUEST: return this.completeRequest(at)
-      case CONNECTED: {
-        const { listener, text } = { listener: this.listeners.get(completions[at + 2]!), text: this.text(at) }
+    const number = completions[at + EntryWord.Number]!
+    switch (code) {
+      case Completion.Request: return this.completeRequest(at)
+      case Completion.Connected: {
+        const { listener, text } = { listener: this.listeners.get(completions[at + ConnectedWord.Server]!), text: this.text(at) }
         if (listener === undefined) return
-        const stream = completions[at + 7]!
-        const connection = new Connection(this, listener, number, completions[at + 6]!, text, stream === 0 ? undefined : theStreams().streamOf(stream))
+        const stream = completions[at + ConnectedWord.Stream]!
+        const connection = new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, stream === 0 ? undefined : theStreams().streamOf(stream))
         this.connections.set(number, connection)
         return listener.opened(connection)
       }
-      case DISCONNECTED: {
+      case Completion.Disconnected: {
         const connection = this.connections.get(number)
         this.connections.delete(number)
         return connection?.listener.closed(connection)
       }
-      case PONG: return this.connections.get(number)?.ears?.onPong(this.data(at), completions[at + 5]! / 1000)
-      case PINGED: return this.connections.get(number)?.ears?.onPing(this.data(at))
-      case SETTINGS_RECEIVED: return this.connections.get(number)?.ears?.onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
-      case SETTINGS_ACKNOWLEDGED: return this.connections.get(number)?.ears?.onSettingsAcknowledged(completions[at + 5]! / 1000)
-      case GOAWAY: return this.connections.get(number)?.ears?.onGoaway(completions[at + 2]!, completions[at + 5]!, this.data(at))
-      case STRANGER: {
-        const connection = this.connections.get(completions[at + 5]!)
+      case Completion.Pong: return this.connections.get(number)?.ears?.onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
+      case Completion.Ping: return this.connections.get(number)?.ears?.onPing(this.bytes(at))
+      case Completion.SettingsReceived: return this.connections.get(number)?.ears?.onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
+      case Completion.SettingsAcknowledged: return this.connections.get(number)?.ears?.onSettingsAcknowledged(completions[at + SettingsAcknowledgedWord.Micros]! / 1000)
+      case Completion.Goaway: return this.connections.get(number)?.ears?.onGoaway(completions[at + GoawayWord.ErrorCode]!, completions[at + GoawayWord.LastStream]!, this.bytes(at))
+      case Completion.Unnegotiated: {
+        const connection = this.connections.get(completions[at + UnnegotiatedWord.Connection]!)
         if (connection === undefined) return
-        const exchange = new Exchange(this, connection, number, completions[at + 2]!, 1, true, '', 0, 0, 0)
+        const exchange = new Exchange(this, connection, number, completions[at + UnnegotiatedWord.Serial]!, 1, true, '', 0, 0, 0)
         this.exchanges[number] = exchange
         connection.open++
         return connection.listener.ears.onStranger?.(exchange)
       }
-      case REQUEST_REFUSED: {
-        const connection = this.connections.get(completions[at + 5]!)
+      case Completion.Malformed: {
+        const connection = this.connections.get(completions[at + MalformedWord.Connection]!)
         if (connection === undefined) return
-        const exchange = new Exchange(this, connection, number, completions[at + 2]!, 1, true, '', 0, 0, 0)
+        const exchange = new Exchange(this, connection, number, completions[at + MalformedWord.Serial]!, 1, true, '', 0, 0, 0)
         this.exchanges[number] = exchange
         connection.open++
         const text = this.text(at)
         const zero = text.indexOf('\0')
-        const refused = { code: text.slice(0, zero), status: completions[at + 6]!, packet: Buffer.from(text.slice(zero + 1), 'latin1'), parsed: completions[at + 7]! }
+        const refused = { code: text.slice(0, zero), status: completions[at + MalformedWord.Status]!, packet: Buffer.from(text.slice(zero + 1), 'latin1'), parsed: completions[at + MalformedWord.Parsed]! }
         return connection.listener.ears.onRefused?.(exchange, refused)
       }
-      case BROKEN: {
+      case Completion.Violation: {
         const connection = this.connections.get(number)
-        return connection?.listener.ears.onBroken?.(connection, completions[at + 2]!, this.text(at))
+        return connection?.listener.ears.onBroken?.(connection, completions[at + ViolationWord.Error]!, this.text(at))
       }
-      case HANDSHAKE_FAILED:
-      case SECRET: {
+      case Completion.HandshakeFailed:
+      case Completion.Secret: {
         const listener = this.listeners.get(number)
         if (listener === undefined) return
         const parts = this.utf8(at).split('\0')
         const connection = new Connection(this, listener, 0, 0, parts.slice(0, 4).join('\0'))
         connection.closed = true
         const said = parts[4] ?? ''
-        if (verb === SECRET) return listener.ears.onSecret?.(said, connection)
-        const [kind, alert] = [completions[at + 2]!, completions[at + 5]!]
-        const error = kind === REFUSED ? listener.refusalOf(alert) : undefined
+        if (code === Completion.Secret) return listener.ears.onSecret?.(said, connection)
+        const [kind, alert] = [completions[at + HandshakeFailedWord.Failure]!, completions[at + HandshakeFailedWord.Alert]!]
+        const error = kind === HandshakeFailure.Refused ? listener.refusalOf(alert) : undefined
         return listener.ears.onHandshakeFailed?.({ kind, alert, text: said, error }, connection)
       }
-      case HELLO: {
+      case Completion.ClientHello: {
         const listener = this.listeners.get(number)
         if (listener === undefined) return
         const { places, servername, protocols } = JSON.parse(this.utf8(at)) as { places: string; servername: string | null; protocols: string[] }
         const connection = new Connection(this, listener, 0, 0, places)
         connection.closed = true
-        return listener.ears.onHello?.({ ticket: completions[at + 2]!, servername: servername ?? undefined, protocols }, connection)
+        return listener.ears.onHello?.({ ticket: completions[at + ClientHelloWord.Ticket]!, servername: servername ?? undefined, protocols }, connection)
       }
-      case ENDED: {
+      case Completion.ServerEnded: {
         const listener = this.listeners.get(number)
         this.listeners.delete(number)
         return listener?.ended()
       }
     }
     const exchange = this.exchanges[number]
-    const kind = completions[at]!
+    const word0 = completions[at]!
     if (exchange === undefined) {
-      // Nobody reads it any more; what lies outside of the ring is given back.
-      if (verb === DATA && (kind & BY_REFERENCE) !== 0) this.border.native.take(completions[at + 5]!)
-      return this.border.skip(completions[at + 3]!, completions[at + 4]!)
+      // Bytes outside of the ring are given back.
+      if (code === Completion.Upload && (word0 & CompletionFlag.ByReference) !== 0) this.border.native.take(completions[at + UploadWord.Body]!)
+      return this.border.skip(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
     }
-    switch (verb) {
-      case DATA: return exchange.arrived(this.data(at), (kind & MORE) === 0)
-      case TRAILERS: return exchange.finished(this.text(at))
-      case FILE_FAILED: {
-        if (completions[at + 2] !== exchange.serial) return
+    switch (code) {
+      case Completion.Upload: return exchange.arrived(this.upload(at), (word0 & CompletionFlag.More) === 0)
+      case Completion.Trailers: return exchange.finished(this.text(at))
+      case Completion.FileFailed: {
+        if (completions[at + FileFailedWord.Serial] !== exchange.serial) return
         const [code, why] = this.utf8(at).split('\0')
         return exchange.fileFailed(Object.assign(new Error(`${code}: ${why}`), { code }))
       }
-      case HALF_CLOSED: return exchange.halfClosed()
-      case ROOM: return exchange.took(completions[at + 2]!)
-      case CLOSED:
+      case Completion.HalfClosed: return exchange.halfClosed()
+      case Completion.ResponseRoom: return exchange.took(completions[at + ResponseRoomWord.Bytes]!)
+      case Completion.Closed:
         this.exchanges[number] = undefined
-        return exchange.ended(completions[at + 2]!, completions[at + 5] === 1)
+        return exchange.ended(completions[at + ClosedWord.ErrorCode]!, completions[at + ClosedWord.ByPeer] === 1)
     }
   }
 
   private completeRequest (at: number): void {
     const { completions } = this.border
-    const connection = this.connections.get(completions[at + 5]!)
+    const connection = this.connections.get(completions[at + RequestWord.Connection]!)
     if (connection === undefined) return
-    const number = completions[at + 1]!
-    const hasBody = (completions[at]! & MORE) !== 0
-    const lengths = completions[at + 6]!
+    const number = completions[at + EntryWord.Number]!
+    const hasBody = (completions[at]! & CompletionFlag.More) !== 0
+    const lengths = completions[at + RequestWord.Lengths]!
     const text = this.text(at)
     let [methodEnd, pathEnd, authorityEnd] = [lengths & 0x3f, 0, 0]
     if (lengths === 0) {
@@ -220,8 +154,9 @@ export class ServerBorder implements ServerHalf {
       pathEnd = methodEnd + 1 + (lengths >>> 6 & 0xffff)
       authorityEnd = pathEnd + 1 + (lengths >>> 22)
     }
-    const exchange = new Exchange(this, connection, number, completions[at + 2]!, completions[at + 7]!, hasBody, text, methodEnd, pathEnd, authorityEnd)
-    exchange.isHttp10 = (completions[at]! & HTTP10) !== 0
+    const serial = completions[at + RequestWord.Serial]!
+    const exchange = new Exchange(this, connection, number, serial, completions[at + RequestWord.Stream]!, hasBody, text, methodEnd, pathEnd, authorityEnd)
+    exchange.isHttp10 = (completions[at]! & CompletionFlag.Http10) !== 0
     this.exchanges[number] = exchange
     connection.open++
     connection.listener.ears.onRequest(exchange)
@@ -239,16 +174,21 @@ export class ServerBorder implements ServerHalf {
 
   private text (at: number): string {
     const { completions } = this.border
-    return this.border.text(completions[at + 3]!, completions[at + 4]!)
+    return this.border.text(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
   }
 
   private utf8 (at: number): string { return Buffer.from(this.text(at), 'latin1').toString() }
 
-  private data (at: number): Buffer {
-    const { border } = this
-    const { completions } = border
-    if ((completions[at]! & BY_REFERENCE) !== 0) return border.native.take(completions[at + 5]!)
-    return border.copy(completions[at + 3]!, completions[at + 4]!)
+  /** The text of an entry, as bytes. */
+  private bytes (at: number): Buffer {
+    const { completions } = this.border
+    return this.border.copy(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
+  }
+
+  private upload (at: number): Buffer {
+    const { completions, native } = this.border
+    if ((completions[at]! & CompletionFlag.ByReference) !== 0) return native.take(completions[at + UploadWord.Body]!)
+    return this.bytes(at)
   }
 
   /** A whole answer, or (`streams`) its head. */
@@ -265,7 +205,7 @@ export class ServerBorder implements ServerHalf {
 
   private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reasonLength: number): boolean {
     const { border } = this
-    let kind = ANSWER | (flags & (Flags.Quiet | Flags.NoDate | Flags.NoLength))
+    flags &= ResponseFlag.Quiet | ResponseFlag.NoDate | ResponseFlag.NoLength
     let room = fields.length
     let inline = false
     if (body !== null) {
@@ -276,21 +216,21 @@ export class ServerBorder implements ServerHalf {
     if (position === undefined) return false
     const at = position & (border.arenaBytes - 1)
     border.submissionArena.latin1Write(fields, at)
-    let word5 = 0
-    if (streams) kind |= STREAMING
+    let bodyWord = 0
+    if (streams) flags |= Body.Streaming
     else if (inline) {
-      kind |= INLINE
-      if (typeof body === 'string') word5 = border.submissionArena.utf8Write(body, at + fields.length)
+      flags |= Body.Inline
+      if (typeof body === 'string') bodyWord = border.submissionArena.utf8Write(body, at + fields.length)
       else {
         border.submissionArena.set(body!, at + fields.length)
-        word5 = body!.length
+        bodyWord = body!.length
       }
     } else if (body !== null) {
-      kind |= PUT
-      word5 = border.native.put(body as Buffer)
+      flags |= Body.ByReference
+      bodyWord = border.native.put(body as Buffer)
     }
-    border.arenaWritten = (position + fields.length + (inline ? word5 : 0)) | 0
-    border.entry(kind, exchange.number, exchange.serial, position, fields.length, word5, status, reasonLength)
+    border.arenaWritten = (position + fields.length + (inline ? bodyWord : 0)) | 0
+    writeRespond(border, flags, exchange.number, exchange.serial, position, fields.length, bodyWord, status, reasonLength)
     return true
   }
 
@@ -304,58 +244,64 @@ export class ServerBorder implements ServerHalf {
       border.submissionArena.latin1Write(fields, at)
       border.submissionArena.set(which, at + fields.length)
       border.arenaWritten = (position + fields.length + which.length) | 0
-      border.entry(ANSWER | OF_FILE | flags, exchange.number, exchange.serial, position, fields.length, which.length, status, 0)
+      writeRespond(border, Body.File | flags, exchange.number, exchange.serial, position, fields.length, which.length, status, 0)
       return true
     })
   }
 
-  inform (exchange: Exchange, status: number, fields: string): void { this.writeText(INFORM, exchange, fields, status) }
-  finish (exchange: Exchange, trailers: string): void { this.writeText(FINISH, exchange, trailers, 0) }
+  inform (exchange: Exchange, status: number, fields: string): void {
+    this.writeText(fields, position => { writeInform(this.border, 0, exchange.number, exchange.serial, position, fields.length, status) })
+  }
 
-  private writeText (kind: number, exchange: Exchange, text: string, word6: number): void {
+  finish (exchange: Exchange, trailers: string): void {
+    this.writeText(trailers, position => { writeFinish(this.border, 0, exchange.number, exchange.serial, position, trailers.length) })
+  }
+
+  /** Puts `text` into the arena and writes the entry that it belongs to. */
+  private writeText (text: string, write: (position: number) => void): void {
     const { border } = this
     border.write(() => {
       const position = border.room(text.length)
       if (position === undefined) return false
       border.submissionArena.latin1Write(text, position & (border.arenaBytes - 1))
       border.arenaWritten = (position + text.length) | 0
-      border.entry(kind, exchange.number, exchange.serial, position, text.length, 0, word6, 0)
+      write(position)
       return true
     })
   }
 
   send (exchange: Exchange, chunk: Buffer, isLast: boolean): void {
     const { border } = this
-    const kind = SEND | (isLast ? Flags.End : 0)
+    const flags = isLast ? ResponseFlag.End : 0
     border.write(() => {
       if (chunk.length >= BY_REFERENCE_BYTES_MIN) {
         if (!border.hasEntry()) return false
-        border.entry(kind | PUT, exchange.number, exchange.serial, 0, 0, border.native.put(chunk), 0, 0)
+        writeSend(border, flags | Body.ByReference, exchange.number, exchange.serial, 0, 0, border.native.put(chunk))
         return true
       }
       const position = border.room(chunk.length)
       if (position === undefined) return false
       border.submissionArena.set(chunk, position & (border.arenaBytes - 1))
       border.arenaWritten = (position + chunk.length) | 0
-      border.entry(kind | INLINE, exchange.number, exchange.serial, position, chunk.length, 0, 0, 0)
+      writeSend(border, flags | Body.Inline, exchange.number, exchange.serial, position, chunk.length, 0)
       return true
     })
   }
 
-  reset (exchange: Exchange, code: number): void { this.command(RESET, exchange.number, exchange.serial, code) }
-  take (exchange: Exchange, bytes: number): void { this.command(TAKE, exchange.number, exchange.serial, bytes) }
-  decline (exchange: Exchange): void { this.command(DECLINE, exchange.number, exchange.serial, 0) }
-  shutDown (connection: number): void { this.command(SHUT_DOWN, connection, 0, 0) }
-  abort (connection: number, code: number): void { this.command(ABORT, connection, 0, code) }
-  /** Tells the peer of a connection something of it: see `Say`. */
-  say (connection: number, what: number, bytes: Uint8Array, first = 0, second = 0): void {
+  reset (exchange: Exchange, code: number): void { this.submit(border => { writeReset(border, 0, exchange.number, exchange.serial, code) }) }
+  take (exchange: Exchange, bytes: number): void { this.submit(border => { writeTakeUpload(border, 0, exchange.number, exchange.serial, bytes) }) }
+  decline (exchange: Exchange): void { this.submit(border => { writeDecline(border, 0, exchange.number, exchange.serial) }) }
+  shutDown (connection: number): void { this.submit(border => { writeShutDown(border, 0, connection) }) }
+  abort (connection: number, code: number): void { this.submit(border => { writeAbort(border, 0, connection, code) }) }
+  /** Sends a control frame on a connection of HTTP/2. */
+  control (connection: number, frame: ControlFrame, bytes: Uint8Array, first = 0, second = 0): void {
     const { border } = this
     border.write(() => {
       const position = border.room(bytes.length)
       if (position === undefined) return false
       border.submissionArena.set(bytes, position & (border.arenaBytes - 1))
       border.arenaWritten = (position + bytes.length) | 0
-      border.entry(SAY, connection, what, position, bytes.length, 0, first, second)
+      writeControl(border, 0, connection, position, bytes.length, frame, first, second)
       return true
     })
   }
@@ -369,13 +315,9 @@ export class ServerBorder implements ServerHalf {
     return border.ask('glance', { connection }) as Accounts | null
   }
 
-  private command (kind: number, number: number, serial: number, word6: number): void {
+  private submit (write: (to: EntryWriter) => void): void {
     const { border } = this
-    border.write(() => {
-      if (!border.hasEntry()) return false
-      border.entry(kind, number, serial, 0, 0, 0, word6, 0)
-      return true
-    })
+    border.submitEntry(() => { write(border) })
   }
 }
 

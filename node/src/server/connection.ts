@@ -1,5 +1,6 @@
 // One connection of a server, of any version.
 
+import { type ControlFrame } from '../codes'
 import type { Carried } from '../streams'
 import type { ServerBorder } from './border'
 import { Client } from './clients'
@@ -89,10 +90,10 @@ export class Connection {
 
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */
   shutDown (): void { if (!this.closed) this.border.shutDown(this.number) }
-  /** Tells the peer something of the connection (see `Say`). False: only HTTP/2 has words for it. */
-  say (what: number, bytes: Uint8Array = NOTHING, first = 0, second = 0): boolean {
+  /** Sends a control frame. False: the connection is closed, or is none of HTTP/2. */
+  control (frame: ControlFrame, bytes: Uint8Array = NOTHING, first = 0, second = 0): boolean {
     if (this.closed || this.version !== 20) return false
-    this.border.say(this.number, what, bytes, first, second)
+    this.border.control(this.number, frame, bytes, first, second)
     return true
   }
 

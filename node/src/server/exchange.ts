@@ -1,7 +1,8 @@
 // One request and its answer, on any version: what the web-standard server and the API of
 // `node:http2` stand on. Nothing of the head is read until somebody asks for it.
 
-import { checkLength, Flags, type ServerBorder } from './border'
+import { ResponseFlag } from '../codes'
+import { checkLength, type ServerBorder } from './border'
 import type { Connection } from './connection'
 
 const HEAD = 'HEAD'
@@ -201,7 +202,7 @@ export class Exchange {
     checkLength(fields.length)
     this.headSent = this.done = true
     this.border.answer(this, status, fields, body, false, flags, reason)
-    if ((flags & Flags.Quiet) === 0) return
+    if ((flags & ResponseFlag.Quiet) === 0) return
     this.border.forget(this)
     this.over(0)
   }
@@ -213,12 +214,12 @@ export class Exchange {
     const which = Buffer.from(`${offset}\0${length ?? ''}\0${path}`)
     checkLength(fields.length + which.length)
     this.headSent = this.done = true
-    this.border.answerFile(this, status, fields, which, flags & Flags.NoDate)
+    this.border.answerFile(this, status, fields, which, flags & ResponseFlag.NoDate)
   }
 
   /** The head of an answer whose body follows, unless the flags say `End`. */
   respond (status: number, fields: string, flags = 0, reason = ''): void {
-    if ((flags & Flags.End) !== 0) return this.answer(status, fields, null, flags, reason)
+    if ((flags & ResponseFlag.End) !== 0) return this.answer(status, fields, null, flags, reason)
     if (this.closed || this.headSent) return
     checkLength(fields.length)
     this.headSent = true

@@ -3,7 +3,7 @@
 import { inspect, type InspectOptions } from 'node:util'
 import { errorOf } from '../errors'
 import { Answering } from './answering'
-import { Flags } from './border'
+import { ResponseFlag } from '../codes'
 import type { Exchange } from './exchange'
 import type { FieldsInit } from './fields'
 import { overrideGlobals } from './global'
@@ -193,7 +193,7 @@ export class Server<Data = undefined> {
     const { settings } = this
     const { bodyMax, folders, idleSeconds, router } = settings
     if (exchange.hasBody && Number(exchange.field('content-length')) > bodyMax) {
-      return exchange.answer(PAYLOAD_TOO_LARGE, '', null, Flags.Quiet)
+      return exchange.answer(PAYLOAD_TOO_LARGE, '', null, ResponseFlag.Quiet)
     }
     const incoming = new Incoming(exchange, bodyMax)
     if (idleSeconds > 0) this.idle.watch(incoming, idleSeconds)
