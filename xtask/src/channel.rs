@@ -5,7 +5,7 @@
 mod rust;
 mod script;
 
-use crate::{Outcome, root};
+use crate::generated::File;
 use toml::{Table, Value};
 
 /// The table that both ends are made from.
@@ -65,23 +65,12 @@ struct Number {
     doc: String,
 }
 
-/// Writes both ends.
-pub(crate) fn generate() -> Outcome {
-    let table = std::fs::read_to_string(root().join(TABLE));
-    let table = table.map_err(|why| format!("cannot read {TABLE}: {why}"))?;
-    for (path, text) in render(&table)? {
-        let written = std::fs::write(root().join(path), text);
-        written.map_err(|why| format!("cannot write {path}: {why}"))?;
-    }
-    Ok(())
-}
-
 /// The text of each generated file.
-pub(crate) fn render(table: &str) -> Result<[(&'static str, String); 2], String> {
+pub(crate) fn render(table: &str) -> Result<Vec<File>, String> {
     let table: Table = table
         .parse()
         .map_err(|why| format!("{TABLE} does not parse: {why}"))?;
-    Ok([
+    Ok(vec![
         (RUST, rust::render(&table)?),
         (SCRIPT, script::render(&table)?),
     ])

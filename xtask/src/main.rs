@@ -9,8 +9,10 @@ mod conform;
 mod demo;
 mod flake;
 mod fuzz;
+mod generated;
 mod mutants;
 mod node;
+mod promises;
 mod ready;
 mod sanitize;
 mod suite;
@@ -41,7 +43,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
-  generate       sources that are made from a table (node/channel.toml)
+  generate       files that are rendered from a table (node/channel.toml, docs/promises.toml)
   mutants [WORD..]   break the code under each property of the simulator; a test must notice
   docs           the rustdoc of the workspace";
 
@@ -68,7 +70,7 @@ fn main() -> ExitCode {
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
         "node-lines" => node::script("dev", "all_lines.mjs", rest),
-        "generate" => channel::generate(),
+        "generate" => generated::generate(),
         "flake" => flake::flake(rest),
         "fuzz" => fuzz::fuzz(rest),
         "sanitize" => sanitize::sanitize(rest),

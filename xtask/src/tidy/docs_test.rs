@@ -1,4 +1,4 @@
-use super::{check_limits, check_paths, check_tests};
+use super::{check_limits, check_paths, check_promises, check_tests};
 use crate::tidy::tree::Tree;
 
 const HEAD: &str = "| id | promise | test |\n|---|---|---|\n";
@@ -25,20 +25,59 @@ fn a_document_without_the_table_is_found() {
 }
 
 #[test]
-fn a_promise_needs_a_row_and_a_test_that_exists_or_todo() {
+fn an_attack_needs_a_row_and_a_test_that_exists_or_todo() {
     let text = format!(
-        "{HEAD}| C1 | two gates | `a.rs::in_flight` |\n| C2 | one session | todo |\n| C3 | x | `a.rs::gone` |\n| C4 | x | |\n"
+        "{HEAD}| 1 | two gates | `a.rs::in_flight` |\n| 2 | one session | todo |\n| 3 | x | `a.rs::gone` |\n| 4 | x | |\n"
     );
     let tree = Tree::of(&[("p.md", &text), ("a.rs", "#[test]\nfn in_flight() {}\n")]);
-    let ids: Vec<String> = ["C1", "C2", "C3", "C4", "C5"].map(str::to_owned).to_vec();
+    let ids: Vec<String> = ["1", "2", "3", "4", "5"].map(str::to_owned).to_vec();
     let found = check_tests(&tree, "p.md", &ids);
     let texts: Vec<&str> = found.iter().map(|finding| finding.text.as_str()).collect();
     assert_eq!(
         texts,
         [
+            "3: `a.rs` has no function `gone`",
+            "4 names no test and is not marked `todo`",
+            "0 rows for 5; there must be one",
+        ]
+    );
+}
+
+#[test]
+fn a_promise_needs_one_entry_and_tests_that_exist_or_todo() {
+    let text = r#"
+[[section]]
+letter = "C"
+title = "Gates"
+[[section.promise]]
+id = "C1"
+text = "Two gates"
+tests = ["a.rs::in_flight"]
+[[section.promise]]
+id = "C2"
+text = "One session"
+todo = "all of it"
+[[section.promise]]
+id = "C3"
+text = "Gone"
+tests = ["a.rs::gone"]
+[[section.promise]]
+id = "C4"
+text = "Bare"
+"#;
+    let tree = Tree::of(&[
+        ("docs/promises.toml", text),
+        ("a.rs", "#[test]\nfn in_flight() {}\n"),
+    ]);
+    let ids: Vec<String> = ["C1", "C2", "C3", "C4", "C5"].map(str::to_owned).to_vec();
+    let found = check_promises(&tree, &ids);
+    let texts: Vec<&str> = found.iter().map(|finding| finding.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "0 entries for C5; there must be one",
             "C3: `a.rs` has no function `gone`",
-            "C4 names no test and is not marked `todo`",
-            "0 rows for C5; there must be one",
+            "C4 names no test and has no `todo`",
         ]
     );
 }

@@ -1,0 +1,27 @@
+//! Files that are rendered from a table and committed: `generate` writes them, `tidy` renders them
+//! again and compares.
+
+use crate::{Outcome, channel, promises, root};
+
+/// A file's path from the root, and its text.
+pub(crate) type File = (&'static str, String);
+type Render = fn(&str) -> Result<Vec<File>, String>;
+
+/// Each table with what renders it.
+pub(crate) const TABLES: &[(&str, Render)] = &[
+    (channel::TABLE, channel::render),
+    (promises::TABLE, promises::render),
+];
+
+/// Writes every file.
+pub(crate) fn generate() -> Outcome {
+    for (path, render) in TABLES {
+        let table = std::fs::read_to_string(root().join(path));
+        let table = table.map_err(|why| format!("cannot read {path}: {why}"))?;
+        for (path, text) in render(&table)? {
+            let written = std::fs::write(root().join(path), text);
+            written.map_err(|why| format!("cannot write {path}: {why}"))?;
+        }
+    }
+    Ok(())
+}
