@@ -84,7 +84,7 @@ impl From<RateAsk> for Rate {
 }
 
 overrides!(WindowsAsk of Windows {
-    stream_initial: u32, stream_max: u32, connection: u32, memory_budget: u64, auto: bool,
+    stream_initial: u32, stream_max: u32, connection: u32, memory_budget: u64, send_budget: u64, auto: bool,
 });
 
 #[derive(Default, Deserialize)]
@@ -234,3 +234,7 @@ impl ListenAsk {
         Err(failure::refusal("config", &text))
     }
 }
+
+#[cfg(test)]
+#[path = "listen_test.rs"]
+mod listen_test;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { inspect } from 'node:util'
-import { Agent, request as asked, Response as Lean, serve } from 'trunkline'
+import { Agent, createServer, request as asked, Response as Lean, serve } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
 import { versions } from './support/clients.mjs'
 import { serveFor } from './support/serving.mjs'
@@ -197,6 +197,24 @@ test('a name that is nearly an option is named', () => {
     assert.throws(() => serve({ fetch, [name]: 1 }), new RegExp(`serve has no option ${name}; is ${near} meant\\?`))
   }
   assert.throws(() => serve({ fetch, somethingElse: 1 }), /serve has no option somethingElse; it has fetch, /)
+})
+
+test('a bound that is not known, or out of its range, is refused with what is allowed', () => {
+  const fetch = () => new Response('')
+  for (const [options, message] of [
+    [{ limits: { fieldCountMx: 1 } }, /limits has no fieldCountMx; is fieldCountMax meant\? it has fieldCountMax, /],
+    [{ limits: { toString: 1 } }, /limits has no toString; it has fieldCountMax, /],
+    [{ limits: { fieldCountMax: -1 } }, /limits\.fieldCountMax is -1; it must be an integer of at least 0/],
+    [{ limits: { continuationsMax: 2 ** 32 } }, /limits\.continuationsMax is 4294967296; it must be an integer from 0 to 4294967295/],
+    [{ limits: { resets: 5 } }, /limits\.resets is 5; it must be \{ burst, perSecond \}, both integers of at least 0/],
+    [{ limits: 5 }, /limits is 5; it must be an object/],
+    [{ timeouts: { idle: '5' } }, /timeouts\.idle is '5'; it must be an integer of at least 0/],
+    [{ windows: { auto: 1 } }, /windows\.auto is 1; it must be true or false/]
+  ]) {
+    for (const make of [() => serve({ fetch, ...options }), () => createServer(options)]) {
+      assert.throws(make, { code: 'UND_ERR_INVALID_ARG', message }, inspect(options))
+    }
+  }
 })
 
 test('what is printed of a server has its address and no key', async t => {

@@ -6,7 +6,8 @@ import { Http2ServerRequest as NodeRequest, Http2ServerResponse as NodeResponse,
 import type { ClientOptions } from '../server/clients'
 import type { Connection } from '../server/connection'
 import type { Exchange } from '../server/exchange'
-import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type Limits, type ListenOptions, type ListenTls, type Place } from '../server/listener'
+import type { Limits, Timeouts, Windows } from '../server/bounds'
+import { Listener, openTo, type HandshakeFailure, type Hello, type Identity, type ListenOptions, type ListenTls, type Place } from '../server/listener'
 import type { Policy } from '../server/policy'
 import { brokenSession, clientError, RefusedSocket, refusalOf, type Refused } from './broken'
 import { showStream } from './channels'
@@ -37,7 +38,7 @@ export interface DeskOptions {
   schemeFromGateway: boolean | undefined
   requests: 'http' | 'http2' | undefined
   limits: Limits
-  timeouts: Record<string, number>
+  timeouts: Timeouts
   session: SessionOptions
   Http2ServerRequest: unknown
   Http2ServerResponse: unknown
@@ -231,7 +232,7 @@ export class Desk {
   }
 
   /** What node:http has as members of a server; 0: never. */
-  private http1Timeouts (): Record<string, number> {
+  private http1Timeouts (): Timeouts {
     const { headersTimeout: head, httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = this.server
     const idle = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
     return {
@@ -258,7 +259,7 @@ export class Desk {
     return { ...limits, ...this.options.limits }
   }
 
-  private windows (): Record<string, number> {
+  private windows (): Windows {
     return { streamInitial: this.settings.initialWindowSize ?? WINDOW_DEFAULT }
   }
 

@@ -12,7 +12,8 @@ import type { ClientOptions } from '../server/clients'
 import { admissionOf, checkContext, identityIn, identityOf, type TlsOptions } from '../server/identity'
 import { optionsIn } from '../server/context'
 import { listenError, NO_PORT } from '../server/listen_error'
-import { deadlineOf, type Limits, type Place } from '../server/listener'
+import { checkBounds, type Limits, type Timeouts } from '../server/bounds'
+import { deadlineOf, type Place } from '../server/listener'
 import { policyOf, type Policy } from '../server/policy'
 import { notProvided } from '../server/refused'
 import { Desk, type DeskOptions } from './desk'
@@ -36,10 +37,10 @@ type Listener = (...args: any[]) => void
 export interface Options extends ServerOptions {
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
-  /** The engine's limits by their names in camel case, over what the options of node:http2 say. */
+  /** What one peer may ask, over what the options of node:http2 say. */
   limits?: Limits
-  /** The engine's timeouts by their names, in ms; 0: never. */
-  timeouts?: Record<string, number>
+  /** How long each phase may take, in ms; 0: for ever. */
+  timeouts?: Timeouts
   /** Whether HTTP/1.1 and HTTP/2 are served in cleartext; under TLS `allowHTTP1` says it. Default: both. */
   http1?: boolean
   http2?: boolean
@@ -74,9 +75,10 @@ type Made<S> = abstract new (...args: any[]) => S
 function checked<T extends object> (options: T | undefined): T {
   checkObject(options, 'options')
   nodeServer(options as ServerOptions)
-  const own = { ...options } as T & { settings?: Settings }
+  const own = { ...options } as T & Options
   checkHeeded(own)
   checkRequests(own)
+  checkBounds(own)
   own.settings = { ...own.settings }
   return own
 }

@@ -1,6 +1,7 @@
 // A server that listens, on HTTP/1.1, HTTP/2 and HTTP/3, before anybody has given its exchanges the
 // form of an API.
 
+import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorOf } from '../errors'
@@ -36,12 +37,6 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
    * are asked for certificates. */
   sniIsBinding?: boolean
 }
-
-/** So often may a peer cause it: at once, and per second. */
-export interface Rate { burst: number; perSecond: number }
-
-/** The engine's limits by their names in camel case; `resets`, `glitches` and `pings` are rates. */
-export type Limits = Record<string, number | Rate>
 
 /** Where a server listens: on a port, at a path, or on a socket that is open. */
 export interface Place {
@@ -89,12 +84,11 @@ export interface ListenOptions extends Place {
    * false. */
   handsOverRefusals?: boolean
   connectionsMax?: number
-  /** The engine's own, by its names in camel case; times in ms, 0: never. */
   limits?: Limits
-  timeouts?: Record<string, number>
-  /** Those of HTTP/1.1, over the ones of all. */
-  http1Timeouts?: Record<string, number>
-  windows?: Record<string, number | boolean>
+  timeouts?: Timeouts
+  /** Timeouts of HTTP/1.1, over `timeouts`. */
+  http1Timeouts?: Timeouts
+  windows?: Windows
 }
 
 export interface Address { address: string; port: number; family: 'IPv4' | 'IPv6' }

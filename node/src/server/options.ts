@@ -4,6 +4,7 @@ import cluster from 'node:cluster'
 import { inspect } from 'node:util'
 import { InvalidArgumentError } from '../errors'
 import { nearest } from '../near'
+import { checkBounds, type Timeouts } from './bounds'
 import type { Answered } from './answering'
 import { Folders, type StaticOptions } from './folders'
 import { listenTlsOf, type ServeTls } from './identity'
@@ -78,6 +79,7 @@ const NAMES = new Set([...ADVERTISED, 'fdIsLent', 'frameEvents', 'spelledNames',
 
 export function checkNames (options: unknown): void {
   if (typeof options !== 'object' || options === null) throw new TypeError(`serve takes an object of options with a function fetch; it was given ${inspect(options, { depth: 0 })}`)
+  checkBounds(options)
   for (const name of Object.keys(options)) {
     if (NAMES.has(name)) continue
     const near = nearest(name, ADVERTISED)
@@ -160,7 +162,7 @@ export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptio
   if (host !== undefined) listen.host = host
   if (path !== undefined) listen.path = path
   if (tls !== undefined) listen.tls = tlsOf(tls, host)
-  const idle: Record<string, number> = idleTimeout === undefined ? {} : { idle: Math.ceil(secondsOf(idleTimeout, 'idleTimeout') * 1000) }
+  const idle: Timeouts = idleTimeout === undefined ? {} : { idle: Math.ceil(secondsOf(idleTimeout, 'idleTimeout') * 1000) }
   if (timeouts !== undefined || idleTimeout !== undefined) listen.timeouts = { ...idle, ...timeouts }
   return listen
 }
