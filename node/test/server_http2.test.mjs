@@ -325,11 +325,6 @@ test('limits are options: more fields than allowed never reach a listener', asyn
   }
 })
 
- server.listen(0, '127.0.0.1')
-  const [error] = await once(server, 'error')
-  assert.match(error.message, /noSuchThing/)
-})
-
 const REFUSED = { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }
 
 test('a secure server without a certificate speaks nothing in cleartext', async () => {
