@@ -178,7 +178,7 @@ async fn fetch(
     loop {
         let request = asked.request(&uri);
         trace.request(&request);
-        let response = client.request(request).await.map_err(failure)?;
+        let response = client.execute(request).await.map_err(failure)?;
         trace.waits(client);
         trace.response(&response);
         let Some(next) = redirect(options, &uri, &response)? else {

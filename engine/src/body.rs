@@ -3,6 +3,8 @@
 //! The receiving end of a connection's pipe tells its connection how much it took; that is what
 //! lets the peer send more. A body that nobody reads stalls its own stream and nothing else.
 
+mod read;
+
 use crate::driver::signals::Signals;
 use crate::error::{Error, ErrorKind, Origin, Retry};
 use crate::window::WindowHandle;
@@ -32,8 +34,11 @@ enum Kind {
     Empty,
     Whole(Bytes),
     Pipe(Reader),
-    Foreign(Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>),
+    /// Behind a lock, which nobody waits for, so that a body is `Sync`.
+    Foreign(Mutex<ForeignBody>),
 }
+
+type ForeignBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = Error> + Send>>;
 
 impl Body {
     /// No bytes, no trailers.
@@ -65,7 +70,7 @@ impl Body {
         B: http_body::Body + Send + 'static,
         B::Error: Into<Box<dyn error::Error + Send + Sync>>,
     {
-        Self(Kind::Foreign(Box::pin(Foreign(Box::pin(body)))))
+        Self(Kind::Foreign(Mutex::new(Box::pin(Foreign(Box::pin(body))))))
     }
     /// The receive windows of a body that comes over a connection; `None` for any other body, and
     /// for a small one that came whole with its head.
@@ -117,7 +122,10 @@ impl http_body::Body for Body {
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
             Kind::Pipe(reader) => reader.poll_frame(cx),
-            Kind::Foreign(body) => body.as_mut().poll_frame(cx),
+            Kind::Foreign(body) => {
+                let body = body.get_mut().unwrap_or_else(PoisonError::into_inner);
+                body.as_mut().poll_frame(cx)
+            }
         }
     }
     fn is_end_stream(&self) -> bool {
@@ -125,7 +133,7 @@ impl http_body::Body for Body {
             Kind::Empty => true,
             Kind::Whole(_) => false,
             Kind::Pipe(reader) => reader.is_at_end(),
-            Kind::Foreign(body) => body.is_end_stream(),
+            Kind::Foreign(body) => lock(body).is_end_stream(),
         }
     }
     fn size_hint(&self) -> SizeHint {
@@ -135,7 +143,7 @@ impl http_body::Body for Body {
             Kind::Pipe(reader) => reader
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
-            Kind::Foreign(body) => body.size_hint(),
+            Kind::Foreign(body) => lock(body).size_hint(),
         }
     }
 }
@@ -319,9 +327,13 @@ impl Pipe {
         }
     }
     fn lock(&self) -> MutexGuard<'_, PipeState> {
-        // No code panics while it holds the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A foreign body that panics under its lock is broken for its reader alone.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The reading end of a pipe.

@@ -7,9 +7,10 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), trunkline::Error> {
-//! let client = trunkline::client::Client::new();
+//! let client = trunkline::Client::new();
 //! let response = client.get("https://example.org/").send().await?;
 //! println!("{}", response.status());
+//! println!("{}", response.into_body().text().await?);
 //! # Ok(())
 //! # }
 //! ```
@@ -35,6 +36,7 @@ mod race;
 mod request;
 mod resolve;
 mod route;
+mod service;
 mod socket;
 
 pub use crate::tls::ClientTls;
@@ -76,26 +78,30 @@ impl Client {
     }
     /// A GET request. A URL that cannot be used is an error of `send`.
     pub fn get(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.start(Method::GET, url)
+        self.request(Method::GET, url)
     }
     /// A HEAD request.
     pub fn head(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.start(Method::HEAD, url)
+        self.request(Method::HEAD, url)
     }
     /// A POST request.
     pub fn post(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.start(Method::POST, url)
+        self.request(Method::POST, url)
     }
     /// A PUT request.
     pub fn put(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.start(Method::PUT, url)
+        self.request(Method::PUT, url)
     }
     /// A DELETE request.
     pub fn delete(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.start(Method::DELETE, url)
+        self.request(Method::DELETE, url)
+    }
+    /// A PATCH request.
+    pub fn patch(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::PATCH, url)
     }
     /// A request with any method but CONNECT.
-    pub fn start(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
+    pub fn request(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
         RequestBuilder::new(Arc::clone(&self.dispatch), method, url.as_ref())
     }
     /// Sends a request made elsewhere. Its URI must be absolute; a [`Rank`] among its extensions
@@ -104,7 +110,7 @@ impl Client {
     ///
     /// The response's body streams: unread bytes hold the peer back. Dropping the future or the
     /// body resets the exchange.
-    pub fn request<B>(&self, request: Request<B>) -> ResponseFuture
+    pub fn execute<B>(&self, request: Request<B>) -> ResponseFuture
     where
         B: http_body::Body + Send + 'static,
         B::Error: Into<Box<dyn error::Error + Send + Sync>>,

@@ -23,12 +23,14 @@ pub mod upgrade;
 pub use body::{Body, BodySender};
 pub use byte_stream::ByteStream;
 pub use capsules::{Capsule, Capsules};
+pub use client::Client;
 pub use config::{ClientConfig, Congestion, ServerConfig};
 pub use connection_info::{ConnectionInfo, TlsInfo};
 pub use datagrams::Datagrams;
 pub use error::{Attempted, Error, ErrorKind, Origin, ProxyRefusal, Retry, SocksRefusal};
 pub use server::{
-    Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, Server,
+    Access, Drained, EarlyData, HttpService, InterimSender, Metrics, Running, ServeBuilder, Server,
+    ServiceFn, serve, service_fn,
 };
 pub use tls::{
     CertificateFault, CertificateRefusal, ClientCertificates, ClientHello, ClientIdentity, Tls,

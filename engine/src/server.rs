@@ -22,6 +22,7 @@ mod last_answer;
 mod listening;
 mod metrics;
 mod number;
+mod on_runtime;
 mod open;
 mod port;
 mod quic;
@@ -34,7 +35,9 @@ mod scratch;
 mod secure;
 mod serve;
 mod service;
+mod service_fn;
 mod serving;
+mod start;
 mod targets;
 #[cfg(unix)]
 mod unix;
@@ -50,10 +53,13 @@ pub use handshake_log::FailedHandshake;
 pub use interim::InterimSender;
 pub use listening::{Attending, Listening};
 pub use metrics::Metrics;
+pub use on_runtime::{OnRuntime, RuntimeBody, RuntimeCall, on_runtime};
 pub use port::Port;
 pub use running::{Drained, Running};
 pub use said::{Heard, Said};
 pub use service::HttpService;
+pub use service_fn::{ServiceFn, service_fn};
+pub use start::{IntoListener, ServeBuilder, serve};
 #[cfg(unix)]
 pub use unix::UnixSocket;
 

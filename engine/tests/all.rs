@@ -36,6 +36,7 @@ mod h3_record;
 mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
+mod on_runtime;
 mod server_bounds;
 mod server_interim;
 mod server_shown;

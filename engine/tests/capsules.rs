@@ -34,7 +34,7 @@ async fn tunnel(client: &Client, origin: &Origin) -> (Response<Body>, BodySender
     request
         .extensions_mut()
         .insert(Protocol::new("connect-udp"));
-    (client.request(request).await.unwrap(), sender)
+    (client.execute(request).await.unwrap(), sender)
 }
 
 /// Both versions that have extended CONNECT.

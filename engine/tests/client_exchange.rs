@@ -172,7 +172,7 @@ fn any_http_body_can_be_sent() {
             .uri(origin.url("/"))
             .body(Full::new(Bytes::from("whole")))
             .unwrap();
-        let response = client.request(request).await.unwrap();
+        let response = client.execute(request).await.unwrap();
         assert_eq!(response.headers()["echo-content-length"], "5");
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, "whole");

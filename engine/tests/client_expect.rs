@@ -265,7 +265,7 @@ fn trace_with_a_body_is_refused_at_once() {
             .method("TRACE")
             .uri("http://localhost:1/");
         let trace = trace.body(Body::full("a secret")).unwrap();
-        let error = Client::new().request(trace).await.unwrap_err();
+        let error = Client::new().execute(trace).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{error}");
         assert!(error.to_string().contains("TRACE"), "{error}");
     });

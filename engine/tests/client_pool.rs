@@ -189,7 +189,7 @@ fn streaming_posts_multiplex_like_gets() {
                 .uri(origin.url("/"))
                 .body(body)
                 .unwrap();
-            tasks.spawn(client.request(request));
+            tasks.spawn(client.execute(request));
         }
         while let Some(response) = tasks.join_next().await {
             assert_eq!(response.unwrap().unwrap().status(), 200);

@@ -465,7 +465,7 @@ fn the_total_timeout_counts_the_wait_in_line_and_the_class_decides_who_is_next()
             group: 7,
         };
         let urgent = Request::get(origin.url("/urgent")).extension(rank);
-        let urgent = client.request(urgent.body(Body::empty()).unwrap());
+        let urgent = client.execute(urgent.body(Body::empty()).unwrap());
         assert_eq!(urgent.wait_reason(), Some(WaitReason::Capacity));
         assert_eq!(client.waits().len(), 3);
         let error = late.await.unwrap_err();

@@ -54,8 +54,8 @@ fn datagrams_go_both_ways_beside_the_bytes_of_their_tunnel() {
         let client = origin.client().datagrams(true).build().unwrap();
         let (first, mut up) = tunnel(&origin);
         let (second, _other_up) = tunnel(&origin);
-        let first = client.request(first).await.unwrap();
-        let second = client.request(second).await.unwrap();
+        let first = client.execute(first).await.unwrap();
+        let second = client.execute(second).await.unwrap();
         let (datagrams, others) = (
             datagrams_of(&first).unwrap(),
             datagrams_of(&second).unwrap(),
@@ -105,7 +105,7 @@ fn a_handler_hears_that_its_tunnel_is_over() {
         });
         let client = origin.client().datagrams(true).build().unwrap();
         let (request, up) = tunnel(&origin);
-        let response = client.request(request).await.unwrap();
+        let response = client.execute(request).await.unwrap();
         datagrams_of(&response).unwrap().send("one").unwrap();
         assert_eq!(tells.recv().await.unwrap(), "one");
         // The client gives the exchange up.
@@ -131,7 +131,7 @@ fn only_extended_connects_have_them_and_only_where_both_sides_have_said_so() {
             assert_eq!(response.headers()["x-has"], "0");
             assert!(datagrams_of(&response).is_none());
             let (request, _up) = tunnel(&origin);
-            let response = client.request(request).await.unwrap();
+            let response = client.execute(request).await.unwrap();
             assert_eq!(
                 response.headers()["x-has"],
                 "1",
@@ -145,7 +145,7 @@ fn only_extended_connects_have_them_and_only_where_both_sides_have_said_so() {
         });
         let client = silent.client().datagrams(true).build().unwrap();
         let (request, _up) = tunnel(&silent);
-        let response = client.request(request).await.unwrap();
+        let response = client.execute(request).await.unwrap();
         assert_eq!(response.status(), 200);
         assert!(datagrams_of(&response).is_none());
     });
@@ -164,7 +164,7 @@ fn of_those_that_a_handler_leaves_unread_the_latest_are_kept() {
         });
         let client = origin.client().datagrams(true).build().unwrap();
         let (request, _up) = tunnel(&origin);
-        let response = client.request(request).await.unwrap();
+        let response = client.execute(request).await.unwrap();
         let datagrams = datagrams_of(&response).unwrap();
         for number in 0..100_u8 {
             datagrams.send(vec![number]).unwrap();
@@ -204,7 +204,7 @@ fn a_connect_that_does_not_say_what_for_is_refused() {
         let client = origin.client().build().unwrap();
         let (mut request, _up) = tunnel(&origin);
         request.extensions_mut().remove::<Protocol>();
-        let error = client.request(request).await.unwrap_err();
+        let error = client.execute(request).await.unwrap_err();
         assert!(error.to_string().contains("upgrade::Protocol"), "{error}");
     });
 }

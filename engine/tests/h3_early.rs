@@ -87,7 +87,7 @@ async fn says_when(request: Request<Body>) -> Response<Body> {
 
 async fn asks(client: &Client, method: Method, url: &str) -> (StatusCode, String) {
     let request = Request::builder().method(method).uri(url);
-    let response = client.request(request.body(Body::empty()).unwrap());
+    let response = client.execute(request.body(Body::empty()).unwrap());
     let response = response.await.unwrap();
     let status = response.status();
     let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -332,7 +332,7 @@ fn where_nobody_answers_the_handshake_early_requests_fail_as_others_do() {
         running.shutdown();
         for method in [Method::GET, Method::POST] {
             let request = Request::builder().method(method).uri(&at);
-            let failed = client.request(request.body(Body::empty()).unwrap()).await;
+            let failed = client.execute(request.body(Body::empty()).unwrap()).await;
             let error = failed.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Connect, "{error:?}");
         }

@@ -131,7 +131,7 @@ fn a_handler_that_waits_for_the_body_invites_it() {
         let signal = Arc::clone(&invited);
         let (mut sender, body) = Body::channel();
         let response = client
-            .start(Method::PUT, origin.url("/"))
+            .request(Method::PUT, origin.url("/"))
             .header("expect", "100-continue")
             .on_interim(move |interim| {
                 assert_eq!(interim.status(), 100);

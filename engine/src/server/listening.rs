@@ -112,14 +112,19 @@ impl<A> Listening<A> {
             running.counters.push(Arc::clone(&post.ground.counters));
             let (commands, receiver) = mpsc::unbounded_channel();
             let (begun, begins_here) = std_mpsc::channel();
+            let (end, ended) = oneshot::channel();
             begins.push(begins_here);
             let thread = thread::Builder::new()
                 .name(format!("trunkline-{number}"))
-                .spawn(move || worker::run(post, receiver, &begun))
+                .spawn(move || {
+                    let _end = end;
+                    worker::run(post, receiver, &begun);
+                })
                 .map_err(|error| Error::config("no thread can be started").with_source(error))?;
             running.workers.push(WorkerHandle {
                 commands: Some(commands),
                 thread: Some(thread),
+                ended,
             });
         }
         for begun in begins {

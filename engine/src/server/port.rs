@@ -2,7 +2,7 @@
 
 use super::exchange::Tower;
 use super::quic::Quic;
-use super::{HttpService, Listening, Running, Server, no_worker};
+use super::{HttpService, IntoListener, Listening, Running, Server, no_worker};
 use crate::config::Congestion;
 use crate::driver::quic::config::QuicSettings;
 use crate::driver::quic::secret::Secret;
@@ -101,10 +101,17 @@ impl Server<Port> {
         };
         Self::at(Port::new(Place::Address(address)))
     }
-    /// A server on a socket that listens already, which its workers share: one that was inherited
-    /// from whoever started the process. Otherwise as [`bind`](Self::bind).
-    pub fn on(listener: TcpListener) -> Self {
-        Self::at(Port::new(Place::Open(listener)))
+    /// A server on a socket that listens already, the standard library's or tokio's, which its workers
+    /// share: one that the process has inherited, for example. Otherwise as [`bind`](Self::bind).
+    pub fn on(listener: impl IntoListener) -> Self {
+        let place = match listener.into_listener() {
+            Ok(listener) => Place::Open(listener),
+            Err(error) => Place::Address(Err(Error::config(
+                "the listener cannot be taken from its runtime",
+            )
+            .with_source(error))),
+        };
+        Self::at(Port::new(place))
     }
     /// Whether HTTP/3 is served too, over UDP on the same port; HTTP/1.1 and HTTP/2 then say so
     /// (`alt-svc`, RFC 7838), unless the handler says something else. Needs [`tls`](Self::tls).

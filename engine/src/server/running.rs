@@ -27,6 +27,8 @@ pub struct Drained {
 pub(super) struct WorkerHandle {
     pub(super) commands: Option<mpsc::UnboundedSender<Command>>,
     pub(super) thread: Option<thread::JoinHandle<()>>,
+    /// Closed when the thread ends.
+    pub(super) ended: oneshot::Receiver<()>,
 }
 
 impl<A> Running<A> {
@@ -64,6 +66,13 @@ impl<A> Running<A> {
     /// Stops at once: every connection is closed as it is.
     pub fn shutdown(mut self) {
         self.stop();
+    }
+    /// Waits until the server stops, which only a failure makes it do.
+    pub async fn stopped(&mut self) {
+        for worker in &mut self.workers {
+            // Nothing is ever sent.
+            let _ = (&mut worker.ended).await;
+        }
     }
     /// Blocks this thread until the server stops, which only a failure makes it do.
     pub fn join(mut self) {

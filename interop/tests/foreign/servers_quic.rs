@@ -214,7 +214,7 @@ fn a_quic_server_sends_our_datagrams_back() {
             .unwrap();
         let protocol = Protocol::new("connect-udp");
         request.extensions_mut().insert(protocol);
-        let response = client.request(request).await.unwrap();
+        let response = client.execute(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
         let datagrams = response.extensions().get::<Datagrams>().cloned().unwrap();
         // aioquic's packets have 1,200 bytes, whatever the path takes.

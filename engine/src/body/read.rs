@@ -1,0 +1,59 @@
+//! Reading a body to its end.
+
+use super::Body;
+use crate::error::{Error, ErrorKind, Origin, Retry};
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use std::future::poll_fn;
+use std::pin::Pin;
+
+impl Body {
+    /// All bytes of the body; trailers are dropped. The memory is the peer's choice: see
+    /// [`bytes_within`](Self::bytes_within). A body of one piece is not copied.
+    ///
+    /// # Errors
+    /// Whatever ends the body before its end, which includes a connection that is cut.
+    pub async fn bytes(self) -> Result<Bytes, Error> {
+        self.bytes_within(usize::MAX).await
+    }
+    /// As [`bytes`](Self::bytes), of at most `max` bytes.
+    ///
+    /// # Errors
+    /// Also [`ErrorKind::Body`] when there are more; the exchange is reset then.
+    pub async fn bytes_within(mut self, max: usize) -> Result<Bytes, Error> {
+        let mut first = Bytes::new();
+        let mut rest = BytesMut::new();
+        while let Some(frame) = poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await {
+            let Ok(data) = frame?.into_data() else {
+                continue;
+            };
+            if data.len() > max - first.len() - rest.len() {
+                let error = Error::new(ErrorKind::Body, Origin::Peer, Retry::Never);
+                return Err(error.with_text(format!("the body has more than {max} bytes")));
+            }
+            if first.is_empty() {
+                first = data;
+            } else {
+                rest.extend_from_slice(&data);
+            }
+        }
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        let mut whole = BytesMut::with_capacity(first.len() + rest.len());
+        whole.extend_from_slice(&first);
+        whole.extend_from_slice(&rest);
+        Ok(whole.freeze())
+    }
+    /// The body as UTF-8; what is none becomes U+FFFD. A charset in `content-type` is not read.
+    ///
+    /// # Errors
+    /// As [`bytes`](Self::bytes).
+    pub async fn text(self) -> Result<String, Error> {
+        let bytes = self.bytes().await?;
+        Ok(match String::from_utf8(bytes.into()) {
+            Ok(text) => text,
+            Err(bytes) => String::from_utf8_lossy(bytes.as_bytes()).into_owned(),
+        })
+    }
+}

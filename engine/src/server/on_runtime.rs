@@ -1,0 +1,120 @@
+//! A service whose handlers run on a tokio runtime of the caller's: what they spawn outlives the
+//! server, blocking calls stall no connection, and `block_in_place` works.
+
+use crate::body::Body;
+use http::{Request, Response};
+use http_body::{Frame, SizeHint};
+use pin_project_lite::pin_project;
+use std::future::poll_fn;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tower_service::Service;
+
+/// Runs each call of `service` as a task of `runtime`. Without it handlers run on the thread of
+/// their connection, a `current_thread` runtime that ends with the server: the fastest way, for
+/// handlers that neither block nor spawn.
+///
+/// The future of a call and the error are `Send`. A call whose exchange ends is aborted. A panic is answered
+/// with 500. The response's body is polled on the connection's thread, within the context of
+/// `runtime`: what it spawns runs there too.
+pub fn on_runtime<S>(runtime: Handle, service: S) -> OnRuntime<S> {
+    OnRuntime { runtime, service }
+}
+
+/// See [`on_runtime`].
+#[derive(Clone, Debug)]
+pub struct OnRuntime<S> {
+    runtime: Handle,
+    service: S,
+}
+
+impl<S, B> Service<Request<Body>> for OnRuntime<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    B: http_body::Body + Send + 'static,
+{
+    type Response = Response<RuntimeBody<B>>;
+    type Error = S::Error;
+    type Future = RuntimeCall<B, S::Error>;
+
+    /// Always: the task of the call waits for the service.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let mut service = self.service.clone();
+        let task = self.runtime.spawn(async move {
+            poll_fn(|cx| service.poll_ready(cx)).await?;
+            service.call(request).await
+        });
+        let runtime = self.runtime.clone();
+        RuntimeCall { task, runtime }
+    }
+}
+
+/// A call under way. Dropping it aborts the call.
+#[derive(Debug)]
+pub struct RuntimeCall<B, E> {
+    task: JoinHandle<Result<Response<B>, E>>,
+    runtime: Handle,
+}
+
+impl<B, E> Future for RuntimeCall<B, E> {
+    type Output = Result<Response<RuntimeBody<B>>, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Poll::Ready(ended) = Pin::new(&mut self.task).poll(cx) else {
+            return Poll::Pending;
+        };
+        let runtime = self.runtime.clone();
+        Poll::Ready(match ended {
+            Ok(answer) => answer.map(|response| response.map(|body| RuntimeBody { body, runtime })),
+            // The server answers a panic of a handler with 500, wherever it ran.
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => resume_unwind(Box::new("the runtime of the handlers has ended")),
+            },
+        })
+    }
+}
+
+impl<B, E> Drop for RuntimeCall<B, E> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+pin_project! {
+    /// A response's body that is polled within the context of a runtime.
+    #[derive(Debug)]
+    pub struct RuntimeBody<B> {
+        #[pin]
+        body: B,
+        runtime: Handle,
+    }
+}
+
+impl<B: http_body::Body> http_body::Body for RuntimeBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let this = self.project();
+        let _within = this.runtime.enter();
+        this.body.poll_frame(cx)
+    }
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

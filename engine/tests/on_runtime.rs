@@ -1,0 +1,224 @@
+//! A server started inside a tokio runtime: its handlers are tasks of that runtime.
+#![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
+
+use axum::Router;
+use axum::body::Body as AxumBody;
+use axum::routing::get;
+use http::{Request, Response, StatusCode, Version};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+use std::task::Poll;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{mpsc, oneshot};
+use tower_service::Service;
+use trunkline::client::Protocols;
+use trunkline::server::on_runtime;
+use trunkline::{Body, Client, ErrorKind, Server, serve, service_fn};
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(test);
+}
+
+async fn listener() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    (listener, origin)
+}
+
+#[test]
+fn a_job_that_a_handler_spawned_outlives_the_server() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let (release, released) = oneshot::channel::<()>();
+        let (done, mut finished) = mpsc::channel(1);
+        let job = Arc::new(std::sync::Mutex::new(Some((released, done))));
+        let router = Router::new().route(
+            "/",
+            get(async move || {
+                let (released, done) = job.lock().unwrap().take().unwrap();
+                tokio::spawn(async move {
+                    released.await.unwrap();
+                    done.send(()).await.unwrap();
+                });
+                StatusCode::ACCEPTED
+            }),
+        );
+        let (stop, stopped) = oneshot::channel::<()>();
+        let signal = async { stopped.await.unwrap() };
+        let server =
+            tokio::spawn(async { serve(listener, router).with_graceful_shutdown(signal).await });
+        let response = Client::new().get(origin).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+        stop.send(()).unwrap();
+        server.await.unwrap().unwrap();
+        release.send(()).unwrap();
+        assert_eq!(finished.recv().await, Some(()), "the job went on");
+    });
+}
+
+#[test]
+fn an_exchange_that_is_open_when_the_signal_comes_finishes_before_the_server_ends() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let (begun, mut begins) = mpsc::channel(1);
+        let (release, released) = oneshot::channel::<()>();
+        let released = Arc::new(tokio::sync::Mutex::new(Some(released)));
+        let service = service_fn(move |_: Request<Body>| {
+            let (begun, released) = (begun.clone(), Arc::clone(&released));
+            async move {
+                begun.send(()).await.unwrap();
+                released.lock().await.take().unwrap().await.unwrap();
+                Ok::<_, Infallible>(Response::new(Body::from("whole")))
+            }
+        });
+        let (stop, stopped) = oneshot::channel::<()>();
+        let signal = async { stopped.await.unwrap() };
+        let server = tokio::spawn(async {
+            serve(listener, service)
+                .workers(1)
+                .with_graceful_shutdown(signal)
+                .await
+        });
+        let asked = tokio::spawn(Client::new().get(origin).send());
+        begins.recv().await.unwrap();
+        stop.send(()).unwrap();
+        release.send(()).unwrap();
+        let response = asked.await.unwrap().unwrap();
+        assert_eq!(response.into_body().text().await.unwrap(), "whole");
+        server.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_handler_may_block_in_place_and_a_panic_is_answered_with_500() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let router = Router::new()
+            .route(
+                "/block",
+                get(async || tokio::task::block_in_place(|| "done")),
+            )
+            .route("/panic", get(async || -> &str { panic!("a test's own") }));
+        tokio::spawn(async { serve(listener, router).await });
+        let client = Client::new();
+        for _ in 0..2 {
+            let blocked = client.get(format!("{origin}/block")).send().await.unwrap();
+            assert_eq!(blocked.into_body().text().await.unwrap(), "done");
+            let panicked = client.get(format!("{origin}/panic")).send().await.unwrap();
+            assert_eq!(panicked.status(), 500);
+        }
+    });
+}
+
+#[test]
+fn a_handler_whose_client_has_gone_is_dropped() {
+    struct Told(mpsc::Sender<()>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            let _ = self.0.try_send(());
+        }
+    }
+    run(async {
+        let (listener, origin) = listener().await;
+        let (begun, mut begins) = mpsc::channel(1);
+        let (dropped, mut drops) = mpsc::channel(1);
+        let service = service_fn(move |_: Request<Body>| {
+            let (begun, guard) = (begun.clone(), Told(dropped.clone()));
+            async move {
+                let _guard = guard;
+                begun.send(()).await.unwrap();
+                pending::<Result<Response<Body>, Infallible>>().await
+            }
+        });
+        tokio::spawn(async { serve(listener, service).await });
+        // Over HTTP/2 the reset says it at once; HTTP/1.1 waits for `Timeouts::half_closed`.
+        let client = Client::builder()
+            .protocols(Protocols::H2Only)
+            .build()
+            .unwrap();
+        let asked = tokio::spawn(client.get(origin).send());
+        begins.recv().await.unwrap();
+        asked.abort();
+        assert_eq!(drops.recv().await, Some(()));
+    });
+}
+
+#[test]
+fn what_the_body_of_a_response_spawns_runs_on_the_callers_runtime() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let (id, mut ids) = mpsc::channel(1);
+        let router = Router::new().route(
+            "/",
+            get(async move || {
+                let mut left = Some(id);
+                AxumBody::new(StreamBody::new(futures_util::stream::poll_fn(move |_| {
+                    let Some(id) = left.take() else {
+                        return Poll::Ready(None);
+                    };
+                    let runtime = Handle::current().id();
+                    let _ = id.try_send(runtime);
+                    Poll::Ready(Some(Ok::<_, Infallible>(Frame::data("piece".into()))))
+                })))
+            }),
+        );
+        tokio::spawn(async { serve(listener, router).await });
+        let response = Client::new().get(origin).send().await.unwrap();
+        assert_eq!(response.into_body().text().await.unwrap(), "piece");
+        assert_eq!(ids.recv().await, Some(Handle::current().id()));
+    });
+}
+
+#[test]
+fn a_server_with_threads_of_its_own_hands_its_calls_to_a_runtime() {
+    run(async {
+        let (listener, origin) = listener().await;
+        let service = service_fn(async |_: Request<Body>| {
+            let id = Handle::current().id().to_string();
+            Ok::<_, Infallible>(Response::new(Body::from(id)))
+        });
+        let runtime = Handle::current();
+        let mut running = Server::on(listener)
+            .serve(on_runtime(runtime.clone(), service))
+            .unwrap();
+        let response = Client::new().get(origin).send().await.unwrap();
+        let id = response.into_body().text().await.unwrap();
+        assert_eq!(id, runtime.id().to_string());
+        let is_over = tokio::select! {
+            biased;
+            () = running.stopped() => true,
+            () = std::future::ready(()) => false,
+        };
+        assert!(!is_over, "the server serves");
+    });
+}
+
+#[test]
+fn a_client_is_a_tower_service_and_a_body_is_sync() {
+    fn is_sync<T: Sync + Send>(_: &T) {}
+    run(async {
+        let (listener, origin) = listener().await;
+        let router = Router::new().route("/", get(async || "x".repeat(100_000)));
+        tokio::spawn(async { serve(listener, router).await });
+        let mut client = Client::new();
+        let request = || Request::get(&origin).body(Body::empty()).unwrap();
+        let response = client.call(request()).await.unwrap();
+        assert_eq!(response.version(), Version::HTTP_11);
+        is_sync(response.body());
+        is_sync(&Body::wrap(AxumBody::from("x")));
+        assert_eq!(response.into_body().bytes().await.unwrap().len(), 100_000);
+        let response = (&client).call(request()).await.unwrap();
+        let error = response.into_body().bytes_within(99_999).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Body);
+        assert_eq!(error.to_string(), "the body has more than 99999 bytes");
+    });
+}
