@@ -103,12 +103,12 @@ pub struct Server<P = Port> {
 
 /// What every server has, wherever it listens.
 impl<P> Server<P> {
-    /// Cleartext, one worker, default settings.
+    /// Cleartext, default settings.
     fn at(place: P) -> Self {
         Self {
             place,
             tls: None,
-            workers: 1,
+            workers: processors(),
             access_log: None,
             handshake_log: None,
             config: ServerConfig::default(),
@@ -120,12 +120,12 @@ impl<P> Server<P> {
         self.tls = Some(tls);
         self
     }
-    /// How many threads serve: on a port each with its own listener, else they share one. Default 1;
-    /// 0 means one per processor.
+    /// How many threads serve: on a port each with its own listener, else they share one. Default 0:
+    /// one per processor.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = match workers {
-            0 => thread::available_parallelism().map_or(1, usize::from),
+            0 => processors(),
             some => some,
         };
         self
@@ -232,6 +232,11 @@ impl Server<()> {
             http1_config,
         })
     }
+}
+
+/// As many as this process may use.
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn no_worker() -> Error {

@@ -39,7 +39,7 @@ fn post(client: &Client, url: &str) -> trunkline::client::ResponseFuture {
 /// A peer of HTTP/1.1 that does with its first connection what `script` says; and its URL.
 fn h1_peer(script: impl FnOnce(TcpStream) + Send + 'static) -> (String, JoinHandle<()>) {
     let (url, listener) = frames::listen();
-    let peer = std::thread::spawn(move || script(listener.accept().unwrap().0));
+    let peer = std::thread::spawn(move || script(frames::accepted(&listener)));
     (url, peer)
 }
 
@@ -165,7 +165,7 @@ fn what_a_417_answers_goes_out_once_more_and_expects_nothing() {
     run(async {
         let (url, listener) = frames::listen();
         let peer = std::thread::spawn(move || {
-            let (mut first, _) = listener.accept().unwrap();
+            let mut first = frames::accepted(&listener);
             let head = hears_until(&mut first, "\r\n\r\n");
             assert!(head.contains("expect: 100-continue\r\n"), "{head}");
             let refuses = b"HTTP/1.1 417 Expectation Failed\r\ncontent-length: 0\r\n\r\n";
@@ -173,7 +173,7 @@ fn what_a_417_answers_goes_out_once_more_and_expects_nothing() {
             let mut rest = Vec::new();
             first.read_to_end(&mut rest).unwrap();
             assert_eq!(rest, b"", "nothing but the end");
-            let (mut second, _) = listener.accept().unwrap();
+            let mut second = frames::accepted(&listener);
             let again = hears_until(&mut second, "hello");
             assert_eq!(
                 again,

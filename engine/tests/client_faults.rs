@@ -377,7 +377,7 @@ fn interim_responses_are_told_and_the_final_one_follows() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let peer = std::thread::spawn(move || {
-            let (mut socket, _) = listener.accept().unwrap();
+            let mut socket = frames::accepted(&listener);
             let mut request = [0; 1024];
             let _ = socket.read(&mut request).unwrap();
             let hints = "HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n";

@@ -370,7 +370,7 @@ fn an_h1_connection_that_the_peer_has_closed_unnoticed_gets_no_request() {
         let client = Client::builder().health(times).build().unwrap();
         let first = client.post(&url).body("one").send();
         let accepted = std::thread::spawn(move || {
-            let socket = answer(listener.accept().unwrap().0);
+            let socket = answer(frames::accepted(&listener));
             (socket, listener)
         });
         assert_eq!(first.await.unwrap().status(), 200);
@@ -382,7 +382,7 @@ fn an_h1_connection_that_the_peer_has_closed_unnoticed_gets_no_request() {
             std::hint::spin_loop();
         }
         let second = client.post(&url).body("two").send();
-        let peer = std::thread::spawn(move || drop(answer(listener.accept().unwrap().0)));
+        let peer = std::thread::spawn(move || drop(answer(frames::accepted(&listener))));
         assert_eq!(second.await.unwrap().status(), 200);
         finished(peer).await;
     });

@@ -24,6 +24,7 @@ const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 fn server(config: ServerConfig) -> Running {
     let answer = |_: Request<Body>| async { Response::new(Body::from("ok")) };
     Server::bind("127.0.0.1:0")
+        .workers(1)
         .config(config)
         .serve(service(answer))
         .unwrap()
@@ -129,6 +130,7 @@ fn impatient() -> (Running, Receiver<ErrorKind>, Arc<Mutex<Vec<String>>>) {
     let logged: Arc<Mutex<Vec<String>>> = Arc::default();
     let log = Arc::clone(&logged);
     let running = Server::bind("127.0.0.1:0")
+        .workers(1)
         .config(config)
         .access_log(move |access| {
             let error = access.error.map(ToString::to_string);
@@ -201,7 +203,7 @@ fn a_reader_that_is_given_up_gets_a_reset_so_that_the_system_holds_nothing_for_i
     let mut config = ServerConfig::default();
     config.timeouts.write_stall = Some(Duration::from_millis(100));
     config.timeouts.rate_min = 0;
-    let server = Server::bind("127.0.0.1:0").config(config);
+    let server = Server::bind("127.0.0.1:0").workers(1).config(config);
     let running = server.serve(service(answer)).unwrap();
     let mut socket = connect(running.local_addr());
     socket.write_all(GET.as_bytes()).unwrap();

@@ -56,7 +56,6 @@ impl<A> Listening<A> {
     /// Serves on the calling thread: the future is to be run in a [`tokio::task::LocalSet`], whose
     /// thread `attendant` is called on. It ends when [`Attending`] is dropped or has drained, and
     /// with an error if the runtime cannot use a socket.
-    /// One worker serves, whatever [`Server::workers`](super::Server::workers) says.
     ///
     /// # Errors
     /// With an access log ([`Server::access_log`](super::Server::access_log)): an attendant hears

@@ -87,7 +87,7 @@ type Opened = (Vec<Listener>, SocketAddr, Option<Quic>);
 
 /// Servers that have a port.
 impl Server<Port> {
-    /// A server for `address`; port 0 takes a free one. Cleartext, one worker, default settings.
+    /// A server for `address`; port 0 takes a free one. Cleartext, a worker per processor, default settings.
     /// An address that cannot be resolved is the error of [`serve`](Self::serve).
     pub fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Self {
         let shown = format!("{address:?}");
@@ -179,15 +179,19 @@ impl Server<Port> {
     /// # Errors
     /// When the address cannot be listened on or a setting is out of its range.
     pub fn serve<S: HttpService>(self, service: S) -> Result<Running, Error> {
-        self.listen()?.serve(Tower(service))
+        let workers = self.workers;
+        self.open(workers)?.serve(Tower(service))
     }
-    /// Opens the sockets and accepts nobody yet: for [`Listening::attend`].
+    /// Opens the sockets and accepts nobody yet: for [`Listening::attend`], which serves on one thread.
     ///
     /// # Errors
     /// When the address cannot be listened on or a setting is out of its range.
     pub fn listen(self) -> Result<Listening, Error> {
+        self.open(1)
+    }
+    fn open(self, workers: usize) -> Result<Listening, Error> {
         let (port, server) = self.parted();
-        let (listeners, address, quic) = port.open(server.workers, server.config.backlog)?;
+        let (listeners, address, quic) = port.open(workers, server.config.backlog)?;
         server.ready(address, listeners, quic)
     }
 }

@@ -52,13 +52,17 @@ impl Server<UnixSocket> {
     /// # Errors
     /// When the path cannot be listened on or a setting is out of its range.
     pub fn serve<S: HttpService>(self, service: S) -> Result<Running<SocketAddr>, Error> {
-        self.listen()?.serve(Tower(service))
+        let workers = self.workers;
+        self.open(workers)?.serve(Tower(service))
     }
-    /// Opens the socket and accepts nobody yet: for [`Listening::attend`].
+    /// Opens the socket and accepts nobody yet: for [`Listening::attend`], which serves on one thread.
     ///
     /// # Errors
     /// When the path cannot be listened on or a setting is out of its range.
     pub fn listen(self) -> Result<Listening<SocketAddr>, Error> {
+        self.open(1)
+    }
+    fn open(self, workers: usize) -> Result<Listening<SocketAddr>, Error> {
         let (UnixSocket(place), server) = self.parted();
         let unix = match place {
             Place::Path { path, mode } => UnixListener::bind(&path, mode, server.config.backlog)?,
@@ -67,7 +71,7 @@ impl Server<UnixSocket> {
         let address = unix
             .address()
             .map_err(|error| Error::config("the socket has no address").with_source(error))?;
-        let listeners = Listener::Unix(unix).for_workers(server.workers)?;
+        let listeners = Listener::Unix(unix).for_workers(workers)?;
         server.ready(address, listeners, None)
     }
 }

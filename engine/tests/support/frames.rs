@@ -51,10 +51,18 @@ pub(crate) struct FramePeer {
     ping: [u8; 8],
 }
 
+/// The next connection. A peer that goes with bytes unread resets its connection, and what Nagle's algorithm
+/// holds back would be lost.
+pub(crate) fn accepted(listener: &TcpListener) -> TcpStream {
+    let (socket, _) = listener.accept().unwrap();
+    socket.set_nodelay(true).unwrap();
+    socket
+}
+
 impl FramePeer {
     /// Takes a connection and its preface.
     pub(crate) fn accept(listener: &TcpListener) -> Self {
-        let (socket, _) = listener.accept().unwrap();
+        let socket = accepted(listener);
         let patience = Some(Duration::from_secs(20));
         socket.set_read_timeout(patience).unwrap();
         let mut peer = Self {
