@@ -2,37 +2,20 @@
 //!
 //! `cargo run --release --example hello -- 127.0.0.1:8080 [tls] [workers]`
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
 use std::convert::Infallible;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use tower_service::Service;
-use trunkline::{Body, Server, ServerConfig, Tls};
+use trunkline::{Body, Server, ServerConfig, Tls, service_fn};
 
 const TEXT: &[u8] = &[b'x'; 1024];
 
-#[derive(Clone)]
-struct Hello;
-
-impl Service<Request<Body>> for Hello {
-    type Response = Response<Full<Bytes>>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(async move {
-            // To its end: an answer before it would have the rest of the request reset.
-            let _ = request.into_body().collect().await;
-            Ok(Response::new(Full::new(Bytes::from_static(TEXT))))
-        })
-    }
+async fn hello(request: Request<Body>) -> Result<Response<Body>, Infallible> {
+    // To its end: an answer before it would have the rest of the request reset.
+    let _ = request.into_body().bytes_within(REQUEST_BYTES_MAX).await;
+    Ok(Response::new(Body::full(TEXT)))
 }
+
+/// Bytes of a request's body that are kept.
+const REQUEST_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 fn main() -> Result<(), trunkline::Error> {
     let mut arguments = std::env::args().skip(1);
@@ -47,7 +30,7 @@ fn main() -> Result<(), trunkline::Error> {
             Err(_) => server.tls(Tls::self_signed(["localhost"])?),
         };
     }
-    let running = server.serve(Hello)?;
+    let running = server.serve(service_fn(hello))?;
     println!("listening on {}", running.local_addr());
     running.join();
     Ok(())
