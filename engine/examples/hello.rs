@@ -1,9 +1,12 @@
 //! The smallest server: 1 KiB of text for every request that has come whole, HTTP/1.1 and HTTP/2 on one port.
 //!
-//! `cargo run --release --example hello -- 127.0.0.1:8080 [tls] [workers]`
+//! `cargo run --release --example hello -- 127.0.0.1:8080 [tls] [workers] [runtime]`; `runtime`: handlers are
+//! tasks of a runtime of their own, as with `trunkline::serve`.
 
 use http::{Request, Response};
 use std::convert::Infallible;
+use tokio::runtime::Runtime;
+use trunkline::server::on_runtime;
 use trunkline::{Body, Server, ServerConfig, Tls, service_fn};
 
 const TEXT: &[u8] = &[b'x'; 1024];
@@ -24,13 +27,21 @@ fn main() -> Result<(), trunkline::Error> {
     // For load generators, which take a drained connection for a failure.
     config.limits.requests_per_connection_max = u64::MAX;
     let mut server = Server::bind(address).config(config);
+    let mut runtime = None;
     for argument in arguments {
-        server = match argument.parse() {
-            Ok(workers) => server.workers(workers),
-            Err(_) => server.tls(Tls::self_signed(["localhost"])?),
+        server = match (argument.as_str(), argument.parse()) {
+            (_, Ok(workers)) => server.workers(workers),
+            ("runtime", _) => {
+                runtime = Runtime::new().ok();
+                server
+            }
+            _ => server.tls(Tls::self_signed(["localhost"])?),
         };
     }
-    let running = server.serve(service_fn(hello))?;
+    let running = match &runtime {
+        Some(runtime) => server.serve(on_runtime(runtime.handle().clone(), service_fn(hello)))?,
+        None => server.serve(service_fn(hello))?,
+    };
     println!("listening on {}", running.local_addr());
     running.join();
     Ok(())
