@@ -1,6 +1,6 @@
-//! Bytes out: heads go straight into the outbox, in the order of the commands, because a header
-//! block depends on the ones before it. Bodies go there too when nothing else waits; otherwise
-//! they queue on their stream, and `fill` makes frames of them in the order of RFC 9218.
+//! Writes frames. Heads go straight into the outbox, in the order of the commands, because a header
+//! block depends on the ones before it. Bodies go there too when no others wait; otherwise they
+//! queue on their stream, and `fill` frames them in the order of RFC 9218.
 //!
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
@@ -18,8 +18,8 @@ use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
 
-/// What `fill` fills the outbox to: one large write, and little that a more urgent stream would
-/// have to wait behind.
+/// The outbox size up to which `fill` adds frames, bytes: one large write, and little for a more
+/// urgent stream to wait behind.
 const OUTBOX_TARGET_BYTES: usize = 128 * 1024;
 /// DATA frames are not made larger than this, whatever the peer takes: a turn of the scheduler.
 const DATA_FRAME_BYTES_MAX: u32 = 16 * 1024;

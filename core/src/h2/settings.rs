@@ -1,5 +1,4 @@
-//! The settings of both sides (RFC 9113 section 6.5): what the peer's mean for us, and what we
-//! send.
+//! The settings of both sides (RFC 9113 section 6.5): applies the peer's and encodes ours.
 
 use super::frame::FRAME_BYTES_DEFAULT;
 use super::frame::settings::{self as settings_frame, Setting, SettingsFrame};
@@ -40,7 +39,7 @@ pub struct Settings {
     pub no_rfc7540_priorities: bool,
 }
 
-/// What applying a SETTINGS frame changed that others must hear of.
+/// The effects of a SETTINGS frame that other parts must handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Bytes by which the quota of every open stream moves; it may become negative

@@ -1,5 +1,5 @@
-//! HTTP datagrams (RFC 9297): each belongs to a request stream, which it names by a quarter of its
-//! id. They may be lost, so what nobody can take is dropped.
+//! HTTP datagrams (RFC 9297), each for the request stream whose id is four times its prefix. They
+//! are unreliable, so a datagram without a receiver is dropped.
 
 use super::Action;
 use super::conn::Conn;

@@ -1,5 +1,5 @@
-//! The commands that send. A head and a small body go into one slab, so that a whole answer leaves
-//! as one contiguous write; where the transport is busy, or much waits, bodies queue on their
+//! The commands that send. A head and a small body go into one slab, so that a whole response
+//! leaves as one contiguous write; when the transport is busy, or much waits, bodies queue on their
 //! stream and go out in the order of RFC 9218.
 
 use super::Action;

@@ -1,5 +1,5 @@
-//! The frames of a control stream (RFC 9114 sections 6.2.1 and 7.2): which may come, and what they
-//! say.
+//! The frames of a control stream (RFC 9114 sections 6.2.1 and 7.2): which are allowed, and their
+//! effect.
 
 use super::frame::Kind;
 use super::settings::Settings;

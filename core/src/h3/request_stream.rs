@@ -1,4 +1,4 @@
-//! What may come on a request stream, in which order (RFC 9114 section 4.1).
+//! The allowed order of frames on a request stream (RFC 9114 section 4.1).
 //!
 //! ```text
 //! Head --HEADERS (1xx)--> Head
@@ -8,7 +8,7 @@
 //! Body | Tunnel | Trailers --FIN--> Ended
 //! ```
 //!
-//! Frames of unknown kinds may stand anywhere, and are no input here.
+//! Frames of unknown types may stand anywhere and are not passed in.
 
 use super::frame::Kind;
 use crate::error::Violation;
@@ -33,7 +33,7 @@ pub enum State {
     Ended,
 }
 
-/// What comes.
+/// A frame or the end of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Input {
@@ -42,7 +42,7 @@ pub enum Input {
     Fin,
 }
 
-/// What it is.
+/// The meaning of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Takes {
     /// A head, interim or final.
@@ -55,7 +55,7 @@ pub enum Takes {
     End,
 }
 
-/// What `input` is in this state. `side` is ours.
+/// The meaning of `input` in this state. `side` is ours.
 pub fn step(state: State, input: Input, side: Side) -> Result<Takes, Violation> {
     match (state, input) {
         (State::Head, Input::Headers) => Ok(Takes::Head),

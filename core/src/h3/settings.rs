@@ -1,5 +1,5 @@
-//! SETTINGS (RFC 9114 section 7.2.4): what we say, and what the peer says. One frame each way, at
-//! the start, never changed.
+//! SETTINGS (RFC 9114 section 7.2.4), ours and the peer's. One frame each way, at the start, never
+//! changed.
 
 use super::frame::{kind, put_frame};
 use crate::error::Violation;
@@ -22,7 +22,7 @@ pub mod id {
     pub const H3_DATAGRAM: u64 = 0x33;
 }
 
-/// What a peer said; before it, and for what it left out, the defaults.
+/// A peer's settings; the defaults before its frame, and for settings that it leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Bytes that its QPACK decoder gives our table. Default 0.

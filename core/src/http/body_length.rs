@@ -1,10 +1,10 @@
-//! Where a message's body ends: one decision for requests, one for responses (RFC 9112
-//! section 6.3), and the counting of DATA against content-length (RFC 9113 section 8.1.1).
+//! The length of a message's body: one decision for requests, one for responses (RFC 9112 section
+//! 6.3), and the check of DATA against content-length (RFC 9113 section 8.1.1).
 
 use super::{Field, RequestHead, ResponseHead, Token};
 use crate::error::Violation;
 
-/// What follows a head on an HTTP/1.1 connection.
+/// The body behind a head on an HTTP/1.1 connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
     /// No body; the next message may follow.
@@ -20,8 +20,8 @@ pub enum BodyLength {
 }
 
 impl BodyLength {
-    /// What follows a request head. A CONNECT that announces a body is refused: whether its bytes
-    /// belong to the body or to the tunnel would depend on the answer (RFC 9110 section 9.3.6).
+    /// The body of a request. A CONNECT that announces a body is refused: whether its bytes belong
+    /// to the body or to the tunnel would depend on the response (RFC 9110 section 9.3.6).
     pub fn of_request(head: &RequestHead) -> Result<Self, Violation> {
         let length = match (head.has_transfer_encoding(), head.content_length()) {
             (true, _) => chunked(head.fields())?,
@@ -34,8 +34,8 @@ impl BodyLength {
         }
         Ok(length)
     }
-    /// What follows a response head; `method` is the request's. The order of the rows is that of
-    /// RFC 9112 section 6.3.
+    /// The body of a response; `method` is the request's. The order of the rows is that of RFC 9112
+    /// section 6.3.
     pub fn of_response(method: &[u8], head: &ResponseHead) -> Result<Self, Violation> {
         match head.status {
             101 => Ok(Self::Tunnel),

@@ -1,6 +1,6 @@
-//! Heads that passed the validator: a [`RequestHead`] or [`ResponseHead`] that exists is valid.
-//! One validator for all versions; it rejects and never repairs. What passes here can be written
-//! in any other version without changing where a message begins or ends.
+//! Validated heads: a [`RequestHead`] or [`ResponseHead`] that exists is valid. One validator for
+//! all versions; it rejects and never repairs. A valid head can be written in any other version
+//! without moving the bounds of its message.
 //!
 //! It is on the hot path: one pass over the fields, no allocation.
 
@@ -87,12 +87,12 @@ impl RequestHead {
     /// HTTP/1.1 parser puts its request line into the same pseudo-fields, `:scheme` only from the
     /// absolute form).
     ///
-    /// Whoever composes a request that may go out on any version validates it as
-    /// [`Version::Http2`]: HTTP/1.1 writes its host field from `:authority`.
+    /// Validate a request that may go out on any version as [`Version::Http2`]: HTTP/1.1 writes its
+    /// host field from `:authority`.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
         Self::from_fields_in(None, fields, version)
     }
-    /// The same in the memory of a head that is over.
+    /// As [`from_fields`](Self::from_fields), in the memory of a finished head.
     pub(crate) fn from_fields_in(
         spare: Option<Self>,
         fields: Fields,
@@ -362,8 +362,8 @@ impl ResponseHead {
             reason: None,
         })
     }
-    /// HTTP/1.1: says `reason` behind the status, in place of the usual words. Nobody may heed it
-    /// (RFC 9112 section 4).
+    /// HTTP/1.1: sets the reason phrase behind the status, in place of the standard one. Clients
+    /// must ignore it (RFC 9112 section 4).
     ///
     /// # Errors
     /// [`Violation::FieldValueInvalid`] when it has a character that a field value cannot have.
@@ -375,8 +375,8 @@ impl ResponseHead {
         self.reason = Some(reason.into());
         Ok(self)
     }
-    /// What [`with_reason`](Self::with_reason) has said; of a head that came by HTTP/1.1 what the
-    /// peer said, where it is not the usual words.
+    /// The reason phrase set with [`with_reason`](Self::with_reason); of a head received over
+    /// HTTP/1.1 the peer's, where it is not the standard one.
     pub fn reason(&self) -> Option<&[u8]> {
         self.reason.as_deref()
     }

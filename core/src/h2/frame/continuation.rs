@@ -1,5 +1,5 @@
-//! CONTINUATION (RFC 9113 section 6.10). [`headers`](super::headers) writes them in the course of
-//! a header block.
+//! CONTINUATION (RFC 9113 section 6.10). [`headers`](super::headers) writes it as part of a header
+//! block.
 
 use super::{FrameHeader, flag, flag_if, kind};
 use crate::error::Violation;

@@ -1,5 +1,4 @@
-//! DATA (RFC 9113 section 6.1). Its payload is streamed, never held whole: only its layout is
-//! parsed here.
+//! DATA (RFC 9113 section 6.1). The payload is streamed, so only its layout is parsed here.
 
 use super::{FrameHeader, flag, flag_if, kind};
 use crate::error::Violation;

@@ -19,9 +19,9 @@ pub struct Headers<'a> {
     pub end_stream: bool,
     /// The header block ends here; else CONTINUATION follows.
     pub end_headers: bool,
-    /// What is wrong with the stream but not with the connection
-    /// ([`Violation::DependsOnItself`]). A value and not an error, because the block must still
-    /// be decoded: it is part of the compression state (RFC 9113 section 4.3).
+    /// An error of the stream, not of the connection ([`Violation::DependsOnItself`]). A value,
+    /// because the block must still be decoded: it is part of the compression state (RFC 9113
+    /// section 4.3).
     pub flaw: Option<Violation>,
 }
 
