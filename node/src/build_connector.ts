@@ -1,5 +1,5 @@
-// Connectors of sockets of node:net and node:tls, with the options of undici's `buildConnector`: for
-// programs that put something of their own around one. Without that the engine's own sockets are faster.
+// Connectors over sockets of node:net and node:tls, with the options of undici's `buildConnector`,
+// for programs that wrap one. Without such a wrapper the engine's own sockets are faster.
 
 import net, { isIP, type Socket } from 'node:net'
 import tls, { type ConnectionOptions } from 'node:tls'

@@ -1,5 +1,5 @@
-// Client: one origin, one connection. Pool: one origin, as many connections as it needs and may have.
-// Agent: any origin. All three are the engine's pool; they differ in what bounds it.
+// Client: one origin, one connection. Pool: one origin, as many connections as it needs and may
+// have. Agent: any origin. All three use the engine's pool with different bounds.
 
 import { Dispatcher } from './dispatcher'
 import { originOf, type Options, type UrlParts, type Way } from './options'

@@ -1,4 +1,4 @@
-// Connections that a function of the user's makes, as undici's `connect` option has it.
+// Connections opened by a user's function, in the form of undici's `connect` option.
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -6,7 +6,7 @@ import { errorOf, InvalidArgumentError, keepOwnError } from './errors'
 import type { Border, Failure } from './ring'
 import { isDuplex, theStreams, type Carried } from './streams'
 
-/** What a connector is asked for. */
+/** The arguments of a connector. */
 export interface ConnectorOptions {
   hostname: string
   /** With the port, where the URL has one. */
@@ -32,14 +32,14 @@ export type ConnectorCallback = (...result: [null, Socket | TLSSocket] | [Error,
  */
 export type Connector = (options: ConnectorOptions, callback: ConnectorCallback) => void
 
-/** What else of a dispatcher's options its connector gets. */
+/** Dispatcher options that are passed on to its connector. */
 export interface Extras {
   localAddress: string | null
   socketPath?: string
   allowH2?: boolean
 }
 
-/** What the engine says of a connection to be made (dial.rs). */
+/** The engine's request for a connection (dial.rs). */
 interface Question { origin: string; serverName: string | null; isHttp1: boolean }
 
 /** Has one dispatcher's connector make its connections. */

@@ -1,4 +1,5 @@
-// What Client, Pool and Agent share: dispatch, close and destroy, events, and undici's calls on top.
+// The base of Client, Pool and Agent: dispatch, close and destroy, events, and undici's calls on
+// top.
 
 import { constants } from 'node:buffer'
 import { EventEmitter } from 'node:events'
@@ -79,13 +80,13 @@ export abstract class Dispatcher extends EventEmitter {
     state.ask('pipelining', { client: state.client, pipelining })
   }
 
-  /** What undici's WebSocket goes by. */
+  /** The limits of undici's WebSocket. */
   get webSocketOptions (): { maxFragments: number; maxPayloadSize: number } {
     const { maxFragments = 131_072, maxPayloadSize = 128 * 1024 * 1024 } = this[kState].checked.webSocket
     return { maxFragments, maxPayloadSize }
   }
 
-  /** What undici's EventSource goes by. */
+  /** The limits of undici's EventSource. */
   get eventSourceOptions (): { maxEventSize: number } {
     const { maxEventSize = constants.MAX_STRING_LENGTH } = this[kState].checked.eventSource
     return { maxEventSize }
@@ -245,7 +246,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (state.destroyed) return
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
-    // After this turn: whoever destroys from within a handler is not called back into.
+    // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
       for (const exchange of [...state.exchanges]) exchange.abort(why)
       state.end()
@@ -280,7 +281,10 @@ export abstract class Dispatcher extends EventEmitter {
   async [Symbol.asyncDispose] (): Promise<void> { if (!this.destroyed) await this.close() }
 }
 
-/** What undici's Pool says of itself; of a Client the first four, of which `connected` says whether it is. */
+/**
+ * The statistics of undici's Pool; those of a Client are the first four, of which `connected` is a
+ * boolean.
+ */
 export interface PoolStats {
   connected: number
   pending: number
@@ -322,7 +326,9 @@ export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
   totals: Record<'submitted' | 'dispatched' | 'waited' | 'failed' | 'attempts' | 'connections' | 'retriesUnprocessed' | 'retriesLost', number>
 }
 
-/** Shows a request to whoever watches; its head gets what they add. */
+/**
+ * Publishes a request to the diagnostics channels; its head gets the fields that subscribers add.
+ */
 function traced (origin: string, options: DispatchOptions, made: Made): Trace {
   made.flags |= SubmissionFlag.Watched
   return new Trace(origin, options, made)
@@ -335,7 +341,7 @@ function promised (start: (done: Callback) => void): Promise<void> {
   })
 }
 
-/** Hands an error to the handler; throws it where there is nobody to hear it. */
+/** Passes an error to the handler; throws it where the handler has no method for it. */
 function refuse (handler: Handler, error: Error): boolean {
   if (isNew(handler) || typeof (handler as Partial<NewHandler>).onResponseError === 'function') {
     const hook = (handler as Partial<NewHandler>).onResponseError

@@ -1,5 +1,5 @@
-// Options by undici's names (and a few of ours), checked as undici checks them, as the settings that
-// the engine's client is built with (node/native/settings.rs).
+// Options by undici's names (and a few of ours), checked by undici's rules and converted into the
+// settings of the engine's client (node/native/settings.rs).
 
 import { lookup as lookUp } from 'node:dns'
 import { isIP } from 'node:net'
@@ -75,8 +75,8 @@ export interface Options {
   connectionWindowSize?: number
   h2Options?: { initialWindowSize?: number; connectionWindowSize?: number; maxConcurrentStreams?: number; pingInterval?: number; useH2c?: boolean; settings?: { initialWindowSize?: number } }
   /**
-   * Receive windows in bytes. They grow with what is read, unless `threshold` is there: then they stay as they are,
-   * and are topped up when so many bytes of them are left.
+   * Receive windows in bytes. They grow with the bytes read, unless `threshold` is set: then they
+   * keep their size, and are refilled when that many bytes of them are left.
    */
   window?: { stream?: number; connection?: number; threshold?: number }
   /** Bytes that the windows of all connections may lend together. */
@@ -103,7 +103,7 @@ export interface Options {
   eventSource?: { maxEventSize?: number }
 }
 
-/** What the dispatchers themselves need of their options. */
+/** Options that the dispatchers use themselves. */
 export interface Checked {
   settings: Record<string, unknown>
   headersTimeout: number
@@ -187,7 +187,7 @@ function addressOf (value: unknown): string | undefined {
   return typeof value === 'string' && isIP(value) !== 0 ? value : refuse('localAddress must be valid string IP address')
 }
 
-/** What the engine waits for an address at least and at most before it tries the next one too, ms. */
+/** Bounds of the engine's wait for an address before it tries the next one too, ms. */
 const ATTEMPT_MS_MIN = 10
 const ATTEMPT_MS_MAX = 2_000
 
@@ -236,7 +236,7 @@ function addresses (resolve: Options['resolve']): [string, string[]][] {
   return Object.entries(resolve).map(([host, list]) => [host, (Array.isArray(list) ? list : [list]).map(withPort)])
 }
 
-/** What undici takes for the URL of an origin beside a URL. */
+/** An origin's URL in parts, as undici accepts it. */
 export interface UrlParts {
   protocol?: string | null
   hostname?: string | null
@@ -278,7 +278,7 @@ export function originOf (origin: string | URL | UrlParts): URL {
   return url
 }
 
-/** What undici once had, and what it says of it. */
+/** Options that undici has removed, with its messages. */
 const GONE: Record<string, string> = {
   keepAlive: 'pipelining=0',
   socketTimeout: 'headersTimeout & bodyTimeout',
@@ -293,7 +293,7 @@ const OF_UNDICI: Record<string, string> = {
   interceptors: 'use compose'
 }
 
-/** Who looks names up, if it is not the engine. */
+/** The function that resolves names, if it is not the engine. */
 function lookupOf ({ lookup, family }: ConnectOptions): Lookup | null {
   if (family != null && family !== 0 && family !== 4 && family !== 6) return refuse(`connect.family is ${String(family)}; it must be 4, 6, or 0 for both`)
   if (!family) return lookup ?? null

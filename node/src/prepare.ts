@@ -1,5 +1,5 @@
-// A request before it is sent: everything that the caller gave is checked here by undici's rules, and
-// becomes what crosses the border.
+// Prepares a request: checks all of the caller's options by undici's rules and encodes them for the
+// channel.
 
 import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from './errors'
@@ -10,7 +10,7 @@ import { SubmissionFlag } from './codes'
 import { type Given } from './ring'
 import type { State, Target } from './state'
 
-/** What `dispatch` takes. */
+/** The options of `dispatch`. */
 export interface DispatchOptions {
   origin?: string | URL | undefined
   path: string
@@ -112,8 +112,10 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
 
 const overH1 = (state: State, origin: string, servername: string | null) => () => state.target(origin, servername, true)
 
-/** Whoever asks for a WebSocket knows that it may come on a stream: undici's own handler of `upgrade`
- * does so by a symbol that is private to it. */
+/**
+ * A caller that asks for a WebSocket accepts one on a stream: undici's own handler of `upgrade`
+ * does so by a symbol that is private to it.
+ */
 function takesStreams (handler: Handler | null): boolean {
   return handler !== null && isNew(handler) && handler.constructor?.name !== 'UpgradeHandler'
 }
@@ -184,7 +186,7 @@ function nameOf (host: string | null, origin: string): string | null {
 /** Methods whose content-length is that of the body that is given, whatever was said. */
 const HAS_OWN_LENGTH = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'])
 
-/** What the content-length field says; null: there is none. */
+/** The value of the content-length field; null: there is none. */
 function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
   const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
   const said = head.contentLength

@@ -1,5 +1,5 @@
-// Agents behind a proxy, with undici's options. The engine speaks to the proxy: CONNECT or SOCKS5 for
-// what is under TLS, absolute form or a tunnel for the rest.
+// Agents behind a proxy, with undici's options. The engine does the proxy protocol: CONNECT or
+// SOCKS5 for https origins, absolute form or a tunnel for others.
 
 import { Agent } from './client'
 import { InvalidArgumentError } from './errors'
@@ -8,11 +8,11 @@ import { isInsecureByEnvironment, tls, warnOfEnvironment } from './tls'
 
 type ProxyHeaders = Record<string, string | readonly string[] | undefined>
 
-/** What both agents take of a proxy. */
+/** Options of a proxy that both agents take. */
 interface Through extends Options {
   /** The value of `proxy-authorization`. */
   token?: string
-  /** The same as base64 of `user:password`; by undici's older name. */
+  /** As `token`, as base64 of `user:password`; undici's older name. */
   auth?: string
   /** Further fields for the proxy. */
   headers?: ProxyHeaders

@@ -1,5 +1,5 @@
-// WebSockets of `serve`: handlers, topics and back-pressure. The frames are those of the package `ws`, over an upgrade of
-// HTTP/1.1 and over extended CONNECT alike.
+// WebSockets of `serve`: handlers, topics and back-pressure. The package `ws` does the frames, over
+// an upgrade of HTTP/1.1 and over extended CONNECT alike.
 
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
@@ -9,7 +9,10 @@ import { nearest } from '../near'
 import { pairsOf, textOf, type FieldsInit } from './fields'
 import { secondsOf } from './idle'
 
-/** What `publish` and `send` give: the bytes that were sent; 0: the message was dropped; -1: it waits, because the client does not keep up. */
+/**
+ * The result of `publish` and `send`: the bytes sent; 0: the message was dropped; -1: it waits,
+ * because the client reads too slowly.
+ */
 export type SendStatus = number
 type Data = string | ArrayBufferLike | NodeJS.ArrayBufferView
 
@@ -21,7 +24,7 @@ export interface WebSocketHandler<T = undefined> {
   message?: (ws: ServerWebSocket<T>, message: string | Buffer) => void | Promise<void>
   /** The last call for a socket. `code` is 1006 where the client ended without a close frame. */
   close?: (ws: ServerWebSocket<T>, code: number, reason: string) => void | Promise<void>
-  /** What waited has gone out, after a `send` that gave -1. */
+  /** Called when waiting messages were sent, after a `send` that gave -1. */
   drain?: (ws: ServerWebSocket<T>) => void | Promise<void>
   ping?: (ws: ServerWebSocket<T>, data: Buffer) => void | Promise<void>
   pong?: (ws: ServerWebSocket<T>, data: Buffer) => void | Promise<void>
@@ -113,9 +116,9 @@ function bytesOf (data: Data): string | Buffer {
 
 /** One client's WebSocket. */
 export class ServerWebSocket<T = undefined> {
-  /** What `server.upgrade` was given for it. */
+  /** The data passed to `server.upgrade`. */
   data: T
-  /** What `message` gets of a binary message: a Buffer, a Uint8Array or an ArrayBuffer. */
+  /** The type of a binary message in `message`: a Buffer, a Uint8Array or an ArrayBuffer. */
   binaryType: 'nodebuffer' | 'uint8array' | 'arraybuffer' = 'nodebuffer'
   /** Undefined on a Unix socket. */
   readonly remoteAddress: string | undefined
@@ -215,7 +218,7 @@ export class ServerWebSocket<T = undefined> {
   /** Ends at once, without a close frame. */
   terminate (): void { this.#peer.terminate() }
 
-  /** What `call` sends goes out together; gives what it gives. */
+  /** Sends the messages of `call` together; returns its result. */
   cork<R> (call: (ws: this) => R): R {
     this.#socket.cork()
     try {
