@@ -1,6 +1,6 @@
-//! The rules of structure, as a test: layers, sizes, names, dead files, and documents that say
-//! what is true. Each rule is a pure function of the [`Tree`], so that its tests can feed it a
-//! tree of a few lines and prove that it can fail.
+//! The rules of structure, as a test: layers, sizes, names, words, dead files, and documents. Each
+//! rule is a pure function of the [`Tree`], so that its tests can pass a tree of a few lines and
+//! prove that it can fail.
 
 mod dead;
 mod docs;
@@ -25,7 +25,7 @@ struct Finding {
     path: String,
     /// The line, counted from 1; 0 for the file as a whole.
     line: usize,
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed form.
     text: String,
 }
 

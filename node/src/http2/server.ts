@@ -37,7 +37,7 @@ type Listener = (...args: any[]) => void
 export interface Options extends ServerOptions {
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
-  /** What one peer may ask, over what the options of node:http2 say. */
+  /** The limits of one peer, beside those in the options of node:http2. */
   limits?: Limits
   /** How long each phase may take, in ms; 0: for ever. */
   timeouts?: Timeouts

@@ -1,5 +1,5 @@
-//! Documents that say what is true: the paths of ARCHITECTURE, the tests of the promises and of
-//! the attacks, the limits' names.
+//! Checks that documents are true: the paths of ARCHITECTURE, the tests of the promises and of the
+//! attacks, the limits' names.
 
 use super::Finding;
 use super::tree::Tree;

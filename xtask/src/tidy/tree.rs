@@ -1,4 +1,4 @@
-//! The project as a map from path to text: what every rule reads.
+//! The project as a map from path to text, the input of every rule.
 
 use std::collections::BTreeMap;
 use std::path::Path;
