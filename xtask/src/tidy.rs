@@ -2,6 +2,7 @@
 //! rule is a pure function of the [`Tree`], so that its tests can pass a tree of a few lines and
 //! prove that it can fail.
 
+mod comments;
 mod dead;
 mod docs;
 mod generated;
@@ -52,6 +53,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(layers::check_crates(tree));
     found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
     found.extend(names::check(tree, &sources));
+    found.extend(comments::check(tree));
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(docs::check(tree));
