@@ -8,22 +8,27 @@ import { isDuplex, theStreams, type Carried } from './streams'
 
 /** The arguments of a connector. */
 export interface ConnectorOptions {
+  /** The host to connect to, without port. */
   hostname: string
-  /** With the port, where the URL has one. */
+  /** The host with the port, where the URL has one. */
   host?: string | undefined
+  /** `http:` or `https:`. */
   protocol: string
-  /** Empty: the default of the protocol. */
+  /** The port as text; empty for the protocol's default. */
   port: string
   /** The name that the certificate must have, where it is not the host's. */
   servername?: string | undefined
+  /** The local address to connect from, as in the options. */
   localAddress?: string | null | undefined
+  /** The Unix socket to connect to, as in the options. */
   socketPath?: string | null | undefined
-  /** False: HTTP/1.1 alone can be used. */
+  /** False: only HTTP/1.1 can be used. */
   allowH2?: boolean | undefined
   /** A socket to begin TLS on, in place of a new one. */
   httpSocket?: Socket | undefined
 }
 
+/** Takes the connector's result: null and a socket, or an error and null. */
 export type ConnectorCallback = (...result: [null, Socket | TLSSocket] | [Error, null]) => void
 
 /**

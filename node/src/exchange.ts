@@ -15,32 +15,50 @@ import type { Border, Ears, Failure } from './ring'
 
 /** A handler of undici 8 and Node 26, and an interceptor since undici 7. */
 export interface NewHandler {
+  /** The request starts. `controller` can pause, resume and abort it. */
   onRequestStart: (controller: Exchange, context: unknown) => void
+  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
   onRequestUpgrade?: ((controller: Exchange, status: number, headers: Fields, socket: Duplex) => void) | undefined
+  /** The first byte of the response has arrived. */
   onResponseStarted?: (() => void) | undefined
+  /** A response head, interim (1xx) ones included. */
   onResponseStart?: ((controller: Exchange, status: number, headers: Fields, statusText: string) => void) | undefined
+  /** A piece of the response's body. */
   onResponseData?: ((controller: Exchange, chunk: Buffer) => void) | undefined
+  /** The response is complete. */
   onResponseEnd?: ((controller: Exchange, trailers: Fields) => void) | undefined
+  /** The request failed; the last call. `controller` is null before the request has started. */
   onResponseError?: ((controller: Exchange | null, error: Error) => void) | undefined
+  /** A piece of the request's body was given to the connection. */
   onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  /** All of the request was given to the connection. */
   onRequestSent?: (() => void) | undefined
 }
 
 /** A handler of undici 7 and older, and Node 25 and older. */
 export interface OldHandler {
   // Fields come as Buffers, or as texts to handlers of undici's own; the types of undici's lines differ.
-  /** It must be there, whatever a type of undici's says. */
+  /** The request starts; `abort` cancels it. Required, although undici's types make it optional. */
   onConnect?: ((abort: (reason?: Error) => void, context: unknown) => void) | undefined
+  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
   onUpgrade?: ((status: number, rawHeaders: any, socket: Duplex) => void) | undefined
+  /** The first byte of the response has arrived. */
   onResponseStarted?: (() => void) | undefined
+  /** A response head, interim (1xx) ones included; false pauses until `resume` is called. */
   onHeaders?: ((status: number, rawHeaders: any, resume: () => void, statusText: string) => boolean) | undefined
+  /** A piece of the response's body; false pauses until `resume` is called. */
   onData?: ((chunk: Buffer) => boolean) | undefined
+  /** The response is complete. */
   onComplete?: ((rawTrailers: any) => void) | undefined
+  /** The request failed; the last call. */
   onError?: ((error: Error) => void) | undefined
+  /** A piece of the request's body was given to the connection. */
   onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  /** All of the request was given to the connection. */
   onRequestSent?: (() => void) | undefined
 }
 
+/** A handler of `dispatch`, in either ABI. */
 export type Handler = NewHandler | OldHandler
 
 export function isNew (handler: Handler): handler is NewHandler {

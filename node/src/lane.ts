@@ -17,12 +17,18 @@ export type Told = (error: Error | null, answer: Answer) => void
 
 /** Options of `request` beside those of `dispatch`. */
 export interface RequestExtras {
-  /** An AbortSignal, or an emitter of `abort`; checked when the call is made. undici's types know none of it. */
+  /**
+   * An AbortSignal, or an emitter of `abort`, that cancels the request. `unknown`, because undici's
+   * types leave it out. Default: none.
+   */
   signal?: unknown
+  /** Any value; the response has it as `opaque`. Default: null. */
   opaque?: unknown
+  /** Called with each interim (1xx) response. Default: none. */
   onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null | undefined
+  /** `'raw'`: `headers` of the response is the flat array of names and values. Default: an object. */
   responseHeaders?: 'raw' | null | undefined
-  /** Bytes that the body's Readable holds before it waits. Default 65,536. */
+  /** Bytes that the body's Readable buffers before it stops reading. Default: 65,536. */
   highWaterMark?: number | undefined
 }
 

@@ -7,16 +7,19 @@ import { InvalidArgumentError } from './errors'
 export type Pem = string | Buffer | readonly (string | Buffer)[]
 
 export interface TlsOptions {
-  /** Believed in place of the platform's roots. */
+  /** Trusted certificates in PEM. Default: the platform's roots, with NODE_EXTRA_CA_CERTS. */
   ca?: Pem
+  /** The client's certificate chain in PEM. Default: none. */
   cert?: Pem
-  /** Its key; with `passphrase` it may be encrypted. */
+  /** The certificate's key in PEM; with `passphrase` it may be encrypted. */
   key?: Pem
+  /** The passphrase of an encrypted `key`. */
   passphrase?: string
-  /** Default true. */
+  /** Whether a server without a trusted certificate is refused. Default: true. */
   rejectUnauthorized?: boolean
-  /** TLS 1.2 and 1.3 are offered: what asks for more is refused. */
+  /** Accepted up to TLSv1.2: TLS 1.2 and 1.3 are always offered. */
   minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | null
+  /** Accepted only as TLSv1.3. */
   maxVersion?: 'TLSv1.3' | null
 }
 

@@ -40,59 +40,78 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
 
 /** Where a server listens: on a port, at a path, or on a socket that is open. */
 export interface Place {
-  /** Default: every address of both families. */
+  /** The address to listen on. Default: every address of both families. */
   host?: string
-  /** Default 0: a free one. */
+  /** The port; 0: a free one. Default: 0. */
   port?: number
-  /** A Unix socket in place of a port: a path that does not exist yet, and is removed when the server accepts
-   * no more; on Linux one that begins with a zero byte is a name without a file. */
+  /**
+   * Path of a Unix socket in place of a port. It must not exist yet, and is removed when the server
+   * stops accepting; on Linux one that begins with a zero byte is a name without a file.
+   */
   path?: string
   /**
    * Lets every user read, and so connect to, the socket at `path`, beyond what the umask allows.
    * Default: false.
    */
   readableAll?: boolean
+  /** As `readableAll`, for writing. Default: false. */
   writableAll?: boolean
-  /** A descriptor of a TCP or Unix socket in place of both, which the server closes at its end. */
+  /** A descriptor of a listening TCP or Unix socket in place of both, which the server closes at its end. */
   fd?: number
   /** The owner of the descriptor closes it. */
   fdIsLent?: boolean
-  /** It listens nowhere, and is given streams (`serve`). */
+  /** Listens nowhere; streams are passed to it with `serve`. */
   detached?: boolean
 }
 
+/** The options of a listening server. */
 export interface ListenOptions extends Place {
-  /** Others may listen on the same port, each with a share of the connections. */
+  /** Whether other processes may listen on the same port, each with a share of the connections. Default: false. */
   sharesPort?: boolean
+  /** Length of the kernel's queue of connections not yet accepted. Default: 1,024. */
   backlog?: number
+  /** TLS with these settings. Default: cleartext. */
   tls?: ListenTls
-  /** Whether HTTP/1.1 and HTTP/2 are offered, by ALPN or in cleartext. Default: both. */
+  /** Whether HTTP/1.1 is offered, by ALPN or in cleartext. Default: true. */
   http1?: boolean
+  /** Whether HTTP/2 is offered, by ALPN or in cleartext by prior knowledge. Default: true. */
   http2?: boolean
-  /** Needs `tls`. Default: false. */
+  /** Whether HTTP/3 is offered on the same port over UDP. Needs `tls`. Default: false. */
   http3?: boolean
-  /** RFC 8441 and RFC 9220. */
+  /** Whether clients may send extended CONNECT (RFC 8441 and RFC 9220). Default: false. */
   extendedConnect?: boolean
-  /** The ears of HTTP/2 connections hear of settings, pings and GOAWAY. Default: false. */
+  /** Passes settings, pings and GOAWAY of HTTP/2 peers to the callbacks of their connection. Default: false. */
   frameEvents?: boolean
-  /** Names of fields of HTTP/1.1 requests come as they are spelled too. Default: false. */
+  /** Keeps the original case of field names of HTTP/1.1 requests. Default: false. */
   spelledNames?: boolean
-  /** Every peer is a gateway that ends TLS for this server, and says whether a request is `http` or `https`; otherwise
-   * one whose scheme is not that of its connection is answered with 421 (RFC 9110 section 7.4). Default: false. */
+  /**
+   * Whether every peer is a gateway that ends TLS for this server and states the scheme of each
+   * request; otherwise a request whose scheme is not that of its connection is answered with 421
+   * (RFC 9110 section 7.4). Default: false.
+   */
   schemeFromGateway?: boolean
   /**
    * Passes requests of HTTP/1.1 with another expectation than `100-continue` to `onRequest`, which
    * are answered with 417 otherwise. Default: false.
    */
   expectations?: boolean
-  /** `onRefused` answers requests of HTTP/1.1 that break a rule, which are refused with a status otherwise. Default:
-   * false. */
+  /**
+   * Passes requests of HTTP/1.1 that break a rule to `onRefused`, which are refused with a status
+   * otherwise. Default: false.
+   */
   handsOverRefusals?: boolean
+  /**
+   * The most open connections; beyond it idle ones are closed for new ones, which wait otherwise.
+   * Default: 16,384.
+   */
   connectionsMax?: number
+  /** Limits of one peer. */
   limits?: Limits
+  /** Timeouts of every phase. */
   timeouts?: Timeouts
-  /** Timeouts of HTTP/1.1, over `timeouts`. */
+  /** Timeouts of HTTP/1.1 connections. Default: `timeouts`. */
   http1Timeouts?: Timeouts
+  /** Receive windows and send buffers. */
   windows?: Windows
 }
 

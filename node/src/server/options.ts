@@ -21,6 +21,7 @@ export type Fetch<Data = undefined> = (this: Server<Data>, request: globalThis.R
 /** A request of a route; `params` are what the path of the route names, decoded. */
 export interface RouteRequest<Path extends string = string> extends globalThis.Request { readonly params: ParamsOf<Path> }
 
+/** A handler of a route. */
 export type RouteHandler<Path extends string, Data> =
   (this: Server<Data>, request: RouteRequest<Path>, server: RequestInfo<Data>) => Answered | undefined | void | Promise<Answered | undefined | void>
 
@@ -53,20 +54,21 @@ export interface ReloadOptions<Data = undefined, Paths extends string = string> 
   idleTimeout?: number
 }
 
+/** The options of `serve`. */
 export interface ServeOptions<Data = undefined, Paths extends string = string> extends ReloadOptions<Data, Paths>, Omit<ListenOptions, 'tls' | 'port'> {
-  /** Default: 0, a free one. */
+  /** The port; 0: a free one. Default: 0. */
   port?: number | string
-  /** The address that is listened on. Default: every one of both families. */
+  /** The address to listen on. Default: every address of both families. */
   hostname?: string
   /** As `hostname`; the name in `listen` of node:net. */
   host?: string
-  /** A Unix socket in place of a port: another name of `path`. */
+  /** As `path`; Bun's name. */
   unix?: string
-  /** Another name of `sharesPort`. */
+  /** As `sharesPort`; Bun's name. */
   reusePort?: boolean
   /** `self-signed`: a certificate for `localhost`, the loopback addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
   tls?: ServeTls | 'self-signed'
-  /** Ends the server when it aborts: what is open finishes. */
+  /** Closes the server when it aborts; open requests finish. */
   signal?: AbortSignal
   /** Whether the global `Request` and `fetch` are wrapped, once, so that they take requests of servers: `new Request(request)`, `fetch(request)`. Default: true. */
   overrideGlobalObjects?: boolean
