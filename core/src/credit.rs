@@ -220,6 +220,9 @@ impl Credit {
     }
 
     /// The peer used `bytes`.
+    ///
+    /// # Errors
+    /// [`Exceeded`] when the peer has used more than was granted; nothing is counted then.
     pub fn spend(&mut self, bytes: u32, now: Instant) -> Result<(), Exceeded> {
         let used = self.used.saturating_add(u64::from(bytes));
         if used > self.limit.max(self.tolerated) {
@@ -358,6 +361,9 @@ impl Credit {
         self.shrink_to(self.max);
     }
     /// Raises the window by the user's order, without the lender.
+    ///
+    /// # Errors
+    /// [`WindowInvalid`] when the window would shrink, or is not in 1..=2^31-1.
     pub fn set_window(&mut self, window: u32) -> Result<(), WindowInvalid> {
         self.window = only_grows(self.window, window)?;
         self.min = self.min.max(window);

@@ -40,6 +40,9 @@ impl Quota {
         self.used.unsigned_abs()
     }
     /// The peer grants `bytes` more.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the quota would exceed 2^31-1; it is unchanged then.
     pub fn grant(&mut self, bytes: u32) -> Result<(), Overflow> {
         self.adjust(i64::from(bytes))
     }
@@ -54,6 +57,9 @@ impl Quota {
     }
     /// The peer changed its initial window by `delta` (RFC 9113 section 6.9.2). An overflow
     /// changes nothing.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the quota would exceed 2^31-1.
     pub fn adjust(&mut self, delta: i64) -> Result<(), Overflow> {
         if self.balance().saturating_add(delta) > i64::from(WINDOW_MAX) {
             return Err(Overflow);

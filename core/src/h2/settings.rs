@@ -79,6 +79,9 @@ impl Default for Settings {
 impl Settings {
     /// Takes over a frame of the peer, in order (RFC 9113 section 6.5.3). `side` is ours. On an
     /// error nothing is changed. An acknowledgement changes nothing.
+    ///
+    /// # Errors
+    /// [`Violation::SettingInvalid`] for a value that `side`'s peer must not send.
     pub fn apply(&mut self, side: Side, frame: SettingsFrame<'_>) -> Result<Changes, Violation> {
         let mut next = *self;
         let mut header_table = None;

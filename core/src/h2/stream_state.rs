@@ -70,6 +70,9 @@ pub enum Input {
 /// A refused `Recv*` is the violation to answer with. A refused `Send*` is a call that our own
 /// side must not make: the error names the same rule seen from the other side, and the caller
 /// turns it into [`Misuse::StreamNotOpen`](crate::error::Misuse::StreamNotOpen).
+///
+/// # Errors
+/// The [`Violation`] of RFC 9113 section 5.1 that the input is in this state.
 pub fn step(state: State, input: Input) -> Result<State, Violation> {
     use ClosedHow::{Ended, ResetByPeer, ResetByUs};
     use Input::{

@@ -65,6 +65,10 @@ impl Conn {
 
     /// A datagram about an open extended CONNECT (RFC 9297). May be dropped on the way. The peer
     /// must have announced that it takes them, as we must.
+    ///
+    /// # Errors
+    /// `ConnectionClosed` when it is; `WrongSide` unless both sides have announced datagrams;
+    /// `StreamNotOpen` when `stream` is not an extended CONNECT whose sending side is open.
     pub fn send_datagram(&mut self, stream: StreamId, data: &[u8]) -> Result<(), Misuse> {
         if self.closed {
             return Err(Misuse::ConnectionClosed);

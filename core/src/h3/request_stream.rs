@@ -56,6 +56,10 @@ pub enum Takes {
 }
 
 /// The meaning of `input` in this state. `side` is ours.
+///
+/// # Errors
+/// [`Violation::FrameUnexpected`] for a frame out of order; [`Violation::RequestIncomplete`] and
+/// [`Violation::ResponseIncomplete`] for an end before the head.
 pub fn step(state: State, input: Input, side: Side) -> Result<Takes, Violation> {
     match (state, input) {
         (State::Head, Input::Headers) => Ok(Takes::Head),
@@ -74,6 +78,10 @@ pub fn step(state: State, input: Input, side: Side) -> Result<Takes, Violation> 
 
 /// The input that a frame is; `None`: skip it. RFC 9114 section 7.2: the frames of control
 /// streams, and pushes that were never offered.
+///
+/// # Errors
+/// [`Violation::PushIdInvalid`] for PUSH_PROMISE on a client, [`Violation::FrameUnexpected`] for
+/// the others.
 pub fn input_of(kind: Kind, side: Side) -> Result<Option<Input>, Violation> {
     match kind {
         Kind::Data => Ok(Some(Input::Data)),

@@ -41,6 +41,9 @@ impl StreamCredit {
         }
     }
     /// The client opened a stream.
+    ///
+    /// # Errors
+    /// [`Violation::StreamCreditExceeded`] beyond the limit.
     pub fn opened(&mut self, now: Instant) -> Result<(), Violation> {
         if self.credit.remaining() == 0 {
             self.blocked(now);

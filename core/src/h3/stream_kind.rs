@@ -15,6 +15,10 @@ pub mod wire {
 
 /// The kind of a stream that the peer opened; `None`: unknown, so it is not read (RFC 9114 section
 /// 6.2: no error, and STOP_SENDING with H3_STREAM_CREATION_ERROR).
+///
+/// # Errors
+/// [`Violation::StreamTypeForbidden`] for a push stream of a client; [`Violation::PushIdInvalid`]
+/// for one of a server.
 pub fn admit(wire: u64, side: Side) -> Result<Option<UniKind>, Violation> {
     match (wire, side) {
         (wire::CONTROL, _) => Ok(Some(UniKind::Control)),

@@ -62,8 +62,10 @@ impl Decoder {
     pub fn table_size(&self) -> usize {
         self.table.size()
     }
-    /// Decodes one whole block into `fields` (cleared first). `Err` is
-    /// [`Violation::CompressionInvalid`]: a connection error.
+    /// Decodes one whole block into `fields` (cleared first).
+    ///
+    /// # Errors
+    /// [`Violation::CompressionInvalid`], a connection error.
     pub fn decode(
         &mut self,
         block: &[u8],

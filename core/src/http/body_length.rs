@@ -22,6 +22,10 @@ pub enum BodyLength {
 impl BodyLength {
     /// The body of a request. A CONNECT that announces a body is refused: whether its bytes belong
     /// to the body or to the tunnel would depend on the response (RFC 9110 section 9.3.6).
+    ///
+    /// # Errors
+    /// [`Violation::TransferEncodingInvalid`] for a coding other than chunked;
+    /// [`Violation::ConnectMalformed`] for a CONNECT with a body.
     pub fn of_request(head: &RequestHead) -> Result<Self, Violation> {
         let length = match (head.has_transfer_encoding(), head.content_length()) {
             (true, _) => chunked(head.fields())?,
@@ -36,6 +40,9 @@ impl BodyLength {
     }
     /// The body of a response; `method` is the request's. The order of the rows is that of RFC 9112
     /// section 6.3.
+    ///
+    /// # Errors
+    /// [`Violation::TransferEncodingInvalid`] for a coding other than chunked.
     pub fn of_response(method: &[u8], head: &ResponseHead) -> Result<Self, Violation> {
         match head.status {
             101 => Ok(Self::Tunnel),
@@ -105,6 +112,9 @@ impl Expected {
         }
     }
     /// `bytes` of body came, padding not counted.
+    ///
+    /// # Errors
+    /// [`Violation::ContentLengthMismatch`] when more came than was announced.
     pub fn receive(&mut self, bytes: u64) -> Result<(), Violation> {
         if let Some(left) = &mut self.left {
             *left = left
@@ -114,6 +124,9 @@ impl Expected {
         Ok(())
     }
     /// The peer ended its side.
+    ///
+    /// # Errors
+    /// [`Violation::ContentLengthMismatch`] when less came than was announced.
     pub fn end(&self) -> Result<(), Violation> {
         match self.left {
             None | Some(0) => Ok(()),

@@ -89,6 +89,9 @@ impl RequestHead {
     ///
     /// Validate a request that may go out on any version as [`Version::Http2`]: HTTP/1.1 writes its
     /// host field from `:authority`.
+    ///
+    /// # Errors
+    /// The [`Violation`] of the first rule that the section breaks.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
         Self::from_fields_in(None, fields, version)
     }
@@ -324,11 +327,19 @@ impl RequestHead {
 
 impl ResponseHead {
     /// Validates the head of a response to send or (HTTP/1.1) received: regular fields only.
+    ///
+    /// # Errors
+    /// The [`Violation`] of the first rule that a field breaks; [`Violation::StatusInvalid`] for a
+    /// status out of range.
     pub fn new(status: u16, fields: Fields, version: Version) -> Result<Self, Violation> {
         let marks = Marks::of(&fields, version, 0)?;
         Self::with_status(status, fields, marks, version)
     }
     /// Validates a decoded HTTP/2 or HTTP/3 section: `:status` in front.
+    ///
+    /// # Errors
+    /// [`Violation::PseudoFieldMissing`] without `:status`; [`Violation::StatusInvalid`]; the
+    /// [`Violation`] of the first rule that a field breaks.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
         let marks = Marks::of(&fields, version, PSEUDO_RESPONSE)?;
         let digits = match fields.at(0) {
@@ -429,6 +440,10 @@ impl ResponseHead {
 
 /// Validates a trailer section: no pseudo-fields (RFC 9113 section 8.1), no fields that frame,
 /// route or control the message (RFC 9110 section 6.5.1).
+///
+/// # Errors
+/// [`Violation::PseudoFieldInTrailers`], [`Violation::ConnectionFieldForbidden`],
+/// [`Violation::TrailerForbidden`], and those of an invalid name or value.
 pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violation> {
     for field in fields.iter() {
         if field.name.first() == Some(&b':') {

@@ -84,8 +84,10 @@ impl Decoder {
             value: Vec::new(),
         }
     }
-    /// Handles bytes of the peer's encoder stream, in any pieces. `Err` is
-    /// [`Violation::QpackEncoderStreamInvalid`]: a connection error.
+    /// Handles bytes of the peer's encoder stream, in any pieces.
+    ///
+    /// # Errors
+    /// [`Violation::QpackEncoderStreamInvalid`], a connection error.
     pub fn handle_encoder_bytes(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         let mut pending = std::mem::take(&mut self.pending);
         let handled = handle_pieces(&mut pending, bytes, |input| {
@@ -103,7 +105,10 @@ impl Decoder {
         handled.map_err(|_| Violation::QpackEncoderStreamInvalid)
     }
     /// Decodes one whole section of `stream` into `fields` (cleared first), or keeps it if it is
-    /// blocked. `Err` is [`Violation::QpackDecompressionFailed`]: a connection error.
+    /// blocked.
+    ///
+    /// # Errors
+    /// [`Violation::QpackDecompressionFailed`], a connection error.
     pub fn decode(
         &mut self,
         stream: StreamId,
@@ -133,6 +138,9 @@ impl Decoder {
     }
     /// Decodes into `fields` the next held section whose insertions have arrived. To be called
     /// until it gives `None` after every [`handle_encoder_bytes`](Self::handle_encoder_bytes).
+    ///
+    /// # Errors
+    /// [`Violation::QpackDecompressionFailed`], a connection error.
     pub fn poll_unblocked(
         &mut self,
         limits: &Limits,

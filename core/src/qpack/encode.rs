@@ -117,8 +117,10 @@ impl Encoder {
     pub fn encoder_stream_bytes(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.instructions);
     }
-    /// Handles bytes of the peer's decoder stream, in any pieces. `Err` is
-    /// [`Violation::QpackDecoderStreamInvalid`]: a connection error.
+    /// Handles bytes of the peer's decoder stream, in any pieces.
+    ///
+    /// # Errors
+    /// [`Violation::QpackDecoderStreamInvalid`], a connection error.
     pub fn handle_decoder_bytes(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         let (references, inserted) = (&mut self.references, self.table.inserted());
         let handled = handle_pieces(&mut self.pending, bytes, |input| {

@@ -341,6 +341,9 @@ impl Tls {
         self
     }
     /// The chain of a self-signed certificate is what a client must trust; for tests.
+    ///
+    /// # Errors
+    /// When no certificate can be made for the names.
     #[doc(hidden)]
     pub fn self_signed_with_root(names: &[&str]) -> Result<(Self, CertificateDer<'static>), Error> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();

@@ -22,6 +22,9 @@ pub struct Continuation<'a> {
 impl<'a> Continuation<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes. There is no padding: flags other
     /// than END_HEADERS mean nothing here.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0.
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_stream()?;
         Ok(Self {

@@ -27,6 +27,11 @@ pub struct Headers<'a> {
 
 impl<'a> Headers<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0; [`Violation::FrameSizeInvalid`] when it is
+    /// too small for its fixed fields; [`Violation::PaddingTooLong`] when the padding leaves no
+    /// room for them.
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_stream()?;
         let mut fragment = unpad(header, payload)?;
