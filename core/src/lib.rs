@@ -13,6 +13,7 @@
 //! `hpack | qpack` over `compress` over `http` over the leaves `abuse, budget, credit, error,
 //! limits, pace, send_account, time, wire`.
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_errors_doc)]
 
 pub mod abuse;
 pub mod budget;
