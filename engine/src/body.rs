@@ -35,7 +35,7 @@ enum Kind {
     Empty,
     Whole(Bytes),
     Pipe(Reader),
-    /// Behind a lock, which nobody waits for, so that a body is `Sync`.
+    /// Behind a lock that is never contended, so that a body is `Sync`.
     Foreign(Mutex<ForeignBody>),
 }
 
