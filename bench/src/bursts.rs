@@ -1,5 +1,5 @@
-//! 1,000 requests at once on a cold client, against servers that misbehave to order: what reached
-//! the server, counted there, and what the client made of it.
+//! Sends 1,000 requests at once on a cold client to servers with scripted faults, and counts at the
+//! servers what arrived.
 
 use crate::figures::{Figures, Metric};
 use crate::server::write_files;
@@ -18,11 +18,11 @@ mod page;
 
 /// Requests of a burst.
 const REQUESTS: u32 = 1_000;
-/// What has not settled by then never will.
+/// A request that has not settled by then never will.
 const SETTLED_MAX: Duration = Duration::from_secs(15);
 /// The connect timeout that every client is given, as their sources say.
 const CONNECT_MAX: f64 = 2.0;
-/// Nobody listens.
+/// A port without a listener.
 const DEAD: &str = "dead host";
 
 /// Scenario, its name at the server, and the most sockets that it takes: C2 to C5 of the promises.
@@ -68,7 +68,7 @@ struct Ground {
     server: PathBuf,
 }
 
-/// What one burst came to.
+/// The outcome of one burst.
 #[derive(Debug, Default)]
 struct Burst {
     /// Sockets, handshakes, refused, twice: as the server counted.

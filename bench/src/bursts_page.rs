@@ -1,4 +1,4 @@
-//! What the bursts came to, as tables, as a page, as a picture, and in `docs/pool.md`.
+//! Renders the outcome of the bursts as tables, as a page, as a picture, and into `docs/pool.md`.
 
 use super::{CONNECT_MAX, REQUESTS, SCENARIOS, SETTLED_MAX};
 use crate::figures::{Figures, Metric};

@@ -1,5 +1,4 @@
-//! Measured tables in the pages of `docs/`, written by the run that measured them and by nothing
-//! else.
+//! Measured tables in the pages of `docs/`, written only by the run that measured them.
 
 use crate::subject::root;
 

@@ -25,7 +25,7 @@ impl Spread {
     }
 }
 
-/// What a figure is about.
+/// The quantity that a figure measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metric {
     ServerCpu,

@@ -1,4 +1,4 @@
-//! The measurement of load generators: h2load and `trunkline bench` against our own server, in turn.
+//! Measures load generators: h2load and `trunkline bench` against our own server, in turn.
 
 use crate::figures::{Figures, Metric};
 use crate::load::{Generator, Round, round, round_by};
@@ -10,7 +10,7 @@ use crate::{docs, machine};
 use std::fmt::Write;
 use trunkline_interop::{Certificate, Cores, Workplace};
 
-/// What both generators speak.
+/// The scenarios that both generators support.
 const SCENARIOS: [Scenario; 4] = [
     Scenario::H2Tls,
     Scenario::H2c,

@@ -1,5 +1,5 @@
-//! Our HTTP/3 beside our HTTP/2 over the same paths: loss, reordering and distance through netlab,
-//! and a path that drops UDP.
+//! Compares our HTTP/3 with our HTTP/2 over equal paths: loss, reordering and distance through
+//! netlab, and a path that drops UDP.
 
 use crate::figures::{Figures, Metric};
 use crate::server::write_files;
@@ -14,7 +14,7 @@ use trunkline_interop::{Certificate, Workplace};
 use trunkline_testkit::netlab::{Lab, PathSettings, SERVER_IP, Settings, Side};
 
 const PORT: u16 = 8443;
-/// Of the small requests so many are under way at once.
+/// The number of small requests in flight at once.
 const SMALL_AT_ONCE: u32 = 16;
 
 /// Flags of `h3-paths`.
@@ -41,7 +41,7 @@ impl Options {
     fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 1 } else { 5 })
     }
-    /// A transfer is cut after so many seconds; its rate until then is what counts.
+    /// A transfer is cut after this many seconds; its rate until then counts.
     fn transfer_seconds(&self) -> u32 {
         if self.quick { 2 } else { 3 }
     }
@@ -51,7 +51,7 @@ impl Options {
     }
 }
 
-/// What a path does beside taking its time.
+/// The faults of a path beside its delay.
 struct Weather {
     name: &'static str,
     loss: f64,

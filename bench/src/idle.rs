@@ -1,5 +1,5 @@
-//! Memory per idle connection: opens many, sends one GET on each, lets them rest, and looks how
-//! much the server has grown.
+//! Memory per idle connection: opens many, sends one GET on each, lets them rest, and measures the
+//! server's growth.
 
 use crate::idle_h2::get_once;
 use crate::load::Target;

@@ -1,4 +1,5 @@
-//! The least HTTP/2 that opens a connection, sends one GET, takes the answer and then rests.
+//! A minimal HTTP/2 client that opens a connection, sends one GET, takes the response and then
+//! rests.
 
 use crate::scenario::Scenario;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};

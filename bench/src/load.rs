@@ -1,5 +1,5 @@
-//! One round of load against a server, and what it cost both. Servers are measured with h2load, and
-//! over HTTP/3 with our own `trunkline bench`: Debian's h2load does not speak it.
+//! One round of load against a server, and its cost to both. Servers are measured with h2load, and
+//! over HTTP/3 with our own `trunkline bench`, because Debian's h2load has no HTTP/3.
 
 use crate::scenario::Scenario;
 use crate::usage::cpu_ns;
@@ -8,7 +8,7 @@ use nix::sys::time::TimeValLike;
 use std::path::PathBuf;
 use trunkline_interop::{Cores, find_program, output_of};
 
-/// Who makes the load.
+/// The program that makes the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Generator {
     H2load,
@@ -33,13 +33,13 @@ pub(crate) struct Target {
     /// Our own program.
     pub(crate) program: PathBuf,
     pub(crate) port: u16,
-    /// What is asked for.
+    /// The requested path.
     pub(crate) path: &'static str,
     /// Bytes in the body of each answer: a server that sends fewer would seem cheap.
     pub(crate) answer_bytes: u64,
     /// The server's processes.
     pub(crate) family: Vec<u32>,
-    /// A server that ends connections after so many requests gets its load in parts: h2load
+    /// A server that ends connections after this many requests gets its load in parts: h2load
     /// counts requests behind a GOAWAY as failed.
     pub(crate) requests_per_connection_max: Option<u64>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Target {
 pub(crate) struct Round {
     /// Microseconds of the server's CPU per request, or per MiB of bulk.
     pub(crate) server_us: f64,
-    /// The same of the generator.
+    /// As above, of the generator.
     pub(crate) load_us: f64,
     /// Requests per second, or MiB of bulk.
     pub(crate) units_per_second: f64,
@@ -68,7 +68,7 @@ pub(crate) fn round(target: &Target, requests: u64, cores: &Cores) -> Result<Rou
     )
 }
 
-/// The same with this generator.
+/// As [`round`], with this generator.
 ///
 /// # Errors
 /// As of [`round`].

@@ -1,4 +1,4 @@
-//! Where a run took place: what a figure means nothing without.
+//! The machine of a run: processor, kernel and versions, without which a figure means nothing.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The tables of the servers in JavaScript, and the goals.
+//! Renders the tables of the servers in JavaScript, and the goals.
 
 use crate::figures::{Figures, Metric, Spread};
 use crate::machine;

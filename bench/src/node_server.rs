@@ -1,6 +1,5 @@
-//! The measurement of servers in JavaScript, on the same Node.js. As with the others, rounds go
-//! round all subjects in turn; every round takes about the same time, so that dear subjects are
-//! asked less often.
+//! Measures servers in JavaScript, on one Node.js. Each round visits all subjects in turn; every
+//! round takes about the same time, so expensive subjects get fewer requests.
 
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};
@@ -102,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         bun: install("bun", "bun"),
         program: match scenarios.iter().any(|scenario| scenario.is_h3()) {
             true => build()?.join("trunkline"),
-            // Nobody asks for it.
+            // Not needed for this form.
             false => PathBuf::new(),
         },
     };

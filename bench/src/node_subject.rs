@@ -1,4 +1,4 @@
-//! The servers in JavaScript that are measured, and how each is started.
+//! The measured servers in JavaScript, and how each is started.
 
 use crate::load::Target;
 use crate::scenario::Scenario;
@@ -14,7 +14,7 @@ pub(crate) enum Whose {
     Bun,
 }
 
-/// What a handler is written against, and how it answers.
+/// The API that a handler is written against, and the form of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `stream.respond` and `stream.end`.
@@ -165,7 +165,7 @@ pub(crate) struct Running {
     _process: Process,
 }
 
-/// What every start needs.
+/// The parts that every start needs.
 pub(crate) struct Ground {
     pub(crate) place: Workplace,
     pub(crate) certificate: Certificate,

@@ -1,4 +1,4 @@
-//! The short table in README.md, written by the run that measured it and by nothing else.
+//! The short table in README.md, written only by the run that measured it.
 
 use crate::figures::Metric;
 use crate::machine;

@@ -1,4 +1,4 @@
-//! The tables as Markdown: readable in a terminal too.
+//! Renders the tables as Markdown, readable in a terminal too.
 
 use crate::figures::{Figures, Metric, Spread};
 use crate::machine;
@@ -195,7 +195,7 @@ fn goals_table(text: &mut String, figures: &Figures) {
     table(text, "goals", &["goal", "at most", "ours", ""], &rows);
 }
 
-/// Who has a figure there, in the order of measuring.
+/// The subjects with a figure there, in the order of measuring.
 pub(crate) fn subjects<'a>(figures: &'a Figures, scenario: &str) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for figure in figures

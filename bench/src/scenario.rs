@@ -1,4 +1,4 @@
-//! What is measured: a protocol and the shape of the load, and where load and server run.
+//! The scenarios: a protocol, the shape of the load, and where load and server run.
 
 use trunkline_interop::{Cores, Endpoints};
 
@@ -19,15 +19,15 @@ pub(crate) enum Scenario {
     H3Alone,
     /// 256 KiB in pieces that are there one after the other, over HTTP/2 and TLS.
     StreamedH2Tls,
-    /// The same over HTTP/1.1, where each piece is a chunk.
+    /// As `StreamedH2Tls` over HTTP/1.1, where each piece is a chunk.
     StreamedH1,
-    /// The same over HTTP/3.
+    /// As `StreamedH2Tls` over HTTP/3.
     StreamedH3,
     /// A file of 64 KiB over HTTP/2 and TLS.
     FileH2Tls,
-    /// The same over HTTP/1.1, where the kernel can send files by itself.
+    /// As `FileH2Tls` over HTTP/1.1, where the kernel can send files by itself.
     FileH1,
-    /// The same over HTTP/3.
+    /// As `FileH2Tls` over HTTP/3.
     FileH3,
     /// 1 GiB in one answer, over HTTP/1.1 and TLS.
     BulkH1Tls,
@@ -49,7 +49,7 @@ pub(crate) const FILE_BYTES: usize = 64 * 1024;
 pub(crate) const BULK_BYTES: u64 = 1 << 30;
 /// Answers at once where bulk comes in many.
 pub(crate) const BULK_ANSWERS: u64 = 64;
-/// What a streamed answer has in all.
+/// The total size of a streamed response, bytes.
 const STREAMED_BYTES: usize = 256 * 1024;
 
 impl Scenario {
@@ -184,7 +184,7 @@ impl Scenario {
             (false, false) => (20_000, 100_000),
         }
     }
-    /// What is asked for. Over HTTP/3 the bookkeeping of streams and packets is the cost, not the
+    /// The requested path. Over HTTP/3 the bookkeeping of streams and packets is the cost, not the
     /// bytes: 2 of them; else 1 KiB.
     pub(crate) fn path(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! The measurement of servers: every subject runs, rounds go round all of them in turn, so that
-//! what disturbs the machine disturbs all alike.
+//! Measures servers: every subject runs, and each round visits all of them in turn, so that a
+//! disturbance of the machine affects all alike.
 
 use crate::figures::{Figures, Metric};
 use crate::load::{Round, round};

@@ -1,4 +1,4 @@
-//! Who is measured, and how each is started.
+//! The measured servers, and how each is started.
 
 use crate::load::Target;
 use crate::scenario::Scenario;
@@ -36,7 +36,7 @@ pub(crate) struct Running {
     _processes: Vec<Process>,
 }
 
-/// What every start needs.
+/// The parts that every start needs.
 pub(crate) struct Ground {
     pub(crate) place: Workplace,
     pub(crate) certificate: Certificate,
@@ -303,7 +303,7 @@ pub(crate) fn install(package: &str, program: &str) -> Result<PathBuf, String> {
     output_of(&mut command).map(|_| program)
 }
 
-/// What a program answers to `--version`.
+/// The output of a program's `--version`.
 ///
 /// # Errors
 /// When it cannot be started or fails.

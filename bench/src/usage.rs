@@ -1,4 +1,4 @@
-//! What a process has used, from /proc.
+//! The resources that a process has used, from /proc.
 
 use std::fs;
 

@@ -68,7 +68,7 @@ enum Program {
     Node,
 }
 
-/// What is measured beside what; h1 is the yardstick.
+/// The measured clients; h1 is the yardstick.
 const CLIENTS: &[Client] = &[
     client("trunkline", Program::Path, &["transfer", "trunkline"]),
     client(

@@ -1,4 +1,4 @@
-//! Write calls per response, counted by strace in a short round of its own.
+//! Counts write calls per response with strace, in a short round of its own.
 
 use crate::load::{Target, round};
 use nix::sys::signal::{Signal, kill};

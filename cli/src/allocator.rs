@@ -1,8 +1,7 @@
-//! mimalloc, asked for plain memory wherever that is aligned enough.
+//! mimalloc as the global allocator, called without an alignment wherever its own suffices.
 //!
-//! The `mimalloc` crate asks for aligned memory every time: beyond 1 KiB that reserves more than
-//! was asked for (1,792 bytes take a place of 2,048) and takes the long way, twice: the block is
-//! freed by the long way too.
+//! The `mimalloc` crate requests aligned memory every time: beyond 1 KiB that reserves more than
+//! needed (1,792 bytes take a block of 2,048) and takes the slow path, for the release too.
 
 use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc,
@@ -10,7 +9,7 @@ use libmimalloc_sys::{
 };
 use std::alloc::{GlobalAlloc, Layout};
 
-/// What mimalloc aligns a block of at least this size to, bytes (its `MI_MAX_ALIGN_SIZE`).
+/// The alignment of mimalloc's blocks of at least this size, bytes (its `MI_MAX_ALIGN_SIZE`).
 const PLAIN_ALIGN_MAX: usize = 16;
 
 /// Takes memory from the system in its own small pages. mimalloc asks Linux for huge ones, and then a
@@ -31,9 +30,9 @@ const fn is_plain(size: usize, align: usize) -> bool {
     align <= PLAIN_ALIGN_MAX && align <= size
 }
 
-// SAFETY: each call goes to mimalloc, which gives blocks of at least the size asked for that
-// nobody else has, aligned as `is_plain` says or as asked for, or null; `mi_free` and
-// `mi_realloc` take blocks of either kind. None of them unwinds.
+// SAFETY: each call goes to mimalloc, which gives exclusive blocks of at least the requested size,
+// aligned as `is_plain` states or as requested, or null; `mi_free` and `mi_realloc` take blocks of
+// either kind. None of them unwinds.
 unsafe impl GlobalAlloc for Mimalloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,4 +1,5 @@
-//! `trunkline bench URL`: so many requests over so many connections, then what they cost.
+//! `trunkline bench URL`: sends a number of requests over a number of connections and reports
+//! latency and throughput.
 
 mod load;
 mod page;
@@ -18,7 +19,7 @@ const STREAMS_MAX: u32 = 10_000;
 /// Flags of `bench`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// What to request: http:// or https://
+    /// The URL to request: http:// or https://
     url: String,
     /// Requests in all.
     #[arg(short = 'n', long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
@@ -38,7 +39,7 @@ pub(crate) struct Options {
     /// HTTP/3 only.
     #[arg(long, conflicts_with_all = ["http1", "http2"])]
     http3: bool,
-    /// Open loop: so many requests per second in all, however slow the answers; latencies count
+    /// Open loop: this many requests per second in all, however slow the answers; latencies count
     /// from when a request was due, not from when it could be sent.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     rate: Option<u64>,
@@ -58,12 +59,12 @@ pub(crate) struct Options {
     /// Write the results as a page for browsers to this file, with a curve of the latencies.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Give up after so many seconds; what is unanswered by then counts as failed.
+    /// Give up after this many seconds; requests unanswered by then count as failed.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 }
 
-/// What to do, checked.
+/// The checked options.
 pub(crate) struct Plan {
     target: Target,
     requests: u64,

@@ -1,4 +1,4 @@
-//! Why a command ended early: one line for people, one exit code for scripts.
+//! The failure of a command: one line for people, one exit code for scripts.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ pub(crate) enum Failure {
     Usage(String),
     /// The network, the peer, or the server's answer: exit code 1.
     Remote(String),
-    /// What came could not be written: exit code 23, as curl's.
+    /// The response could not be written: exit code 23, as curl's.
     Output(String),
     /// The reader of our output has closed it, as `head` does: nothing is said, exit code 141, which
     /// is what a shell sees of `cat` (128 and the number of SIGPIPE).
@@ -40,7 +40,7 @@ impl Failure {
             Self::Closed => ExitCode::from(141),
         }
     }
-    /// The line for people; `None`: nobody is there to read it.
+    /// The line for people; `None`: its reader is gone.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Usage(text) | Self::Remote(text) | Self::Output(text) => Some(text),

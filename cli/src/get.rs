@@ -1,4 +1,4 @@
-//! `trunkline get URL`: one request, its answer to a file or to standard output.
+//! `trunkline get URL`: one request, its response to a file or to standard output.
 
 mod credentials;
 mod decode;
@@ -29,7 +29,7 @@ const REDIRECTS_MAX: u32 = 20;
 /// Flags of `get`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// What to fetch: http:// or https://
+    /// The URL to fetch: http:// or https://
     url: String,
     /// Show the request, the answer's head, the connection with its addresses and whether it is new,
     /// and when each frame came.

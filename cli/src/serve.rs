@@ -1,4 +1,4 @@
-//! `trunkline serve`: a directory, and test endpoints if asked for.
+//! `trunkline serve`: serves a directory, and test endpoints if requested.
 
 mod access_log;
 mod disk;
@@ -40,14 +40,14 @@ pub(crate) struct Options {
     /// Private key, PEM.
     #[arg(long, requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Serve under TLS with a fresh certificate for localhost that nobody else will believe.
+    /// Serve under TLS with a fresh certificate for localhost that no other machine trusts.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
     /// Serve HTTP/3 too, over UDP on the same port.
     #[arg(long)]
     http3: bool,
-    /// Let GET, HEAD and OPTIONS come with the handshake of a resumed HTTP/3 session (0-RTT). Whoever
-    /// records them can send them again; the files do not mind.
+    /// Accept GET, HEAD and OPTIONS with the handshake of a resumed HTTP/3 session (0-RTT). An
+    /// attacker can replay them; that is harmless for files.
     #[arg(long, requires = "http3")]
     early_data: bool,
     /// Write what becomes of HTTP/3's packets to this file (qlog).
@@ -145,7 +145,8 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     })
 }
 
-/// Says where it is listened. Whoever started us waits for this line: it must not sit in a buffer.
+/// Prints the listening address. The parent process may wait for this line, so it must not stay in
+/// a buffer.
 fn tell(place: impl std::fmt::Display) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on {place}").and_then(|()| out.flush());
@@ -155,7 +156,7 @@ fn refused(error: trunkline::Error) -> Failure {
     Failure::usage(in_full(&error))
 }
 
-/// What the flags say about every server.
+/// The options that every server has.
 fn with_options<P>(
     server: Server<P>,
     options: &Options,
@@ -174,7 +175,7 @@ fn with_options<P>(
     server
 }
 
-/// What the flags say about QUIC alone.
+/// The options that only QUIC has.
 fn with_quic_options(mut server: Server, options: &Options) -> Result<Server, Failure> {
     server = server.early_data(options.early_data);
     if let Some(path) = &options.qlog {
@@ -253,8 +254,8 @@ fn shown(options: &Options) -> Shown {
     }
 }
 
-/// What to serve: the directory named; without one the current directory, unless the test
-/// endpoints are all that was asked for.
+/// The directory to serve: the named one; without one the current directory, unless only the test
+/// endpoints were requested.
 fn directory(options: &Options) -> Result<Option<PathBuf>, Failure> {
     match (&options.directory, options.test_endpoints) {
         (Some(directory), _) => Ok(Some(directory.clone())),

@@ -45,14 +45,14 @@ impl Target {
         Ok(Self { uri, tls })
     }
 
-    /// What goes into `:authority` and `host`.
+    /// The value of `:authority` and `host`.
     pub(crate) fn authority(&self) -> &str {
         self.uri
             .authority()
             .map_or("", |authority| authority.as_str())
     }
 
-    /// What goes into `:path`.
+    /// The value of `:path`.
     pub(crate) fn path(&self) -> &str {
         self.uri.path_and_query().map_or("/", |path| path.as_str())
     }

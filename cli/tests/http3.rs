@@ -92,8 +92,8 @@ impl Drop for Served {
     }
 }
 
-/// A port that is taken over UDP as long as the socket is there, and free over TCP: below those that
-/// the system gives to whoever names none, so that nobody is given it before a server has it.
+/// A port that is taken over UDP as long as the socket is open, and free over TCP. It is below the
+/// system's ephemeral ports, so that no other program gets it before a server has it.
 fn taken_over_udp() -> (UdpSocket, String) {
     // Two runs side by side look in different places.
     let first = 10_000 + std::process::id() as u16 % 10_000;
@@ -168,7 +168,7 @@ fn an_origin_of_http_1_1_alone_is_reached_with_http3_allowed_and_named_where_not
 
 #[test]
 fn a_path_that_drops_udp_leaves_tcp_and_is_one_line_where_only_http3_may_be_used() {
-    // Packets arrive and nobody answers, as behind a middlebox that drops them.
+    // Packets arrive without an answer, as behind a middlebox that drops them.
     let (_hole, address) = taken_over_udp();
     let served = Served::start(&address, &["--tls-self-signed"]);
     assert_eq!(got(&["-k", "--http3", &served.url()]), "01234");

@@ -42,7 +42,7 @@ def a_rejected_code_from_a_client_ends_the_request_alone(server):
 
 
 def two_hundred_requests_given_up_leave_the_connection_usable(server):
-    # Each gives its stream credit back; a burst of so many is within the budget of resets.
+    # Each gives its stream credit back; a burst of this size is within the budget of resets.
     peer = server()
     for _ in range(6):
         streams = [peer.asks(wire.post("/never"), fin=False) for _ in range(30)]

@@ -1,5 +1,5 @@
-//! What the core costs per small request: a server machine is fed with encoded requests, answers
-//! each with a head and 1 KiB, and its outbox is emptied. No socket, no TLS, no task.
+//! Measures the core's cost per small request: a server machine gets encoded requests, answers each
+//! with a head and 1 KiB, and its outbox is emptied. No socket, no TLS, no task.
 //!
 //! `cargo run --release -p trunkline-core --example h2_loop [batches] [requests per batch]`
 #![expect(

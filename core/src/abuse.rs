@@ -1,9 +1,9 @@
-//! What a peer may do too often. Every flood is a [`Budget`] or a proportion; what is merely odd
-//! costs points of one glitch budget (docs/attacks.md). Pure bookkeeping: the connection tells
-//! what happened and carries the verdict out.
+//! Limits on how often a peer may do what costs us work. Every flood is bounded by a [`Budget`] or
+//! a proportion; odd but legal input costs points of one glitch budget (docs/attacks.md). Pure
+//! bookkeeping: the connection reports events and carries out the verdict.
 //!
-//! Handlers that still run are not counted here but where they are admitted: a reset frees the
-//! stream, not its handler (CVE-2023-44487).
+//! Running handlers are counted where they are admitted, not here: a reset frees the stream, not
+//! its handler (CVE-2023-44487).
 
 use crate::budget::{Budget, Rate};
 use crate::error::Violation;
@@ -25,7 +25,7 @@ const DRAIN_PERCENT: u32 = 75;
 /// halved.
 const RATIO_STREAMS: u32 = 1024;
 
-/// What to do about it.
+/// The reaction to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a verdict that is not carried out stops no flood"]
 pub enum Verdict {
@@ -64,7 +64,7 @@ struct Rates {
     pings: Rate,
 }
 
-/// What few peers are ever charged for.
+/// Budgets that few peers are ever charged for.
 #[derive(Clone, Debug)]
 struct Budgets {
     glitches: Budget,

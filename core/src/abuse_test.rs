@@ -1,4 +1,4 @@
-//! Each flood is stopped, and what looks like it but is honest is not.
+//! Each flood is stopped; honest traffic that resembles it is not.
 
 use super::{Abuse, Verdict};
 use crate::budget::Rate;

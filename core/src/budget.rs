@@ -1,4 +1,4 @@
-//! A token bucket: so many at once, so many per second after. Every flood limit is one.
+//! A token bucket: a burst, and a refill per second. Every flood limit is one.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many times as much, at once and per second.
+    /// The rate with burst and refill multiplied by `factor`.
     #[must_use]
     pub fn times(self, factor: u32) -> Self {
         Self {

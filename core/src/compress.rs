@@ -1,6 +1,6 @@
-//! What HPACK (RFC 7541) and QPACK (RFC 9204) share: prefix integers, string literals and their
-//! Huffman code, the ring of table entries, which fields are worth an entry, and the memory of
-//! heads that were encoded before. Nothing here knows how a field line looks on the wire.
+//! The parts that HPACK (RFC 7541) and QPACK (RFC 9204) share: prefix integers, string literals and
+//! their Huffman code, the ring of table entries, the policy of what to index, and the cache of
+//! encoded heads. The wire format of field lines is left to `hpack` and `qpack`.
 
 pub(crate) mod encode_cache;
 pub(crate) mod huffman;

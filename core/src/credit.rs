@@ -1,5 +1,6 @@
-//! The one ledger. [`Credit`] is what we grant a peer to send or open; [`Quota`] is what the peer
-//! grants us. Bytes and streams, HTTP/2 and HTTP/3 alike; nowhere else is credit accounted.
+//! Flow-control accounting. [`Credit`] is what we grant a peer to send or open, [`Quota`] what the
+//! peer grants us: bytes and streams, HTTP/2 and HTTP/3 alike. Grants are decided here and nowhere
+//! else.
 //!
 //! Invariants: `freed <= used`, and `used` never exceeds what was granted; a grant is never zero,
 //! never negative, never moves a window above 2^31-1; credit is withheld to shrink, never revoked;
@@ -31,19 +32,18 @@ pub const WINDOW_MAX: u32 = (1 << 31) - 1;
 const QUANTUM_MIN: u32 = 16 * 1024;
 /// The most that waits for one update: beyond it a larger quantum saves nothing.
 const QUANTUM_MAX: u32 = 1024 * 1024;
-/// A window grows to at most so many times what comes in a round trip. Behind a loss everything
-/// comes at once, and without this bound each quantum of such a burst would look like a window that
-/// was full in no time: it would end at ten times what the path holds. A sender doubles its speed
-/// in a round trip at most, but a bound of 2 slows the start by 15 % (docs/windows.md).
+/// A window grows to at most this many times the bytes of one round trip. After a loss the
+/// held-back bytes arrive at once, and without this bound each quantum of such a burst would look
+/// like a full window: the window would end at ten times the path's capacity. A sender at most
+/// doubles its rate per round trip, but a bound of 2 slows the start by 15 % (docs/windows.md).
 const GROWTH_MAX: u64 = 4;
-/// Growth begins when a round trip uses one part of the window in so many. Slow start doubles the
-/// rate in a round trip, and a grant takes one to show: a sender that meets its limit before stops
-/// doubling.
+/// A window grows once a round trip uses 1/HEADROOM of it. Slow start doubles the rate in a round
+/// trip, and a grant takes one to take effect: a sender that meets its limit before stops doubling.
 const HEADROOM: u32 = 2;
-/// So many times the two above hold while the sender starts: its flights come in bursts, of which
-/// the part that has come says too little of the next.
+/// Multiplies the two above while the sender starts: its flights come in bursts, and the received
+/// part of one says too little of the next.
 const START: u32 = 2;
-/// A sender starts as long as a round trip brings so many quarters of what the one before brought.
+/// A sender is starting while a round trip brings at least this many quarters of the one before.
 const STARTING_QUARTERS: u64 = 5;
 /// Growth begins with this: below it the granularity of frames costs 5 to 10 % of the speed.
 const FIRST_STEP: u32 = 256 * 1024;
@@ -74,7 +74,7 @@ pub struct Credit {
     total: u64,
     /// Taken by the application, or discarded.
     consumed: u64,
-    /// What holds the window back no longer: `consumed`, and of the unread as much as `allowance`.
+    /// Bytes that no longer hold the window back: `consumed`, and up to `allowance` of the unread.
     freed: u64,
     allowance: u64,
     /// How far beyond `freed` we grant.
@@ -110,20 +110,20 @@ struct Probe {
     sent_at: Instant,
 }
 
-/// What is freed per round trip. A round begins with the first grant after the end of the one
-/// before, which is when a sender's next flight arrives.
+/// Bytes freed per round trip. A round begins with the first grant after the end of the one before,
+/// when a sender's next flight arrives.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     began_at: Instant,
     /// `freed` at that moment.
     freed_then: u64,
-    /// What the round before freed.
+    /// Bytes freed in the previous round.
     before: u64,
     /// Each round freed more than the one before.
     starting: bool,
 }
 
-/// What a window looks like from outside, for metrics and for a user's decisions.
+/// A snapshot of a window, for metrics and for a user's decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Readback {
     /// Granted since the start.
@@ -204,9 +204,9 @@ impl Credit {
         self.tolerated = u64::from(limit);
         self
     }
-    /// Unread bytes up to `bytes` do not hold this window back: what a connection needs, so that
-    /// bodies that nobody reads do not stall their siblings. Their memory is bounded by the
-    /// streams' own windows. Default 0.
+    /// Lets up to `bytes` unread bytes not hold this window back: a connection needs it, so that
+    /// unread bodies do not stall their siblings. The streams' own windows bound their memory.
+    /// Default 0.
     #[must_use]
     pub fn allowing_unread(mut self, bytes: u64) -> Self {
         self.allow_unread(bytes);
@@ -220,6 +220,9 @@ impl Credit {
     }
 
     /// The peer used `bytes`.
+    ///
+    /// # Errors
+    /// [`Exceeded`] when the peer has used more than was granted; nothing is counted then.
     pub fn spend(&mut self, bytes: u32, now: Instant) -> Result<(), Exceeded> {
         let used = self.used.saturating_add(u64::from(bytes));
         if used > self.limit.max(self.tolerated) {
@@ -358,6 +361,9 @@ impl Credit {
         self.shrink_to(self.max);
     }
     /// Raises the window by the user's order, without the lender.
+    ///
+    /// # Errors
+    /// [`WindowInvalid`] when the window would shrink, or is not in 1..=2^31-1.
     pub fn set_window(&mut self, window: u32) -> Result<(), WindowInvalid> {
         self.window = only_grows(self.window, window)?;
         self.min = self.min.max(window);
@@ -389,7 +395,7 @@ impl Credit {
     pub fn unread(&self) -> u64 {
         self.used - self.consumed
     }
-    /// What the peer may still use.
+    /// Bytes or streams that the peer may still use.
     pub fn remaining(&self) -> u64 {
         self.limit.saturating_sub(self.used)
     }
@@ -468,7 +474,8 @@ impl Credit {
         let max = max.min(most.max(FIRST_STEP));
         self.borrow(step.min(max.saturating_sub(self.window)), lender);
     }
-    /// What one round trip frees, by the round before or this one; ends the round when it is over.
+    /// Bytes that one round trip frees, by the previous round or this one; ends the round when it
+    /// is over.
     fn measure_round(&mut self, now: Instant, rtt: Duration) -> u64 {
         let per_round = self.per_round();
         let lasted = now.saturating_duration_since(self.round.began_at);

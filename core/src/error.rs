@@ -1,5 +1,5 @@
-//! What can go wrong, as values: a peer's [`Violation`], a caller's [`Misuse`], and why a
-//! connection ended ([`Closed`]). No strings on the hot path.
+//! Failures as values: a peer's [`Violation`], a caller's [`Misuse`], and why a connection ended
+//! ([`Closed`]). No strings on the hot path.
 
 use std::fmt;
 
@@ -70,7 +70,7 @@ impl H3Code {
 }
 
 impl H3Code {
-    /// What HTTP/3 sends where the owner of a machine names a code: it speaks HTTP/2's in every
+    /// The code that HTTP/3 sends for a code of the machine's owner, who uses HTTP/2's for every
     /// version.
     pub fn of_h2(code: H2Code) -> Self {
         match code {
@@ -87,8 +87,8 @@ impl H3Code {
             _ => Self::GENERAL_PROTOCOL_ERROR,
         }
     }
-    /// What the owner of a machine is told when the peer sends this code. RFC 9114 section 8: a
-    /// code that nobody knows counts as H3_NO_ERROR.
+    /// The code that the owner of a machine receives for this code of the peer. RFC 9114 section 8:
+    /// an unknown code counts as H3_NO_ERROR.
     pub fn as_h2(self) -> H2Code {
         match self {
             Self::INTERNAL_ERROR => H2Code::INTERNAL_ERROR,
@@ -292,9 +292,9 @@ pub enum Misuse {
 /// A receive window that was asked for and cannot be: it would shrink, or is out of 1..=2^31-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowInvalid {
-    /// What was asked for, bytes.
+    /// The requested window, bytes.
     pub asked: u32,
-    /// What it is, bytes: the least that may be asked for.
+    /// The current window, bytes: the least that may be requested.
     pub window: u32,
 }
 
@@ -338,7 +338,7 @@ pub enum TransportEnd {
     Failed,
 }
 
-/// Who ended a connection, and why.
+/// Which side ended a connection, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
     /// We did, because the peer broke a rule.

@@ -50,7 +50,7 @@ fn every_violation_is_an_error_in_http_3() {
     }
 }
 
-/// What RFC 9114 and RFC 9204 prescribe; each row names its section.
+/// The codes of RFC 9114 and RFC 9204; each row names its section.
 #[test]
 fn codes_of_http_3_are_those_of_the_rfcs() {
     use H3Code as C;
@@ -100,7 +100,7 @@ fn every_answer_is_an_error_of_the_client_or_a_refusal() {
     }
 }
 
-/// What RFC 9113 prescribes; each row names its section.
+/// The scopes and codes of RFC 9113; each row names its section.
 #[test]
 fn scopes_and_codes_are_those_of_the_rfc() {
     use H2Code as C;

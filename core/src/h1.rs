@@ -1,6 +1,6 @@
 //! HTTP/1.1 (RFC 9112): the machine of one connection, client or server.
 //!
-//! `parse` and `chunked` read, `framing` decides where a body ends, `encode` writes, `reuse` says
+//! `parse` and `chunked` read, `framing` decides where a body ends, `encode` writes, `reuse` names
 //! why a connection cannot take another exchange, and `conn` with its parts is the machine.
 
 mod chunked;

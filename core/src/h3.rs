@@ -1,4 +1,4 @@
-//! HTTP/3 (RFC 9114): the machine of one connection, client or server. It sees streams, never
+//! HTTP/3 (RFC 9114): the machine of one connection, client or server. Its input is streams, never
 //! packets: QUIC is the transport below, driven by the engine.
 
 pub mod action;

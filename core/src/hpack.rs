@@ -1,8 +1,9 @@
-//! Header compression of HTTP/2 (RFC 7541): straight into and out of [`Fields`](crate::http::Fields).
+//! Header compression of HTTP/2 (RFC 7541): straight into and out of
+//! [`Fields`](crate::http::Fields).
 //!
-//! One dynamic table (`compress/table.rs`) serves both directions; [`decode`] and [`encode`] are the two machines
-//! over it. Nothing here judges a field: names and values are bytes until the validator of
-//! `http/head.rs` has seen them.
+//! One dynamic table (`compress/table.rs`) serves both directions; [`decode`] and [`encode`] are
+//! the two machines over it. Fields are not validated here: names and values are bytes until the
+//! validator of `http/head.rs` has checked them.
 
 pub mod decode;
 pub mod encode;

@@ -1,5 +1,5 @@
 //! HTTP semantics (RFC 9110), version-neutral: fields, heads, body lengths, priorities, and the
-//! facts and commands that every machine shares.
+//! events and commands that all machines share.
 
 mod authority;
 pub mod body_length;

@@ -1,17 +1,19 @@
-//! The protocol machines of Trunkline, pure: bytes and time in, bytes and facts out.
+//! The protocol machines of Trunkline, pure: bytes and time in, bytes and events out.
 //!
 //! Core decides, the engine moves bytes, the faces translate. Nothing here opens a socket, reads a
 //! clock, draws a random number or starts a thread: `now` and random bytes are arguments, so that
 //! the simulator can drive every decision in virtual time.
 //!
-//! Every machine has the same verbs: `handle_bytes`, `handle_timeout`, `handle_close`,
-//! `poll_write`, `poll_event`, `next_deadline`; its commands are bare verbs (`open`, `respond`,
-//! `send_body`, `reset`, `shut_down`).
+//! All machines share `handle_timeout`, `handle_close`, `poll_event`, `next_deadline` and their
+//! commands (`open`, `respond`, `send_body`, `reset`, `shut_down`). HTTP/1.1 and HTTP/2 take bytes
+//! with `handle_bytes` and give them with `poll_write`; HTTP/3 takes streams with `handle_stream`
+//! and gives actions with `poll_transport`.
 //!
 //! Imports go down only: `pool` over `h1 | h2 | h3` (which never import each other) over
 //! `hpack | qpack` over `compress` over `http` over the leaves `abuse, budget, credit, error,
 //! limits, pace, send_account, time, wire`.
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_errors_doc)]
 
 pub mod abuse;
 pub mod budget;

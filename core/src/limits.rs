@@ -1,6 +1,6 @@
-//! Every bound that a peer can push against: a constant with its unit and its reason, the
-//! [`Limits`] a user may set, and the [`Timeouts`] of every phase. docs/attacks.md maps each
-//! attack to a line here and to its test.
+//! Every bound that a peer can push against: a constant with its unit and its reason, the user's
+//! [`Limits`], and the [`Timeouts`] of every phase. docs/attacks.md maps each attack to a line here
+//! and to its test.
 
 use crate::budget::Rate;
 use std::time::Duration;
@@ -44,10 +44,10 @@ pub const RESETS: Rate = Rate {
     burst: 200,
     per_second: 33,
 };
-/// Above so many times [`RESETS`] a connection ends, however many of its streams are not reset
-/// (CVE-2023-44487, CVE-2025-8671): a flood that lets every second stream complete starts fresh work
-/// with each of the others. 2,000 at once and 330 per second are out of reach for a browser, and ten
-/// times what Node.js admits for good.
+/// A connection ends above this many times [`RESETS`], whatever the share of its streams that are
+/// not reset (CVE-2023-44487, CVE-2025-8671): a flood that lets every second stream complete starts
+/// fresh work with each of the others. 2,000 at once and 330 per second are out of reach for a
+/// browser, and ten times the steady rate that Node.js admits.
 pub const RESETS_CEILING_FACTOR: u32 = 10;
 /// Stream errors that a peer provokes with frames that need no request of their own: a zero or
 /// overflowing WINDOW_UPDATE, a PRIORITY of the wrong length or on itself, HEADERS or DATA after
@@ -76,7 +76,7 @@ pub const WINDOW_UPDATES_FREE: u32 = 20;
 pub const WINDOW_UPDATES_PER_DATA_FRAME_MAX: u32 = 10;
 /// WINDOW_UPDATE frames a peer may send beside that per stream: many clients widen each of theirs.
 pub const WINDOW_UPDATES_PER_STREAM_MAX: u32 = 2;
-/// What one DATA frame costs beside its bytes: an event and an allocation. A shorter frame is
+/// The cost of one DATA frame beside its bytes: an event and an allocation. A shorter frame is
 /// charged the difference until the reader has taken it (RUSTSEC-2026-0258).
 pub const DATA_OVERHEAD_BYTES: u32 = 256;
 /// Unread overhead per connection above which every further short DATA frame is a glitch.
@@ -138,37 +138,37 @@ pub const QUIC_BIDI_STREAMS_MAX: u32 = 256;
 /// Unidirectional streams of a peer: the three of RFC 9114 section 6.2 and RFC 9204 section 4.2,
 /// and two of kinds that we do not know and stop.
 pub const QUIC_UNI_STREAMS_MAX: u32 = 5;
-/// Bytes that a peer may send on all streams of a connection beyond what was read, before we have
-/// seen its readers: slow start has not used half of it when it begins to grow. It bounds what a
-/// peer that nobody reads can make us hold (the library's default is no bound; RUSTSEC-2026-0185
-/// for what lies in gaps); more is borrowed from [`Windows::memory_budget`].
+/// Bytes that a peer may send on all streams of a connection beyond those read, before any was
+/// read: slow start has used less than half of it when it begins to grow. It bounds the memory of a
+/// peer with unread streams (the library's default is no bound; RUSTSEC-2026-0185 for data behind
+/// gaps); more is borrowed from [`Windows::memory_budget`].
 pub const QUIC_RECEIVE_WINDOW_BYTES: u32 = 1024 * 1024;
-/// The least that a stream of a QUIC connection takes beyond what was read: a line of 1 Gbit/s at
-/// 3 ms. A hundred bodies that nobody reads, and one that is read, fit beside each other into the
-/// window that a connection reaches (48 MiB by default).
+/// The least receive window of a QUIC stream, bytes: a path of 1 Gbit/s at 3 ms. A hundred unread
+/// bodies and one that is read fit together into the window that a connection reaches (48 MiB by
+/// default).
 pub const QUIC_STREAM_WINDOW_BYTES_MIN: u32 = 384 * 1024;
-/// What a stream of a QUIC connection takes per second of the path's round trip: a line of 1 Gbit/s,
-/// and a quarter more for what comes while an update is under way.
+/// Receive window of a QUIC stream per second of the path's round trip, bytes: a path of 1 Gbit/s,
+/// and a quarter more for the bytes that arrive while an update is in flight.
 pub const QUIC_STREAM_BYTES_PER_SECOND: u32 = 160_000_000;
 /// Bytes that we hold for a peer that has not acknowledged them, sent or not, on a path that has
 /// shown nothing yet: twice what slow start has under way when it reaches 5 MB/s at 100 ms.
 pub const QUIC_SEND_WINDOW_BYTES: u64 = 1024 * 1024;
-/// The same on a path whose congestion window has grown: twice that window, up to this, the rest
-/// borrowed from [`Windows::send_budget`], on a client from [`Windows::memory_budget`]. Only a peer
-/// that takes and acknowledges as much gets there.
+/// The send window on a path whose congestion window has grown, bytes: twice that window, up to
+/// this, the rest borrowed from [`Windows::send_budget`], on a client from
+/// [`Windows::memory_budget`]. Only a peer that acknowledges as much gets there.
 pub const QUIC_SEND_WINDOW_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Connections whose first packet has come and that are not yet accepted or refused.
 pub const QUIC_INCOMING_MAX: usize = 1024;
 /// Bytes of early packets kept for one of these.
 pub const QUIC_INCOMING_BYTES_MAX: u64 = 64 * 1024;
-/// The same for all of them.
+/// As `QUIC_INCOMING_BYTES_MAX`, for all of them together.
 pub const QUIC_INCOMING_BYTES_TOTAL_MAX: u64 = 4 * 1024 * 1024;
 /// Handshakes in progress per worker above which a new peer must prove its address by Retry
 /// (RFC 9000 section 8.1.2) before we keep anything of it.
 pub const QUIC_HALF_OPEN_MAX: usize = 500;
 /// Answers per worker to QUIC packets that belong to no connection (Version Negotiation, stateless
-/// reset): each is smaller than what it answers, and so many of them reach whoever is named as their
-/// sender.
+/// reset): each is smaller than its packet, and this bounds how many reach the packet's source
+/// address, which may be forged.
 pub const QUIC_ANSWERS: Rate = Rate {
     burst: 500,
     per_second: 500,
@@ -200,8 +200,8 @@ pub const CONTROL_FRAME_BYTES_MAX: usize = 4096;
 /// Bytes that may wait on one of our control and QPACK streams for a peer that takes none.
 pub const CRITICAL_STREAM_BYTES_MAX: usize = 64 * 1024;
 /// HTTP datagrams of one exchange kept for their reader, and as many for the wire; beyond them the
-/// oldest is dropped and counted, as any may be lost on the way (RFC 9297 section 2.1). One has at
-/// most what a packet holds, so an exchange that nobody reads holds less than 100 KiB.
+/// oldest is dropped and counted, as any may be lost on the path (RFC 9297 section 2.1). Each fits
+/// a packet, so an exchange without a reader holds less than 100 KiB.
 pub const DATAGRAMS_MAX: usize = 64;
 /// Bytes of a capsule that is handed on whole (RFC 9297 section 3); other types are skipped, whatever
 /// length they say. An HTTP datagram has no more in most protocols: those of UDP and IP.
@@ -209,7 +209,7 @@ pub const CAPSULE_BYTES_MAX: usize = 64 * 1024;
 /// HTTP datagrams of a connection between two turns of its owner, who hands them to their exchanges.
 pub const DATAGRAMS_PER_TURN_MAX: usize = 1024;
 
-/// What a user may set. Defaults are the constants above.
+/// The user's limits. Defaults are the constants above.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// See [`FIELD_COUNT_MAX`].
@@ -309,9 +309,9 @@ pub struct Timeouts {
     pub stream_stall: Option<Duration>,
     /// A connection without an exchange.
     pub idle: Option<Duration>,
-    /// HTTP/1.1, server: the client has ended its side and an answer is due of which no byte waits
-    /// to be written. It may be gone, which only a write would show. 0: whoever ends its side wants
-    /// no answer; `None`: handlers take as long as they like.
+    /// HTTP/1.1, server: how long a response may take after the client has closed its side, while
+    /// no byte of it waits to be written. The client may be gone, which only a write would reveal.
+    /// 0: a client that closes its side wants no response; `None`: no limit.
     pub half_closed: Option<Duration>,
     /// A connection's age, then a graceful drain. Default `None`, as with hyper, Go and Envoy: gRPC
     /// clients fail what they are about to send when their connection drains. Set it where a load
@@ -385,8 +385,8 @@ pub struct Windows {
     pub send_budget: u64,
     /// False: windows stay at `stream_initial` (fixed-window mode).
     pub auto: bool,
-    /// Fixed-window mode: a stream's window is filled up when so many bytes of it are left.
-    /// Default `None`: by eighths, which keeps more grants under way on a long path.
+    /// Fixed-window mode: a stream's window is refilled when this many bytes of it are left.
+    /// Default `None`: by eighths, which keeps more grants in flight on a long path.
     pub threshold: Option<u32>,
 }
 
@@ -410,9 +410,9 @@ impl Windows {
             ..Self::default()
         }
     }
-    /// What a peer may send on one QUIC stream beyond what was read, in bytes, where nothing is
-    /// known of the path. One size for all streams of a connection, announced once: the connection's
-    /// window and what users take hold it in check.
+    /// Receive window of one QUIC stream on an unmeasured path, bytes. One size for all streams of
+    /// a connection, announced once: the connection's window and the users' reading bound the
+    /// total.
     pub fn quic_stream(&self) -> u32 {
         let most = match self.auto {
             true => self.stream_max.max(self.stream_initial),
@@ -420,9 +420,9 @@ impl Windows {
         };
         most.min(self.connection)
     }
-    /// The same for a connection over a path whose round trip is known, and the window that it has
-    /// shown to need (0: none). The narrower it is, the more bodies may lie unread beside one that
-    /// is read; unknown paths get the whole of [`quic_stream`](Self::quic_stream).
+    /// Receive window of a QUIC stream over a path of known round trip and bandwidth-delay product
+    /// (0: unknown), bytes. The narrower it is, the more unread bodies fit beside one that is read;
+    /// unmeasured paths get the whole of [`quic_stream`](Self::quic_stream).
     pub fn quic_stream_over(&self, round_trip: Option<Duration>, need: u32) -> u32 {
         let most = self.quic_stream();
         let Some(round_trip) = round_trip.filter(|_| self.auto) else {
@@ -433,7 +433,7 @@ impl Windows {
         let wanted = (line as u32).max(need).max(QUIC_STREAM_WINDOW_BYTES_MIN);
         wanted.min(most)
     }
-    /// What a peer may send at first on all streams of a QUIC connection, in bytes.
+    /// Initial receive window of all streams of a QUIC connection together, bytes.
     pub fn quic_connection(&self) -> u32 {
         match self.auto {
             true => QUIC_RECEIVE_WINDOW_BYTES

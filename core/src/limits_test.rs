@@ -24,7 +24,7 @@ fn the_defaults_fit_together() {
         limits.resets.burst >= limits.concurrent_streams_max,
         "a tab that closes is no flood"
     );
-    // Streams that nobody reads must leave room for the one that somebody does.
+    // Unread streams must leave room for one that is read.
     let unread = u64::from(windows.stream_initial) * u64::from(limits.concurrent_streams_max);
     assert!(unread < u64::from(windows.connection));
     assert!(windows.stream_initial <= windows.stream_max);

@@ -1,14 +1,13 @@
-//! How fast a peer sends a body that somebody waits for: it may not stop for long
-//! ([`Timeouts::body_idle`]), and not dribble ([`Timeouts::rate_min`]). One rule for every stream of
-//! HTTP/2 and HTTP/3; HTTP/1.1, whose connection is one exchange at a time, asks for the same bytes.
+//! The minimum rate of a received body that has a reader: it may not pause longer than
+//! [`Timeouts::body_idle`], nor stay below [`Timeouts::rate_min`]. One rule for every stream of
+//! HTTP/2 and HTTP/3; HTTP/1.1, with one exchange at a time, applies the same rate.
 //!
-//! A dribble is one only of a body whose length is known, from which bytes are missing, or where
-//! connections are scarce ([`Scarcity`]). A body without a length has no bytes that are due: one gRPC
-//! message a second, or one in a minute, is all that there is to send. It costs a connection, and is
-//! slow on purpose only where these are few.
+//! The rate applies to a body of known length that misses bytes, or where connections are scarce
+//! ([`Scarcity`]). A body without a length owes no bytes: one gRPC message a minute may be all
+//! there is to send. It costs a connection, and counts as slow only where these are scarce.
 //!
-//! Only the peer's own time counts: while bytes lie with our user, the clock stands. What comes on
-//! the whole connection counts: many bodies that share a slow line are not slow.
+//! Only the peer's time counts: the clock stops while bytes are unread here. The bytes of the whole
+//! connection count: many bodies that share a slow path are not slow.
 
 use crate::error::Violation;
 use crate::limits::Timeouts;
@@ -90,7 +89,7 @@ impl Pace {
             ..Self::new(now, carried)
         };
     }
-    /// Nobody listened for so long: that was not the peer's time.
+    /// Excludes the time in which the service's pause stopped reading.
     pub fn postpone(&mut self, by: Duration) {
         if self.held_at.is_none() {
             self.heard_at += by;

@@ -11,7 +11,7 @@ fn start() -> Instant {
     Instant::now()
 }
 
-/// So many bytes come each second, and are read at once: when the peer's time is up.
+/// The time at which the peer is too slow when `bytes` arrive each second and are read at once.
 fn ends_after(bytes: u64, seconds: u32, is_due: bool) -> Option<(u32, Violation)> {
     let (timeouts, began) = (Timeouts::default(), start());
     let mut pace = Pace::new(began, 0);

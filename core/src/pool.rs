@@ -1,19 +1,9 @@
-//! Dispatch: which request starts on which connection now. Sees only capacity, never a version.
+//! Dispatch: decides which request starts on which connection, from capacities alone, without
+//! knowing a version.
 //!
-//! The line belongs to the origin, not to a connection: a request waits until a connection has
-//! room. A cold origin of unknown version opens one attempt; the answer is remembered. Failed
-//! attempts fail everybody they leave without hope, at once, never one after another.
-//!
-//! ```text
-//! submit --> room? --yes--> Dispatch --> (connection reports capacity) --> next in line
-//!              |no
-//!              v
-//!            line --> decide: Open | Wait --> Dispatch | Fail (timeout, attempt failed) | cancel
-//! ```
-//!
-//! Invariants: a request handed in comes out exactly once, by `Dispatch`, `Fail` or
-//! [`Pool::cancel`] (it moves through, so it cannot be copied); connections and attempts of an
-//! origin never exceed its bound, draining connections aside; sockets never exceed `sockets_max`.
+//! The queue belongs to the origin, not to a connection: a request waits until any connection has
+//! room. An origin of unknown version opens one attempt and remembers the version. A failed attempt
+//! fails, at once and together, all requests that no other connection or attempt can serve.
 
 mod action;
 mod alt_svc;
@@ -181,7 +171,7 @@ impl<R> Pool<R> {
         }
     }
 
-    /// What the pool goes by.
+    /// The pool's settings.
     pub fn config(&self) -> &PoolConfig {
         &self.config
     }
@@ -371,10 +361,10 @@ impl<R> Pool<R> {
         }
     }
 
-    /// An attempt failed. Whoever waits and has no connection and no other attempt to hope for
-    /// fails now: the evidence is as fresh as it gets, and asking again one by one would make a
-    /// dead host cost its timeout once per request. Suspect connections are a hope only behind an
-    /// attempt that failed at once, as on a path that is gone for a moment.
+    /// An attempt failed. Requests without a connection or another attempt fail now: the evidence
+    /// is as fresh as it gets, and retrying one by one would make a dead host cost its timeout once
+    /// per request. Suspect connections count only behind an attempt that failed at once, as on a
+    /// path that is gone for a moment.
     pub fn handle_attempt_failed(&mut self, now: Instant, attempt: AttemptId) {
         let Some(Attempt { origin, began }) = self.attempts.remove(attempt.0) else {
             return;

@@ -1,10 +1,10 @@
 //! Header compression of HTTP/3 (RFC 9204): straight into and out of [`Fields`](crate::http::Fields).
 //!
-//! Sections may overtake the table, because they travel on streams of their own. So each names
-//! the number of insertions it needs; a decoder holds one that came too early, and an encoder
-//! refers to what is not yet acknowledged only as far as the peer lets its streams block.
-//! [`decode`] and [`encode`] are the two machines, `instruction` is what their streams say to each
-//! other. Nothing here judges a field: that is for the validator of `http/head.rs`.
+//! Sections travel on other streams than table insertions and may overtake them. So each section
+//! states its required insert count; a decoder blocks a section that arrives early, and an encoder
+//! references unacknowledged entries only as far as the peer lets streams block. [`decode`] and
+//! [`encode`] are the two machines, `instruction` is the format of their streams. The validator of
+//! `http/head.rs` checks the fields.
 
 pub mod decode;
 pub mod encode;

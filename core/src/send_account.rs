@@ -1,10 +1,10 @@
-//! Bytes that wait for a peer which does not take them, and the budget that bounds them.
+//! Bytes that wait for a peer that does not read, and the shared budget that bounds them.
 
 use crate::credit::Lender;
 use crate::limits::{SEND_AHEAD_BYTES_MAX, SEND_FREE_BYTES, SEND_SHUT_BYTES, SEND_TURNS_MAX};
 
-/// What one lease is made of. A connection whose peer keeps up never gets this far, so that the
-/// atomics of the budget are off the path of a small answer.
+/// The granularity of a reservation, bytes. A connection whose peer keeps up never reserves, so the
+/// budget's atomics are off the path of a small response.
 const STEP_BYTES: u64 = 64 * 1024;
 
 /// How much of a server's send budget (`Windows::send_budget`) one connection uses.
@@ -27,7 +27,7 @@ pub struct SendAccount {
     /// A turn ended, or a queue ran empty, while there was no room.
     freed: bool,
     turns: u32,
-    /// What one stream may hold, bytes.
+    /// Bytes that one stream may hold.
     share: u32,
     /// The stream that had a turn last.
     last: u64,
@@ -35,7 +35,7 @@ pub struct SendAccount {
 
 #[derive(Debug)]
 enum Budget {
-    /// So many bytes for this connection alone, nothing of which was borrowed yet.
+    /// This many bytes for this connection alone, none of them borrowed yet.
     Own(u64),
     Shared(Lender),
 }
@@ -105,7 +105,7 @@ impl SendAccount {
         let fair = (lender.left() + leased) / 5 / STEP_BYTES * STEP_BYTES;
         if wanted > leased {
             let more = wanted.min(fair).saturating_sub(leased);
-            // Whoever takes what is left meanwhile leaves less: the account goes by what it got.
+            // A concurrent reservation may leave less; the account uses what it got.
             let _ = lender.lease(u32::try_from(more).unwrap_or(u32::MAX));
         } else if wanted == 0 || wanted + 2 * STEP_BYTES < leased {
             // A step in between stays: a stream that fills and drains would move it each time.
@@ -117,14 +117,14 @@ impl SendAccount {
     pub fn is_exhausted(&self) -> bool {
         self.exhausted
     }
-    /// What may wait on one stream, at most `max`: a quarter of what the connection may still hold,
-    /// so that many that the peer does not read leave some to one that it does.
+    /// Bytes that may wait on one stream, at most `max`: a quarter of what the connection may still
+    /// hold, so that many unread streams leave some to one that is read.
     pub fn queue_max(&self, max: usize) -> usize {
         max.min((self.share as usize).max(SEND_SHUT_BYTES))
     }
-    /// What a stream may be given on which `queued` bytes wait, where a queue holds `max` and is not
-    /// full. It is never 0 while the connection has room: whether a queue is full is judged when
-    /// something comes into it, and its owner waits only then.
+    /// Room of a stream with `queued` waiting bytes, where a queue of `max` is not full. It is
+    /// never 0 while the connection has room: fullness is checked when bytes are added, and the
+    /// owner waits only then.
     pub fn room(&self, queued: usize, max: usize) -> usize {
         match (self.exhausted, queued) {
             (false, _) => max.saturating_sub(queued).max(1),

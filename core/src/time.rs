@@ -1,18 +1,18 @@
-//! All deadlines of a connection in one place.
+//! The timer table: all deadlines of a connection, at most one per kind.
 
 use std::time::{Duration, Instant};
 
-/// A set of deadlines indexed by a small enum `T`; at most one per kind.
+/// A set of deadlines indexed by the kind's number, below `KINDS`; at most one per kind.
 ///
-/// Half as large as a table of instants, and the earliest is found by comparing numbers: each
-/// deadline is the nanoseconds since the table was made, which reach for five hundred years.
+/// Half the size of a table of instants, and numbers compare faster: each deadline is the
+/// nanoseconds since the table was created, which suffice for five hundred years.
 #[derive(Clone, Copy, Debug)]
 pub struct TimerTable<const KINDS: usize> {
     made_at: Instant,
     deadlines: [u64; KINDS],
 }
 
-/// A moment by the count of one table: for who sets several deadlines from it.
+/// An instant in the table's own units, to set several deadlines without converting each.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment(u64);
 

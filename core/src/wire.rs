@@ -1,5 +1,5 @@
-//! Bytes on their way: a checked reading [`Cursor`], the integers and headers of HTTP/3, and the
-//! [`Outbox`] of what waits to go out.
+//! Byte-level primitives: a checked reading [`Cursor`], the integers and headers of HTTP/3, and the
+//! [`Outbox`] of bytes that wait to go out.
 
 mod type_length;
 pub mod varint;
@@ -17,7 +17,7 @@ pub const BY_REFERENCE_BYTES_MIN: usize = 16 * 1024;
 /// Sent bytes that may stand in the buffer before what waits is moved over them.
 const SENT_BYTES_MAX: usize = 64 * 1024;
 
-/// What waits is little when so many times as much was sent.
+/// Waiting bytes count as few when this many times as many were sent.
 const LITTLE: usize = 8;
 
 /// Reads integers and slices from a buffer; every read says whether there was enough.
@@ -31,7 +31,7 @@ impl<'a> Cursor<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
-    /// What has not been read.
+    /// The unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -133,7 +133,7 @@ impl Outbox {
         self.buffer.extend_from_slice(&other.buffer[from..]);
         *other = Self::default();
     }
-    /// What waits, where it is one piece.
+    /// The waiting bytes, if they are one piece.
     pub fn whole(&self) -> Option<&[u8]> {
         (self.large_bytes == 0).then(|| &self.buffer[self.sent..])
     }

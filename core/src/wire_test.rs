@@ -1,11 +1,11 @@
 use super::*;
 
-/// What waits, as far as `slots` slices reach, without sending any.
+/// The waiting bytes that `slots` slices cover, without sending any.
 fn front(outbox: &Outbox, slots: usize) -> Vec<u8> {
     front_of(outbox, slots, usize::MAX)
 }
 
-/// The same, at most `most` bytes.
+/// As `front`, at most `most` bytes.
 fn front_of(outbox: &Outbox, slots: usize, most: usize) -> Vec<u8> {
     let mut slices = vec![IoSlice::new(&[]); slots];
     let filled = outbox.slices(&mut slices, most);

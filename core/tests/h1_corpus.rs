@@ -18,7 +18,7 @@ use trunkline_core::http::{
 };
 use trunkline_core::limits::Config;
 
-/// What a reader made of a case.
+/// A reader's result for a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Verdict {
     refused: bool,
@@ -198,7 +198,7 @@ fn read(case: &Case, input: &[u8], piece: usize) -> Verdict {
     ours
 }
 
-/// What a response of the corpus answers.
+/// The request that a response of the corpus answers.
 fn request(case: &Case) -> RequestHead {
     let method = if case.skip_body { "HEAD" } else { "GET" };
     let mut fields = Fields::new();

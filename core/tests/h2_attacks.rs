@@ -1,4 +1,4 @@
-//! What a hostile peer may do, and where it ends. Each test states its bound.
+//! Attacks of a hostile peer, and the bound of each, which the test states.
 
 #[path = "h2/rig.rs"]
 mod rig;
@@ -49,7 +49,7 @@ fn rapid_reset_is_over_after_the_burst() {
         ]
         .concat()
     });
-    // Refused ones count too, once 200 handlers run that nobody has ended.
+    // Refused ones count too, once 200 handlers run that have not ended.
     assert!((200..=201).contains(&count), "CVE-2023-44487: {count}");
     assert_eq!(closed, Closed::ByUs(Violation::ResetsTooMany));
 }
@@ -418,8 +418,8 @@ fn a_request_body_that_stops_is_ended_and_one_that_our_reader_holds_up_is_not() 
     }
 }
 
-/// What each upload is: its length if that is known, bytes in a piece, seconds between two, whether
-/// connections are scarce, and whether it is ended.
+/// The uploads: length if known, bytes in a piece, seconds between two, whether connections are
+/// scarce, and whether it is ended.
 const UPLOADS: [(Option<u32>, usize, u64, bool, bool); 9] = [
     (Some(1_000_000), 1, 1, false, true),
     (Some(1_000_000), 1_200, 1, false, false),

@@ -51,7 +51,7 @@ fn the_time_in_which_nobody_reads_is_not_the_peers() {
     let mut rig = Rig::server(Cut::Whole);
     rig.says(&headers(1, GET, true));
     rig.request(1);
-    // More than its window takes: it waits for WINDOW_UPDATEs that nobody reads.
+    // More than its window takes: it waits for WINDOW_UPDATEs that are not read.
     rig.respond(1, &[], false);
     rig.send(1, vec![0; 100_000], false);
     rig.frames();

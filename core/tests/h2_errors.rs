@@ -9,7 +9,7 @@ use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 
-/// What a server hears after a complete greeting, and how it must end the connection.
+/// Input of a server after a complete preface, and how it must end the connection.
 #[test]
 fn each_broken_connection_rule_is_answered_with_its_code() {
     let mut padded = vec![0, 0, 4, kind::DATA, flag::PADDED, 0, 0, 0, 1];

@@ -223,7 +223,7 @@ fn an_answer_in_one_is_what_its_head_and_its_body_are_by_themselves() {
         let length = len.to_string();
         let head = response(200, &[("content-length", &length)]);
         if busy {
-            // Its body waits for a window, and with it whoever is as urgent.
+            // Its body waits for a window, and with it all streams of equal urgency.
             rig.says(&headers(1, GET, true));
             rig.respond(1, &[], false);
             rig.send(1, vec![b'y'; 65_000], false);

@@ -11,7 +11,7 @@ use trunkline_core::http::{Event, StreamId};
 /// `GET http://a/` and a field that is to be entered into the table as its newest entry, which has the
 /// index 62 then.
 const ENTERS: &[u8] = &[0x82, 0x86, 0x84, 0x01, 1, b'a', 0x40, 1, b'x', 1, b'y'];
-/// The same by its index (RFC 7541 section 2.3.3).
+/// The name by its index (RFC 7541 section 2.3.3).
 const NAMES_IT: &[u8] = &[0x82, 0x86, 0x84, 0x01, 1, b'a', 0x80 | 62];
 
 fn headers(stream: u32, block: &[u8]) -> Vec<u8> {

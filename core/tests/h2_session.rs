@@ -1,5 +1,5 @@
-//! What the two sides of a connection say about the connection itself, as the owner of a server
-//! hears it and says it: settings that change, pings, GOAWAY, other places and origins.
+//! Connection-level control frames on a server, received and sent by its owner: changed settings,
+//! pings, GOAWAY, alternative services and origins.
 
 #[path = "h2/rig.rs"]
 mod rig;
@@ -25,7 +25,7 @@ fn telling(cut: Cut) -> Rig {
     rig
 }
 
-/// The same with its first events taken.
+/// A rig whose first events are taken.
 fn settled(cut: Cut) -> Rig {
     let mut rig = telling(cut);
     assert_eq!(rig.events().len(), 2);

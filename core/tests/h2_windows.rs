@@ -1,5 +1,5 @@
-//! Receive windows beyond the plain refill: raised with a request, set by order, given back when
-//! nobody uses them, shared between connections.
+//! Receive windows beyond the plain refill: raised with a request, set by a command, given back
+//! when idle, shared between connections.
 
 #[path = "h2/rig.rs"]
 mod rig;
@@ -248,7 +248,7 @@ fn the_windows_of_two_connections_share_one_budget() {
         rig.says(&headers(id, &[(":status", "200")], false));
         rig.events();
     }
-    // Both are told of a body far larger than the budget, and nobody reads.
+    // Both expect a body far larger than the budget, and neither is read.
     for _ in 0..50 {
         for rig in &mut rigs {
             rig.conn.expect_body(rig.now, StreamId(1), 1 << 30);

@@ -1,5 +1,5 @@
-//! What stops each flood, and that honest peers beside it live (docs/attacks.md rows 25 to 27);
-//! stream credit over many requests; a client and a server that talk to each other.
+//! The bound of each flood, and honest peers beside it (docs/attacks.md rows 25 to 27); stream
+//! credit over many requests; a client and a server connected to each other.
 #![allow(clippy::unwrap_used, reason = "a scripted peer may panic")]
 
 #[path = "h3/rig.rs"]

@@ -1,4 +1,4 @@
-//! What a peer must not do, each by its behaviour and section, at every cut.
+//! Forbidden input of a peer, each by its behaviour and section, at every cut.
 
 #[path = "h3/rig.rs"]
 mod rig;

@@ -1,5 +1,5 @@
-//! The connection's receive window on HTTP/3: it grows with what is read, borrows from one budget,
-//! rests when nobody uses it, and makes room beside bodies that nobody reads.
+//! The connection's receive window on HTTP/3: it grows with the bytes read, borrows from one
+//! budget, shrinks when idle, and makes room beside unread bodies.
 
 #[path = "h3/rig.rs"]
 mod rig;
@@ -17,7 +17,7 @@ const KIB: usize = 1024;
 const MIB: u32 = 1024 * 1024;
 const RTT: Duration = Duration::from_millis(100);
 
-/// A server that is told the path's round trip, with an upload begun on stream 0.
+/// A server with a known round trip, and an upload begun on stream 0.
 fn uploading(config: Config) -> Rig {
     let mut rig = Rig::server_with(config, Cut::Whole);
     rig.conn.handle_round_trip(RTT);
@@ -34,7 +34,7 @@ fn uploads(rig: &mut Rig, stream: u64, bytes: usize) {
     rig.run();
 }
 
-/// A round trip in which so many bytes come, evenly.
+/// A round trip in which `bytes` arrive, evenly.
 fn round(rig: &mut Rig, stream: u64, bytes: usize) {
     let pieces = bytes / (32 * KIB);
     for _ in 0..pieces {
@@ -373,7 +373,7 @@ fn a_client_whose_upload_is_not_read_gets_room_for_the_head_of_its_next_request(
     assert_eq!(rig.windows, [2 * QUIC_RECEIVE_WINDOW_BYTES]);
 }
 
-/// A client with a body that nobody reads, whose server is held up.
+/// A client with an unread body, whose server is blocked.
 fn held_up() -> (Rig, u64) {
     let mut rig = Rig::client(Cut::Whole);
     let stream = rig.get();

@@ -1,5 +1,5 @@
-//! What a machine holds while it idles, and what it allocates while it works: counted at the
-//! allocator, on the thread of the test.
+//! The memory of an idle machine, and the allocations of a working one, counted at the allocator on
+//! the thread of the test.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "h2/rig.rs"]

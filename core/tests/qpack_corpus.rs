@@ -20,7 +20,7 @@ struct Block {
     bytes: Vec<u8>,
 }
 
-/// What an encoder made of a header set.
+/// An encoder's output for a header set.
 struct Encoded {
     file: PathBuf,
     /// The header set's name.
@@ -307,9 +307,9 @@ fn the_error_cases_fail_each_with_its_code() {
 struct Network {
     table: usize,
     blocked: usize,
-    /// Encoder stream bytes arrive so many sections late.
+    /// Encoder stream bytes arrive this many sections late.
     lag: usize,
-    /// Of so many decoder stream pieces one arrives with each section; 0: none ever.
+    /// Of this many decoder stream pieces one arrives with each section; 0: none ever.
     acks: usize,
 }
 
@@ -535,8 +535,8 @@ fn our_encoder_compresses_the_corpus_about_as_well_as_the_others() {
     }
 }
 
-/// What the table saves where each instruction comes five sections late and acknowledgements come
-/// with every seventh: less than on a path without loss, and never nothing.
+/// The table's gain where each instruction arrives five sections late and acknowledgements arrive
+/// with every seventh: less than on a path without loss, and never zero.
 #[test]
 fn our_encoder_gains_from_its_table_where_instructions_and_acknowledgements_are_late() {
     if is_missing() {

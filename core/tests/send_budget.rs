@@ -1,5 +1,5 @@
-//! What waits for peers that take nothing comes out of one budget, on every version, counted in
-//! bytes over many streams and connections (CVE-2019-9511, CVE-2019-9517).
+//! Bytes for peers that do not read come out of one budget, on every version, counted over many
+//! streams and connections (CVE-2019-9511, CVE-2019-9517).
 #![allow(clippy::unwrap_used, reason = "a scripted peer may panic")]
 
 #[path = "h2/rig.rs"]
@@ -24,10 +24,10 @@ const BUDGET: u64 = 4 * 1024 * 1024;
 const CONNECTIONS: usize = 40;
 const STREAMS: u32 = 100;
 const SECOND: Duration = Duration::from_secs(1);
-/// What a connection may hold that the budget lends nothing, going over its room by a piece each
-/// time.
+/// The most that a connection may hold without a share of the budget, exceeding its room by a piece
+/// each time.
 const FREE: u64 = (1 + SEND_TURNS_MAX as u64) * (SEND_FREE_BYTES + PIECE as u64);
-/// What the budget and the free bytes allow.
+/// The most that the budget and the free bytes allow.
 const ALLOWED: u64 = BUDGET + CONNECTIONS as u64 * FREE;
 
 /// Gives a body piece by piece, as long as there is room; how many bytes were given.
@@ -306,7 +306,7 @@ fn a_stream_of_http_3_that_found_no_room_goes_on_when_another_one_left() {
     assert!(rig.conn.send_room(StreamId(24)) > 0);
 }
 
-/// What an HTTP/1.1 server at this budget holds of answers to `asked`, and the machine.
+/// Bytes that an HTTP/1.1 server with this budget holds of responses to `asked`, and the machine.
 fn h1_attack(budget: &Lender, now: Instant, asked: &str) -> (u64, h1::Conn) {
     let config = Arc::new(Config::default());
     let mut conn = h1::Conn::new(Side::Server, config, now).sending_from(budget);

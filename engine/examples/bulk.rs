@@ -1,5 +1,5 @@
-//! What long bodies cost a client: so many of so many bytes at once over one connection, and the CPU
-//! they took.
+//! Measures a client's cost of long bodies: a number of bodies of a given size at once over one
+//! connection, and their CPU time.
 //!
 //! `cargo run --release --example bulk -- https://127.0.0.1:8443/bytes/1073741824 h3 1`
 //! (URL, h1 | h2 | h3, bodies). HTTP/1.1 takes a connection for each.

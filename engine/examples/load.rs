@@ -1,7 +1,7 @@
-//! What the client costs: so many GETs, so many at a time, and the CPU they took.
+//! Measures the client's cost: a number of GETs, a number in flight, and their CPU time.
 //!
-//! `cargo run --release --example load -- http://127.0.0.1:8080/ 1000000 100 1`
-//! (URL, requests, concurrency, connections). `http` URLs are spoken to in HTTP/2.
+//! `cargo run --release --example load -- http://127.0.0.1:8080/ 1000000 100 1` (URL, requests,
+//! concurrency, connections). `http` URLs are requested over HTTP/2.
 
 use http_body_util::BodyExt;
 use std::sync::Arc;

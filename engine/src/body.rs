@@ -1,7 +1,8 @@
-//! Bodies: empty, whole, streamed through a pipe with back-pressure, or any `http_body::Body`.
+//! Bodies of requests and responses: empty, whole, streamed through a pipe with back-pressure, or
+//! any `http_body::Body`.
 //!
-//! The receiving end of a connection's pipe tells its connection how much it took; that is what
-//! lets the peer send more. A body that nobody reads stalls its own stream and nothing else.
+//! The reader's end of a connection's pipe reports the bytes it has taken; the connection grants
+//! the peer that much again. An unread body stalls its own stream and no other.
 
 mod read;
 
@@ -34,7 +35,7 @@ enum Kind {
     Empty,
     Whole(Bytes),
     Pipe(Reader),
-    /// Behind a lock, which nobody waits for, so that a body is `Sync`.
+    /// Behind a lock that is never contended, so that a body is `Sync`.
     Foreign(Mutex<ForeignBody>),
 }
 
@@ -227,7 +228,7 @@ pub(crate) struct Inlet {
 }
 
 impl Inlet {
-    /// Bytes came. False: nobody reads any more, so they are to be consumed at once.
+    /// Hands bytes to the reader. False: the reader is gone, so the caller consumes them at once.
     #[must_use]
     pub(crate) fn push(&self, data: Bytes, end: bool) -> bool {
         let mut state = self.pipe.lock();

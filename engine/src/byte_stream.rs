@@ -1,5 +1,5 @@
-//! A connection's bytes over any transport that the embedder has made: a tunnel, a channel of another
-//! protocol, an in-memory pair.
+//! A byte transport made by the embedder (a tunnel, a channel of another protocol, an in-memory
+//! pair) that carries a connection.
 
 use crate::connection_info::{Addresses, TlsInfo};
 use rustls::ProtocolVersion;

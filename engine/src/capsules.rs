@@ -1,4 +1,4 @@
-//! Capsules (RFC 9297 section 3) out of a tunnel's bytes, on either side and over any version.
+//! Reads capsules (RFC 9297 section 3) from a tunnel's bytes, on either side and over any version.
 
 use crate::body::Body;
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub struct Capsules {
     /// `None`: it is over.
     body: Option<Body>,
     reader: CapsuleReader,
-    /// What came and was not read.
+    /// Bytes received and not yet parsed.
     bytes: Bytes,
 }
 

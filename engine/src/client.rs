@@ -1,9 +1,9 @@
-//! The client: many requests, few connections.
+//! The client: many requests over few connections.
 //!
-//! A [`Client`] keeps one pool. A request goes through its gate onto a connection that has room,
-//! or waits in its origin's line; connections run as tasks of their own on the runtime that the
-//! request was sent from. `pipelining` (HTTP/1.1) and `max_concurrent_streams` (HTTP/2) are two
-//! settings, and neither moves the other.
+//! A [`Client`] keeps one pool. A request goes through its gate onto a connection that has room, or
+//! waits in its origin's queue. Each connection is a task on the runtime of the request that opened
+//! it. `pipelining` (HTTP/1.1) and `max_concurrent_streams` (HTTP/2) are two settings, and neither
+//! moves the other.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), trunkline::Error> {
@@ -179,8 +179,8 @@ impl Client {
     pub fn totals(&self) -> Totals {
         self.dispatch.totals()
     }
-    /// What became of the requests that went out with a handshake
-    /// ([`ClientBuilder::early_data`]).
+    /// Counts of the requests sent with a handshake ([`ClientBuilder::early_data`]), by their
+    /// outcome.
     pub fn early_data(&self) -> EarlyDataCounts {
         let memory = self.dispatch.settings.early_data.as_ref();
         memory.map_or_else(EarlyDataCounts::default, |memory| {

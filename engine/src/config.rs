@@ -1,5 +1,5 @@
-//! Settings of a server and of a client. Public fields with defaults, no setters: change a field,
-//! pass the struct on. Building freezes them into an `Arc` that all connections share.
+//! Settings of a server and of a client: public fields with defaults, no setters. Building checks
+//! them and freezes them into an `Arc` that all connections share.
 
 use crate::error::Error;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// How long each phase may take.
     pub timeouts: Timeouts,
-    /// The same for connections of HTTP/1.1, where they have other ones. Default: they have not.
+    /// Timeouts for HTTP/1.1 connections. Default: `None`, those of `timeouts`.
     pub http1_timeouts: Option<Timeouts>,
     /// Receive windows.
     pub windows: Windows,
@@ -43,8 +43,8 @@ pub struct ServerConfig {
     /// one that a datagram comes for all the same must be aborted (RFC 9297 section 2), which is why
     /// only servers whose handlers know of them announce them. Default: false.
     pub datagrams: bool,
-    /// An [`Attendant`](crate::server::Attendant) hears of settings, pings and GOAWAY of HTTP/2 peers.
-    /// Default: false.
+    /// Whether an [`Attendant`](crate::server::Attendant) receives the settings, pings and GOAWAY
+    /// of HTTP/2 peers. Default: false.
     pub frame_events: bool,
     /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
     /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
@@ -144,7 +144,7 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// What the machines need to know: those of HTTP/1.1, and all others.
+    /// The settings of the machines: HTTP/1.1's, and those of all other versions.
     pub(crate) fn freeze_both(&self) -> Result<(Arc<Config>, Arc<Config>), Error> {
         let config = self.freeze()?;
         let http1 = match &self.http1_timeouts {
@@ -210,7 +210,7 @@ impl ClientConfig {
     pub(crate) fn check(&self) -> Result<(), Error> {
         check(&self.limits, &self.windows)
     }
-    /// What the machines need to know; `pipelining` is the client's own setting.
+    /// The settings of the machines; `pipelining` is the client's own setting.
     pub(crate) fn freeze(&self, pipelining: u32) -> Arc<Config> {
         let mut limits = self.limits.clone();
         limits.pipelining = pipelining;

@@ -1,4 +1,5 @@
-//! What a connection is, for those who want to know: handlers, access logs, users of a client.
+//! Addresses, version and TLS parameters of a connection, for handlers, access logs and users of a
+//! client.
 
 use crate::byte_stream::ByteStream;
 use crate::tls::{ClientIdentity, Judge};
@@ -37,7 +38,7 @@ impl ConnectionInfo {
             ..Self::new(stream.addresses(), stream.tls_info().cloned())
         }
     }
-    /// The same under TLS of our own.
+    /// A copy with the parameters of our own TLS session.
     pub(crate) fn with_tls(mut self, tls: TlsInfo) -> Self {
         self.tls = Some(Arc::new(tls));
         self
@@ -82,20 +83,20 @@ impl ConnectionInfo {
     pub fn tag(&self) -> u64 {
         self.tag
     }
-    /// What TLS agreed on; `None`: cleartext.
+    /// The parameters of the TLS session; `None`: cleartext.
     pub fn tls(&self) -> Option<&TlsInfo> {
         self.tls.as_deref()
     }
 }
 
-/// What the peer has shown over QUIC, its own certificate first.
+/// The peer's certificate chain over QUIC, its own certificate first.
 pub(crate) fn certificates_of(quic: &quinn_proto::Connection) -> Vec<CertificateDer<'static>> {
     let shown = quic.crypto_session().peer_identity();
     let shown = shown.and_then(|any| any.downcast::<Vec<CertificateDer<'static>>>().ok());
     shown.map_or_else(Vec::new, |shown| *shown)
 }
 
-/// What a TLS handshake agreed on.
+/// The parameters negotiated by a TLS handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsInfo {
     protocol: ProtocolVersion,
@@ -134,8 +135,8 @@ impl TlsInfo {
     pub fn server_name(&self) -> Option<&str> {
         self.server_name.as_deref()
     }
-    /// Who the client is, on servers that ask
-    /// ([`Tls::client_certificates`](crate::Tls::client_certificates)); `None`: it has shown no
+    /// The identity of the client, on servers that request certificates
+    /// ([`Tls::client_certificates`](crate::Tls::client_certificates)); `None`: it sent no
     /// certificate.
     pub fn client(&self) -> Option<&ClientIdentity> {
         self.client.as_ref()

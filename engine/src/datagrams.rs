@@ -1,8 +1,9 @@
-//! HTTP datagrams (RFC 9297) of one exchange: pieces that may be lost or overtake each other, beside
-//! a tunnel's bytes. Over HTTP/3 alone: each travels in one QUIC packet.
+//! HTTP datagrams (RFC 9297) of one exchange, beside a tunnel's bytes: unreliable, unordered, over
+//! HTTP/3 only, each in one QUIC packet.
 //!
-//! Users are on any thread, the connection's task moves what they leave: both sides of a [`Line`].
-//! What waits is bounded in each direction; beyond it the oldest is dropped and counted.
+//! Users run on any thread; the connection's task moves the datagrams between them and QUIC: both
+//! use one [`Line`]. Each direction keeps a bounded number; beyond it the oldest is dropped and
+//! counted.
 
 use crate::driver::signals::Signals;
 use crate::error::Error;
@@ -102,7 +103,7 @@ fn over() -> Error {
     Error::misuse(Misuse::StreamNotOpen).with_text("a datagram of an exchange that is over")
 }
 
-/// The connection's side. Whoever waits for more hears of the end when it is dropped.
+/// The connection's side. Dropping it ends the user's receive calls.
 #[derive(Debug)]
 pub(crate) struct DatagramInlet(Arc<Line>);
 
@@ -132,7 +133,7 @@ impl DatagramInlet {
             reader.wake();
         }
     }
-    /// What is to be sent now.
+    /// Takes the datagrams to send.
     pub(crate) fn take(&self) -> VecDeque<Bytes> {
         std::mem::take(&mut self.0.lock().outgoing)
     }
@@ -175,7 +176,7 @@ enum Way {
 }
 
 impl State {
-    /// Who reads late wants the latest.
+    /// A late reader wants the latest datagrams, so the oldest are dropped.
     fn keep(&mut self, way: Way, datagram: Bytes) {
         let queue = match way {
             Way::In => &mut self.incoming,

@@ -1,5 +1,5 @@
-//! Bytes and time in and out of the core: the socket with or without TLS, the machine behind it,
-//! its one timer, and what other tasks tell the task that owns the connection.
+//! Moves bytes and time in and out of the core: the socket with or without TLS, the machine, its
+//! one timer, and the notes that other tasks leave for the task that owns the connection.
 
 pub(crate) mod greeted;
 mod last_alert;

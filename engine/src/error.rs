@@ -1,5 +1,5 @@
-//! What can go wrong, for people and for programs: the kind, whose fault it is, and whether the
-//! request may be sent again. `Display` prints one level; the cause is `source()`.
+//! The engine's error: its kind, whose fault it is, and whether the request may be sent again.
+//! `Display` prints one level; the cause is `source()`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Attempted {
     pub ended: ErrorKind,
 }
 
-/// What went wrong.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -225,7 +225,7 @@ impl Error {
         let text = format!("{self}{note}");
         self.with_text(text)
     }
-    /// The same failure for another request that it hit.
+    /// A copy of the error for another request that the same failure ended.
     #[must_use]
     pub(crate) fn again(&self) -> Self {
         Self {
@@ -280,7 +280,7 @@ impl Error {
         self.was_sent = was_sent;
         self
     }
-    /// What a request waited for when it failed.
+    /// Adds why the request waited when it failed.
     #[must_use]
     pub(crate) fn with_wait_reason(mut self, reason: WaitReason) -> Self {
         self.wait_reason = Some(reason);
@@ -324,7 +324,7 @@ impl Error {
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.wait_reason
     }
-    /// What went wrong.
+    /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

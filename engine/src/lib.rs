@@ -39,6 +39,7 @@
 //!   wait for them. [`server::on_runtime`] runs the handlers of such a server on a runtime of yours.
 //!
 //! A client's connections are tasks of the runtime that their first request was sent from.
+#![warn(clippy::missing_errors_doc)]
 
 mod body;
 mod byte_stream;

@@ -1,5 +1,4 @@
-//! Sockets that servers listen on: ports, each worker with a listener of its own, and what workers
-//! share.
+//! Listening sockets of servers: TCP, Unix, one per worker or shared between workers.
 
 pub(crate) mod listen;
 pub(crate) mod listener;

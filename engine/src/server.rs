@@ -1,5 +1,5 @@
-//! The server: any tower service on HTTP/1.1 and HTTP/2, cleartext and TLS, and on HTTP/3, on one
-//! port; the first two on a Unix socket too.
+//! The server: any tower service on HTTP/1.1, HTTP/2 and HTTP/3 on one port, in cleartext and under
+//! TLS; the first two on a Unix socket too.
 
 mod accept;
 mod access;
@@ -101,7 +101,7 @@ pub struct Server<P = Port> {
     config: ServerConfig,
 }
 
-/// What every server has, wherever it listens.
+/// Settings of every server, wherever it listens.
 impl<P> Server<P> {
     /// Cleartext, default settings.
     fn at(place: P) -> Self {
@@ -130,8 +130,8 @@ impl<P> Server<P> {
         };
         self
     }
-    /// Calls `log` when an exchange is over, answered or not, on the thread that served it: it
-    /// must not block. Not with [`Listening::attend`], which refuses it. Default: nobody is told.
+    /// Calls `log` when an exchange is over, answered or not, on the thread that served it: it must
+    /// not block. Not with [`Listening::attend`], which refuses it. Default: no log.
     #[must_use]
     pub fn access_log(mut self, log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
         self.access_log = Some(AccessLog::new(log));
@@ -169,7 +169,7 @@ impl<P> Server<P> {
 }
 
 impl Server<()> {
-    /// What the workers need, with the sockets open: one of `listeners` for each. `quic`: HTTP/3 is
+    /// Freezes the settings of the workers, with one of `listeners` for each. `quic`: HTTP/3 is
     /// served too.
     fn ready<A>(
         self,

@@ -1,6 +1,6 @@
-//! Leaving HTTP on a connection: a handler answers 101 (or 2xx to CONNECT) on HTTP/1.1 and gets
-//! the connection's bytes. On HTTP/2 a tunnel is one stream: there the request's and the
-//! response's bodies are the tunnel, and nothing needs to be handed over.
+//! Takes a connection out of HTTP: a handler answers 101 (or 2xx to CONNECT) on HTTP/1.1 and gets
+//! the connection's bytes. On HTTP/2 and HTTP/3 a tunnel is one stream, whose request and response
+//! bodies carry it.
 
 #[cfg(feature = "hyper-upgrade")]
 mod hyper;
@@ -56,7 +56,7 @@ impl Future for OnUpgrade {
     }
 }
 
-/// What a request that may be upgraded carries.
+/// The extension of a request that may be upgraded.
 #[derive(Clone)]
 pub(crate) struct Offer(Arc<Mutex<Option<oneshot::Receiver<Upgraded>>>>);
 
@@ -68,8 +68,7 @@ impl Offer {
     }
 }
 
-/// The bytes of a connection that is HTTP no longer, TLS taken off. Give it to whoever speaks the
-/// protocol.
+/// The bytes of a connection that has left HTTP, with TLS removed.
 pub struct Upgraded(Pin<Box<dyn Stream + Send>>);
 
 impl Upgraded {
@@ -199,8 +198,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tunnel<S> {
 /// Bytes of one write.
 const PIECE_BYTES_MAX: usize = 64 * 1024;
 
-/// What an extended CONNECT is for (`:protocol`, RFC 8441 section 4 and RFC 9220): an extension of
-/// its request. The bodies of request and answer are the tunnel.
+/// The protocol of an extended CONNECT (`:protocol`, RFC 8441 section 4 and RFC 9220): an extension
+/// of its request. The bodies of request and response are the tunnel.
 ///
 /// A client that gives a request of the method CONNECT this extension sends an extended CONNECT for
 /// the request's URL, over HTTP/2 or HTTP/3, once the server has said that it takes them. A request

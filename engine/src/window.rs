@@ -1,5 +1,5 @@
-//! Receive windows as a user sees them: how much a peer may send that nobody has read. What a peer
-//! lets *us* send is its own affair, has no setting here, and is called a quota.
+//! Receive windows for users: how many unread bytes a peer may send. The peer's own limit for our
+//! bytes is called a quota and has no setting here.
 //!
 //! | version | a body's window | its connection's |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | HTTP/2 | flow control of the stream | flow control of the connection |
 //! | HTTP/3 | QUIC's, one size for all streams, and above it what is read ahead | QUIC's |
 //!
-//! A handle only leaves a note for the task that owns the connection, and waits for its answer.
+//! A handle leaves a note for the task that owns the connection, and waits for its answer.
 
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
@@ -45,7 +45,7 @@ pub struct WindowHandle {
     stream: StreamId,
 }
 
-/// What a handle asks of the task that owns the connection.
+/// A handle's request to the task that owns the connection.
 #[derive(Debug)]
 pub(crate) struct WindowAsk {
     /// `None`: the connection's.
@@ -127,12 +127,12 @@ impl WindowAsk {
             None => Ok(()),
         };
         let read = set.and_then(|()| machine.receive_window(self.stream));
-        // Whoever asked may have gone.
+        // The handle may be gone.
         let _ = self.answer.send(read);
     }
 }
 
-/// What one request says of the body that it will get.
+/// A request's settings for the window of its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) receive_window: Option<u32>,

@@ -1,5 +1,5 @@
-//! What the server allocates per small response in the steady state, counted at the allocator on
-//! all threads but the client's. A file of its own: nothing else may run meanwhile.
+//! The server's allocations per small response in the steady state, counted at the allocator on all
+//! threads but the client's. A file of its own, so that no other test runs meanwhile.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/frame_client.rs"]

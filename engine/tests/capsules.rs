@@ -18,7 +18,7 @@ use trunkline::core::error::Violation;
 use trunkline::upgrade::Protocol;
 use trunkline::{Body, BodySender, Capsule, Capsules, ErrorKind};
 
-/// A type that the tests' protocol knows, and one that nobody does.
+/// A type of the tests' protocol, and an unknown one.
 const KNOWN: u64 = 0x2843;
 const UNKNOWN: u64 = 0x17;
 
@@ -146,7 +146,7 @@ fn a_capsule_that_is_too_large_ends_the_tunnel_and_a_datagram_is_dropped() {
             let error = capsules.receive().await.unwrap().unwrap_err();
             let expected = ErrorKind::Violation(Violation::CapsuleTooLarge);
             assert_eq!(error.kind(), expected, "{version:?}");
-            // The tunnel was given up: its other side hears of it.
+            // The tunnel was dropped: its other side gets an error.
             while up.send("more").await.is_ok() {}
         }
     });

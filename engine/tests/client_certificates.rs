@@ -33,13 +33,13 @@ use udp_relay::UdpRelay;
 
 const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
 
-/// Who issues certificates.
+/// A certificate authority.
 struct Authority {
     pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// What a client shows.
+/// A client's certificate.
 struct Shown {
     certificate: CertificateDer<'static>,
     key: KeyPair,
@@ -123,7 +123,7 @@ fn running(tls: Tls, connection_info: bool) -> Running {
 }
 
 impl Serving {
-    /// What the server says to a client that shows this; `None`: it admits none.
+    /// The server's answer to a client with this certificate; `None`: it admits none.
     fn says(&self, protocols: Protocols, shown: Option<&Shown>) -> Option<String> {
         let mut tls = ClientTls::new().root(self.root.clone()).only_given_roots();
         if let Some(shown) = shown {
@@ -253,7 +253,7 @@ fn before_and_after(authority: &Authority) -> (Running, Running, CertificateDer<
     (running(lenient, true), running(strict, false), root)
 }
 
-/// What the server has refused a client with.
+/// The alert with which the server has refused a client.
 fn alert(error: &std::io::Error) -> Option<AlertDescription> {
     match error.get_ref()?.downcast_ref()? {
         rustls::Error::AlertReceived(alert) => Some(*alert),

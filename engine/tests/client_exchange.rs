@@ -407,7 +407,7 @@ fn a_request_that_comes_as_an_idle_connection_gives_its_memory_back_keeps_its_de
     });
 }
 
-/// What belongs to one hop, as a handler has it that passes on what another server said.
+/// Hop-by-hop fields in the response of a handler that forwards another server's.
 #[test]
 fn what_belongs_to_the_connection_is_left_out_of_an_answer_where_it_is_forbidden() {
     run(async {

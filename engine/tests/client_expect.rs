@@ -43,7 +43,7 @@ fn h1_peer(script: impl FnOnce(TcpStream) + Send + 'static) -> (String, JoinHand
     (url, peer)
 }
 
-/// What comes up to and with `end`.
+/// The received text up to and with `end`.
 fn hears_until(socket: &mut TcpStream, end: &str) -> String {
     let mut heard = Vec::new();
     while !heard.ends_with(end.as_bytes()) {
@@ -232,7 +232,7 @@ fn a_417_is_the_users_when_a_part_of_the_body_is_gone() {
             peer.expects_nothing(stream);
             assert!(peer.is_quiet(), "nobody asks again");
         });
-        // Nobody waits for a 100.
+        // No request waits for a 100.
         let client = client(Protocols::H2Only, None);
         let (mut sender, body) = Body::channel();
         sender.send("a part").await.unwrap();

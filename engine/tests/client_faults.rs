@@ -178,7 +178,7 @@ fn the_peers_limit_is_kept_also_when_it_is_lowered() {
 #[test]
 fn a_dead_host_fails_everybody_within_one_attempt() {
     run(async {
-        // Bound and not listening: nobody else can take the port, and connecting is refused.
+        // Bound and not listening: no other socket can take the port, and connecting is refused.
         let domain = socket2::Domain::IPV4;
         let socket = socket2::Socket::new(domain, socket2::Type::STREAM, None).unwrap();
         let any: std::net::SocketAddr = ([127, 0, 0, 1], 0).into();

@@ -26,7 +26,7 @@ fn hello(speaks: Speaks) -> Origin {
     })
 }
 
-/// Two ports on which nothing listens, and which nobody is given who names none.
+/// Two ports without a listener, which the system does not assign.
 const DEAD_PORTS: [u16; 2] = [1, 2];
 
 /// A listener whose line is full: a further SYN is not answered, like one into a black hole.
@@ -97,7 +97,7 @@ fn an_address_that_refuses_costs_no_delay() {
     let origin = hello(Speaks::Plain);
     run(async {
         let dead = SocketAddr::from(([127, 0, 0, 1], DEAD_PORTS[0]));
-        // Whoever waits for it in vain takes this long each time, a busy machine now and then.
+        // A vain wait takes this long each time, now and then on a busy machine.
         let delay = Duration::from_secs(2);
         let takes = async || {
             let began = Instant::now();

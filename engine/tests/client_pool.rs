@@ -16,7 +16,8 @@ use tokio::task::JoinSet;
 use trunkline::Body;
 use trunkline::client::{Client, Protocols};
 
-/// Answers when `count` requests are in flight at once: whoever serialises them waits for ever.
+/// Answers when `count` requests are in flight at once: a client that serialises them waits for
+/// ever.
 fn meeting(speaks: Speaks, streams_max: u32, count: usize) -> Origin {
     let barrier = Arc::new(Barrier::new(count));
     Origin::start(speaks, streams_max, move |_| {

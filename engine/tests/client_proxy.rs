@@ -317,7 +317,7 @@ fn a_host_that_is_listed_is_reached_directly() {
     assert!(proxy.heard().is_empty());
 }
 
-/// What a request for `https://a.test/` through a proxy that says this fails with.
+/// The error of a request for `https://a.test/` through a proxy that answers so.
 fn refused(then: Then) -> (Error, Scripted) {
     let proxy = Scripted::http(then);
     let error = run(async {

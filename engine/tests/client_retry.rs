@@ -78,7 +78,7 @@ fn a_request_that_was_lost_and_then_finds_nobody_may_have_been_processed() {
             let first = peer.hears_request();
             peer.answers(first);
             peer.hears_request();
-            // Nobody listens any more when the connection dies.
+            // The port has no listener any more when the connection dies.
             drop(listener);
         });
         let client = h2().retry_lost(true).build().unwrap();
@@ -89,7 +89,7 @@ fn a_request_that_was_lost_and_then_finds_nobody_may_have_been_processed() {
         assert_eq!(error.retry(), Retry::OnlyIfIdempotent);
         assert!(error.was_sent());
         assert_eq!(said(&error).matches("no connection to").count(), 1);
-        // A request of which nobody has seen anything can go anywhere.
+        // A request that was never sent can go anywhere.
         let error = client.get(&url).send().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connect, "{error:?}");
         assert_eq!(error.retry(), Retry::Safe);
@@ -116,7 +116,7 @@ fn a_post_that_died_with_its_connection_is_never_sent_again() {
         assert_eq!(error.kind(), ErrorKind::TransportClosed, "{error:?}");
         assert_eq!(error.attempts().len(), 1);
         assert_eq!(client.totals().retries_lost, 0);
-        // The peer waits for somebody to come back: another request does.
+        // The peer waits for the client to connect again: another request does.
         assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
         drop(client);
         assert_eq!(finished(peer).await, 1);
@@ -375,7 +375,8 @@ fn an_h1_connection_that_the_peer_has_closed_unnoticed_gets_no_request() {
         });
         assert_eq!(first.await.unwrap().status(), 200);
         let (socket, listener) = finished(accepted).await;
-        // The runtime stands still while the peer closes: nobody has told the connection's task.
+        // The runtime stands still while the peer closes, so the connection's task has not noticed
+        // it.
         drop(socket);
         let closed = Instant::now();
         while closed.elapsed() <= rested {

@@ -20,7 +20,7 @@ use trunkline::client::Client;
 #[derive(Clone, Copy, Debug)]
 enum End {
     ReadWhole,
-    /// The future is dropped after so many turns of the runtime.
+    /// The future is dropped after this many turns of the runtime.
     DroppedAfter(u32),
     /// The body is dropped when its first piece has come.
     BodyDropped,

@@ -22,7 +22,7 @@ use udp_relay::UdpRelay;
 
 const KIB: u32 = 1024;
 const MIB: u32 = 1024 * KIB;
-/// What one read brings at most.
+/// The most that one read takes, bytes.
 const READ_MAX: u32 = 80 * KIB;
 
 /// Answers with a body that begins and does not end by itself.
@@ -158,7 +158,7 @@ fn a_new_http3_connection_begins_with_the_window_that_the_last_one_has_learned()
         // A window grows for what is on its way: it needs a way that takes time.
         let far = Duration::from_millis(100);
         let relay = UdpRelay::far_from(origin.running.local_addr(), far).await;
-        // How soon it grows, and when the pool hears of it, is the path's and the machine's affair.
+        // How soon it grows, and when the pool gets a report, depends on the path and the machine.
         for tries in 1.. {
             let client = origin.client().build().unwrap();
             let response = client.get(relay.url("/")).send().await.unwrap();

@@ -21,7 +21,7 @@ use tokio::task::spawn_local;
 use trunkline::core::error::H2Code;
 use trunkline::{Body, BodySender, ErrorKind, Limits};
 
-/// What becomes of an answer whose first half is read.
+/// The outcome of a response whose first half is read.
 async fn breaks_off(path: &str, mut sender: BodySender) {
     match path {
         "/fails" => sender.fail("the disk is gone"),

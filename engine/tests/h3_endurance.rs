@@ -51,8 +51,8 @@ static ALLOCATOR: Counting = Counting;
 /// One test at a time: the count is the process's.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What 90,000 requests may leave behind: buffers that a later packet grew once. A kept stream of
-/// 32 bytes each would be 2.9 MB.
+/// The most that 90,000 requests may leave behind, bytes: buffers that a later packet grew once. A
+/// kept stream of 32 bytes each would be 2.9 MB.
 const GROWTH_BYTES_MAX: i64 = 256 * 1024;
 
 /// As `origin::run`, with time for many requests.

@@ -1,5 +1,5 @@
-//! What an idle connection over QUIC holds, on both sides, counted at the allocator. A file of its
-//! own: nothing else may run meanwhile.
+//! The memory of an idle QUIC connection, on both sides, counted at the allocator. A file of its
+//! own, so that no other test runs meanwhile.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/http3.rs"]
@@ -26,8 +26,9 @@ const CONNECTIONS: usize = 32;
 /// Requests at once on each.
 const STREAMS: usize = 64;
 const BODY_BYTES: usize = 32 * 1024;
-/// What an idle connection may hold, both sides together: mostly quinn-proto's state of the streams
-/// that were open, which it keeps for the next ones, and of those that a client opens ahead.
+/// The most that an idle connection may hold, both sides together: mostly quinn-proto's state of
+/// the streams that were open, which it keeps for the next ones, and of those that a client opens
+/// ahead.
 const IDLE_BYTES_MAX: i64 = 384 * 1024;
 
 struct Counting;

@@ -1,4 +1,4 @@
-//! Bodies that nobody reads beside one that is read, over QUIC on real sockets.
+//! Unread bodies beside one that is read, over QUIC on real sockets.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/http3.rs"]

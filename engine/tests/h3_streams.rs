@@ -26,7 +26,7 @@ fn small(limits: Limits) -> Origin {
     })
 }
 
-/// So many streams at once, the rest generous.
+/// Limits of `max` streams at once, the rest generous.
 fn streams(max: u32) -> Limits {
     Limits {
         request_streams_max: max,

@@ -1,4 +1,4 @@
-//! What both sides write down for those who debug: secrets of TLS, and what became of packets.
+//! Debugging output of both sides: TLS secrets, and qlog of packets.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/origin.rs"]

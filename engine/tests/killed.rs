@@ -152,7 +152,7 @@ fn where_a_servers_udp_dies_without_a_word_requests_go_over_tcp() {
         until_stuck(&mut server).await;
         let port = server.port();
         server.kill();
-        // Somebody has the port and says nothing, as a firewall does.
+        // A silent listener on the port, as a firewall behaves.
         let silent = UdpSocket::bind(("127.0.0.1", port)).unwrap();
         let server = Child::start_without_http3(&identity, port).await;
         let error = stuck.await.unwrap().unwrap_err();

@@ -1,5 +1,5 @@
-//! What a server bounds, over real sockets: connections, and how slow a request may come; and what
-//! its handlers, its log and its metrics say of it.
+//! A server's bounds over real sockets: connections, and the least rate of a request; and their
+//! effect on handlers, log and metrics.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/frame_client.rs"]
@@ -50,7 +50,7 @@ fn ask(socket: &mut TcpStream) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-/// What comes until the end.
+/// The bytes until the end.
 fn rest(socket: &mut TcpStream) -> String {
     let mut rest = Vec::new();
     // A reset is an end too.
@@ -106,7 +106,7 @@ fn an_address_has_no_more_connections_than_it_may_and_others_when_one_ended() {
     assert!(answered.take(1_000).any(|answer| answer.contains("200 OK")));
 }
 
-/// What comes with the first read.
+/// The bytes of the first read.
 fn rest_of(socket: &mut TcpStream) -> String {
     let mut answer = [0; 1024];
     let read = socket.read(&mut answer).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a handler says before its answer, on every version.
+//! A handler's interim responses, on every version.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/peer.rs"]

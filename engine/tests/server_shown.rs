@@ -1,4 +1,4 @@
-//! What handlers and the access log learn of a connection, and which certificate it shows.
+//! Connection facts for handlers and the access log, and the certificate that is served.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/peer.rs"]

@@ -1,4 +1,4 @@
-//! What a handshake goes on with is chosen by whom a client asks for (`Tls::choose`), over real sockets.
+//! TLS settings chosen by the requested host name (`Tls::choose`), over real sockets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/peer.rs"]
@@ -330,7 +330,7 @@ impl Drop for Dropped {
     }
 }
 
-/// A choice that never comes, with what hears of it and of its end.
+/// A choice that never completes, with channels for its start and its end.
 fn never(own: Tls) -> (Tls, mpsc::Receiver<()>, mpsc::Receiver<()>) {
     let (ask, asked) = mpsc::channel();
     let (drop, dropped) = mpsc::channel();

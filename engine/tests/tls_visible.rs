@@ -30,7 +30,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Admits clients with a certificate that nobody here has.
+    /// Admits clients with a certificate that no client here has.
     fn start() -> Self {
         let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
         let issuer = rcgen::generate_simple_self_signed(vec!["issuer.test".to_owned()]).unwrap();
@@ -73,7 +73,7 @@ impl Serving {
         let url = format!("https://localhost:{}/", local.port());
         support::runtime().block_on(async { client.get(url).send().await.unwrap_err() })
     }
-    /// Waits until so many handshakes have failed; each is logged once.
+    /// Waits until `count` handshakes have failed; each is logged once.
     fn logged(&self, count: usize) -> std::sync::MutexGuard<'_, Vec<Logged>> {
         while self.log.lock().unwrap().len() < count {
             std::thread::yield_now();

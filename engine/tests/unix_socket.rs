@@ -1,4 +1,4 @@
-//! A server on a Unix socket, and on sockets that somebody else has opened.
+//! A server on a Unix socket, and on sockets opened by another process.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -55,7 +55,7 @@ fn connect(path: &Path) -> UnixStream {
     socket
 }
 
-/// What a server says to one request over HTTP/1.1, until it closes.
+/// A server's response to one request over HTTP/1.1, until it closes.
 fn ask(path: &Path) -> String {
     let mut peer = connect(path);
     peer.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
@@ -140,7 +140,7 @@ fn the_access_log_hears_of_requests_over_it() {
         }),
     );
     ask(&folder.socket());
-    // The last word of a worker: everything is told by then.
+    // A worker's last output comes before this.
     running.shutdown();
     assert_eq!(*heard.lock().unwrap(), [(None, 2)]);
 }
@@ -155,7 +155,7 @@ fn a_path_that_exists_is_in_use_and_stays_as_it_is() {
     assert!(text.contains("exists already"), "{text}");
     assert!(ask(&folder.socket()).ends_with("\r\n\r\nhi"));
     drop(running);
-    // One that a program has left behind, which nobody answers.
+    // A stale socket of an ended program, without a listener.
     drop(UnixListener::bind(folder.socket()).unwrap());
     assert!(Server::bind_unix(folder.socket()).listen().is_err());
     assert!(folder.socket().exists());
@@ -213,7 +213,7 @@ fn the_file_goes_when_nobody_is_accepted_any_more_and_what_is_open_finishes() {
         assert!(since.elapsed() < Duration::from_secs(20), "still accepted");
         match UnixStream::connect(folder.socket()) {
             Err(error) if error.kind() == ErrorKind::NotFound => break,
-            // Whoever comes before the order is carried out is closed by it.
+            // A connection before the command is carried out is closed by it.
             _ => std::thread::yield_now(),
         }
     }
@@ -263,7 +263,7 @@ fn several_workers_share_a_socket_and_each_accepts() {
         let name = std::thread::current().name().unwrap().to_owned();
         seen.lock().unwrap().insert(name);
         enter.send(()).unwrap();
-        // A worker that stands here accepts nobody: whoever comes next is another's.
+        // A worker that waits here accepts no connection: the next one goes to another.
         barrier.wait();
         async { Response::new(Body::full("hi")) }
     });

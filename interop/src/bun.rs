@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What is installed.
+/// The installed packages.
 const PACKAGES: &str = include_str!("../peers/bun/package.json");
 
 /// Whether there is a Bun; if not, says in one sentence that a test is skipped.

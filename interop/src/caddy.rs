@@ -50,7 +50,7 @@ pub fn caddy(
         ),
         endpoints: Endpoints {
             h1: Some(clear),
-            // It speaks HTTP/2 under TLS only, unless it is told.
+            // Without this option it uses HTTP/2 under TLS only.
             h2c: clear,
             tls,
         },

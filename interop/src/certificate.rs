@@ -13,7 +13,8 @@ pub struct Certificate {
     pub key: PathBuf,
     /// The certificate as DER: what a client must trust.
     pub der: Vec<u8>,
-    /// Its public key as DER (SubjectPublicKeyInfo): by its hash a browser is told to trust it.
+    /// Its public key as DER (SubjectPublicKeyInfo), by whose hash a browser can be made to trust
+    /// it.
     pub public_key: Vec<u8>,
 }
 

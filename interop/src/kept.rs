@@ -1,4 +1,4 @@
-//! What is made once and kept under `target/tools`: later runs find it there.
+//! Files that are made once and kept under `target/tools` for later runs.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

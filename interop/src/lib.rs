@@ -1,5 +1,5 @@
-//! Foreign peers: where they are found, how each is started on free ports of 127.0.0.1, and the
-//! guard that ends them. Tests and benchmarks start the same peers from here.
+//! Foreign peers: finds each, starts it on free ports of 127.0.0.1, and ends it with a guard. Tests
+//! and benchmarks start the same peers from here.
 //!
 //! A peer that is absent is an `Err` with one sentence; a test then says it and passes.
 

@@ -1,6 +1,6 @@
-//! Makes what foreign peers need and is kept under `target/tools`, so that no test has to wait for
-//! it or goes without: the Python environment, the program of quic-go, and Bun. What cannot be made
-//! is said in one sentence each.
+//! Makes the kept parts of foreign peers under `target/tools`, so that no test has to wait for them
+//! or is left out: the Python environment, the program of quic-go, and Bun. Each failure is
+//! reported in one sentence.
 
 use trunkline_interop::{QuicStack, is_bun_installed};
 

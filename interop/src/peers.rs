@@ -89,7 +89,7 @@ pub fn h2o(place: &Workplace, certificate: &Certificate, cores: &Cores) -> Resul
     let program = find_program("h2o", "h2o")?;
     let said = output_of(Command::new(&program).arg("--version"))?;
     let (clear, tls) = (free_port()?, free_port()?);
-    // As root it would become `nobody`, who may not read the workplace.
+    // As root it would switch to an unprivileged user, who may not read the workplace.
     let user = match output_of(Command::new("id").arg("-u"))?.trim() {
         "0" => "user: root\n",
         _ => "",

@@ -1,12 +1,12 @@
-//! Ports for programs that must be told where to listen.
+//! Free ports for programs that need a fixed one.
 
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Below those that the system gives to whoever names none (from 32,768 on): nothing else on the
-/// machine is given one of these between our look and the program's start, and a peer that asks
-/// whether the program listens cannot meet itself or another test's server.
+/// Below the system's ephemeral ports (from 32,768 on): no other program gets one of these between
+/// our check and the program's start, and a peer that probes whether the program listens cannot
+/// meet itself or another test's server.
 const FIRST: u16 = 10_000;
 const COUNT: u32 = 20_000;
 

@@ -146,8 +146,8 @@ impl Process {
         }
         Ok(process)
     }
-    /// Waits until somebody speaks QUIC on the UDP port of 127.0.0.1: a program may listen there later
-    /// than on its TCP port. To see whether the port can be taken would take it from the program.
+    /// Waits until the UDP port of 127.0.0.1 answers QUIC: a program may listen there later than on
+    /// its TCP port. Binding the port as a check would take it from the program.
     ///
     /// # Errors
     /// When the program ends, or does not listen in time; with the end of its log.
@@ -159,8 +159,8 @@ impl Process {
             std::io::Result::Ok(socket)
         };
         let socket = asking().map_err(|error| format!("UDP cannot be used: {error}"))?;
-        // RFC 9000 section 6.1: whoever gets a packet of an unknown version, as long as a first one
-        // must be, names those that it speaks.
+        // RFC 9000 section 6.1: a server that gets a packet of an unknown version, at least as long
+        // as a first one must be, answers with its versions.
         let mut question = [0; 1200];
         question[..7].copy_from_slice(&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8, 1]);
         question[14] = 8;
@@ -225,7 +225,7 @@ impl Process {
             thread::sleep(LOOK_AGAIN);
         }
     }
-    /// What the program has said so far.
+    /// The program's output so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }

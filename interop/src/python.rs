@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What is installed into it.
+/// The installed packages.
 const REQUIREMENTS: &str = include_str!("../peers/python/requirements.txt");
 
 /// The interpreter of an environment that holds aioquic; it is made when there is none.
@@ -33,7 +33,7 @@ pub fn python_program(name: &str) -> Result<Command, String> {
         .join("peers/python")
         .join(name);
     let mut command = Command::new(find_python()?);
-    // `-B`: leaves nothing beside the program; `-u`: what it says is heard at once.
+    // `-B`: leaves no files beside the program; `-u`: unbuffered output.
     command.args(["-B", "-u"]).arg(program);
     Ok(command)
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What `peers/quic-go` is built of: another text, another program.
+/// The sources of `peers/quic-go`; a change builds it again.
 const QUIC_GO_SOURCES: [&str; 5] = [
     include_str!("../peers/quic-go/go.mod"),
     include_str!("../peers/quic-go/go.sum"),

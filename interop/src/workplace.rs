@@ -33,7 +33,7 @@ impl Workplace {
     pub fn path(&self) -> &Path {
         &self.root
     }
-    /// What file servers serve.
+    /// The site of file servers.
     pub fn site(&self) -> PathBuf {
         self.root.join("site")
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline_interop::{Certificate, Workplace, find_python, is_python_installed};
 
-/// What the server may take for one line.
+/// The server's time limit for one line.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The server, ended with the value, and the lines that it says.

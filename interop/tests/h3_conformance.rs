@@ -60,7 +60,7 @@ fn every_rule_that_a_client_can_break_is_held() {
     }
 }
 
-/// What QUIC refused, and what it was made to do for nothing, is in the metrics by name.
+/// The metrics have, by name, what QUIC refused and the useless work that it was made to do.
 fn counts_what_was_tried(metrics: &Metrics) {
     for due in [
         "INTERNAL_ERROR",

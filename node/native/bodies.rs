@@ -1,5 +1,5 @@
-//! Bodies that cross the channel by reference: bytes that one side puts and the other takes once, by the
-//! number in an entry.
+//! Bodies that cross the channel by reference: bytes that one side stores and the other takes once,
+//! by the number in an entry.
 
 use bytes::Bytes;
 use std::mem;

@@ -1,5 +1,5 @@
-//! Broken rules in the words that programs of node:http and node:http2 test: codes of llhttp, numbers of
-//! nghttp2's errors.
+//! Names of broken rules that programs of node:http and node:http2 test: codes of llhttp, numbers
+//! of nghttp2's errors.
 
 use trunkline::core::error::Violation;
 use trunkline::core::http::Refused;

@@ -1,4 +1,4 @@
-//! A function of JavaScript's that is called when JavaScript has not called us.
+//! A JavaScript function that native code calls outside of a call from JavaScript.
 
 use crate::napi::{Env, Outcome, Refused, Value};
 use std::ptr::null_mut;

@@ -1,5 +1,5 @@
-//! What handshakes go on with, chosen by JavaScript: a question goes out as a completion, and its answer
-//! comes back as a cold call.
+//! TLS settings of handshakes, chosen by JavaScript: a question goes out as a completion, and its
+//! answer comes back as a cold call.
 
 use crate::codes::completion;
 use crate::environment::Shared;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use std::{error, fmt};
 use trunkline::{ClientHello, Tls, TlsRefusal};
 
-/// What JavaScript wants to be asked of.
+/// The handshake questions that JavaScript wants.
 #[derive(Clone, Copy, Default, Deserialize)]
 pub(crate) struct Asks {
     /// Clients that name a host.
@@ -29,7 +29,7 @@ impl Asks {
     }
 }
 
-/// What JavaScript has chosen.
+/// JavaScript's choice.
 pub(crate) enum Choice {
     /// `None`: what the server has for everybody. The place of a protocol among those of the client;
     /// `None`: what the settings offer.

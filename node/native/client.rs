@@ -1,5 +1,5 @@
-//! The cold calls: clients made, origins named, statistics read. One native function takes a verb
-//! and a JSON text and answers with a JSON text; nothing of it runs per request.
+//! The cold calls: create clients, register origins, read statistics. One native function takes a
+//! verb and a JSON text and answers with a JSON text; none of it runs per request.
 
 use crate::connections::shown;
 use crate::environment::Shared;
@@ -118,7 +118,7 @@ impl Clients {
     }
 }
 
-/// What a cold call was given.
+/// Parses the argument of a cold call.
 pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Value> {
     serde_json::from_str(text).map_err(|why| failure::refusal("config", &why.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What becomes of a client's connections, as completions: JavaScript makes events of it.
+//! Reports the events of a client's connections as completions, which JavaScript emits.
 
 use crate::codes::completion;
 use crate::environment::Shared;

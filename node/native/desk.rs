@@ -1,8 +1,8 @@
-//! What is asked of this environment's servers: connections and requests become completions, and
-//! JavaScript's submissions become the engine's orders. All of it on the engine's thread.
+//! The servers of this environment: connections and requests become completions, and JavaScript's
+//! submissions become the engine's commands, all on the engine's thread.
 //!
-//! An exchange goes by a number that is used again, and a serial that tells the exchanges of one
-//! number apart: a submission for an exchange that is over finds another serial and is forgotten.
+//! An exchange has a reused number, and a serial that distinguishes the exchanges of one number: a
+//! submission for a finished exchange has another serial and is dropped.
 
 use crate::broken;
 use crate::codes::submission::*;
@@ -212,7 +212,7 @@ impl Desk {
         };
         tokio::task::spawn_local(files::send(answer, failed));
     }
-    /// Nobody gets it: bytes that were put somewhere are given back.
+    /// Releases the bytes of an entry without a receiver.
     fn forget(&self, entry: &Entry) {
         let place = match code_of(entry) {
             RESPOND => entry[respond::BODY],
@@ -227,7 +227,7 @@ impl Desk {
     pub(crate) fn glance(&self, connection: u32, seen: SyncSender<Accounts>) {
         self.with_line(connection, |line| {
             line.glance(move |accounts| {
-                // Nobody may wait any more.
+                // The waiting side may be gone.
                 let _ = seen.try_send(accounts);
             });
         });
@@ -239,7 +239,7 @@ impl Desk {
     }
 }
 
-/// One server of the environment, as the engine sees whoever answers.
+/// One server of the environment, as the engine's callback API.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) desk: Rc<Desk>,

@@ -1,5 +1,5 @@
-//! Connections of a client that a function of JavaScript's makes: a question goes out as a completion, and
-//! its answer comes back as a cold call.
+//! Connections of a client opened by a JavaScript function: a question goes out as a completion,
+//! and its answer comes back as a cold call.
 
 use crate::client::read;
 use crate::codes::completion;

@@ -1,5 +1,6 @@
-//! One Node.js environment: its rings, its engine's thread, and the bell that wakes it. Made by
-//! `open`, ended by a cleanup hook: the thread is joined before anything that it uses goes away.
+//! One Node.js environment: its rings, its engine's thread, and the libuv handle that wakes it.
+//! Created by `open`, ended by a cleanup hook: the thread is joined before any of its memory is
+//! freed.
 
 use crate::bodies::Bodies;
 use crate::callback::Callback;
@@ -35,7 +36,7 @@ use tokio::sync::Notify;
 use tokio::task::LocalSet;
 use trunkline::server::Pause;
 
-/// What both threads of an environment share.
+/// State that both threads of an environment share.
 pub(crate) struct Shared {
     pub(crate) memory: Arc<Memory>,
     bell: Bell,
@@ -92,7 +93,7 @@ impl Shared {
     pub(crate) fn pause(this: &Arc<Self>) -> Option<Pause> {
         this.memory.overflows().then(|| -> Pause {
             let shared = Arc::clone(this);
-            // On this thread nobody spills between the question and the first poll.
+            // On this thread no spill happens between the question and the first poll.
             Box::pin(async move { shared.caught_up.notified().await })
         })
     }
@@ -104,18 +105,18 @@ impl Shared {
     pub(crate) fn take_put(&self, place: u32) -> Bytes {
         lock(&self.put).take(place)
     }
-    /// What the engine's thread is to do for servers.
+    /// Takes the tasks of servers for the engine's thread.
     pub(crate) fn take_tasks(&self) -> Vec<Task> {
         mem::take(&mut *lock(&self.tasks))
     }
     pub(crate) fn clients(&self) -> MutexGuard<'_, Clients> {
         lock(&self.clients)
     }
-    /// The engine has nothing to do: JavaScript hears of what happened, and the engine sleeps
-    /// unless something was submitted meanwhile.
+    /// The engine is idle: wakes JavaScript for new completions, and sleeps unless something was
+    /// submitted meanwhile.
     fn rest(&self) {
         // JavaScript may have emptied the ring and gone to sleep after the ring was found full and
-        // before it was said that something waits: then nobody but this would move it.
+        // before the overflow flag was set: then only this call moves the overflow.
         self.spill();
         if let Some(entry) = self.streams.rested() {
             self.complete(entry, &[], &[]);
@@ -136,7 +137,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the environment's functions get as their data.
+/// The data of the environment's functions.
 struct Environment {
     shared: Arc<Shared>,
     /// `None`: before it has started and after it was joined.
@@ -174,7 +175,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
     let data = place.cast::<c_void>();
     // SAFETY: on the loop's thread; the place is freed after the bell is closed, or here.
     let bell = unsafe { Bell::new(uv_loop.cast(), rung, data) }.ok_or_else(|| {
-        // SAFETY: it came from `Box::into_raw` above, and nobody else has it.
+        // SAFETY: it came from `Box::into_raw` above, and no other owner exists.
         drop(unsafe { Box::from_raw(place) });
         refuse("libuv gave no handle")
     })?;
@@ -196,7 +197,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         caught_up: Notify::new(),
         closing: AtomicBool::new(false),
     });
-    // SAFETY: the memory is ours and has room for one; nobody refers to it yet.
+    // SAFETY: the memory is ours and has room for one; no reference to it exists yet.
     let environment = unsafe {
         data.cast::<Environment>().write(Environment {
             shared: Arc::clone(&shared),
@@ -245,8 +246,8 @@ fn start(shared: &Arc<Shared>) -> Result<Engine, String> {
                 shared.memory.set_ended();
             }
             drop(local);
-            // Nobody waits for a name that is being looked up or a file that is being read: what
-            // those threads hold is their own.
+            // A pending name lookup or file read is not waited for: those threads own what they
+            // hold.
             runtime.shutdown_background();
             if ran.is_err() {
                 shared.bell.ring();
@@ -259,7 +260,7 @@ fn start(shared: &Arc<Shared>) -> Result<Engine, String> {
     })
 }
 
-/// What `open` returns: the memory and the functions of the border.
+/// The return value of `open`: the memory and the functions of the channel.
 fn border(env: Env, shared: &Arc<Shared>, data: *mut c_void) -> Outcome<Value> {
     let border = env.object()?;
     let memory = &shared.memory;
@@ -391,7 +392,7 @@ struct WarmUp {
     client: u32,
     url: String,
     count: u32,
-    /// What the answer is told by.
+    /// The ticket of the answer.
     ticket: u32,
 }
 
@@ -458,7 +459,7 @@ unsafe extern "C" fn clean_up(_: napi_sys::napi_async_cleanup_hook_handle, data:
 }
 
 unsafe extern "C" fn closed(handle: *mut uv::Handle) {
-    // SAFETY: the bell's last callback: nobody rings, and nobody calls the functions any more.
+    // SAFETY: the bell's last callback: no thread rings it or calls the functions any more.
     unsafe {
         let environment = Box::from_raw(uv::data(handle).cast::<Environment>());
         environment.shared.bell.free();

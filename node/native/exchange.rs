@@ -1,5 +1,5 @@
-//! One exchange between the rings and the engine: what the engine says of it becomes completions,
-//! and its request body comes from submissions.
+//! One exchange between the rings and the engine: the engine's events become completions, and the
+//! request body comes from submissions.
 
 use crate::codes::{BY_REFERENCE_BYTES_MIN, completion, completion_flag};
 use crate::environment::Shared;
@@ -159,7 +159,7 @@ fn spelled<'a>(
     })
 }
 
-/// The same behind words of something else.
+/// As `with_text`, behind other words.
 fn with_text_behind<'a, R>(
     words: &[u8],
     fields: impl Iterator<Item = Field<'a>>,
@@ -195,9 +195,9 @@ struct UploadState {
     pieces: VecDeque<Bytes>,
     ended: bool,
     failed: bool,
-    /// Its exchange is over, and the number another's: nobody hears of it any more.
+    /// Its exchange is over, and its number reused: it gets no further events.
     is_over: bool,
-    /// The engine has let go of it: nobody reads what is left or comes.
+    /// The engine has dropped it: remaining and later bytes have no reader.
     is_unread: bool,
     waker: Option<Waker>,
 }
@@ -216,7 +216,7 @@ impl Upload {
     pub(crate) fn fail(&self) {
         self.change(|state| state.failed = true);
     }
-    /// Nobody sends any more of it: what was sent is the whole, or it has failed unless it had ended.
+    /// Ends the body: the bytes so far are all of it, or it has failed unless it had ended.
     fn let_go(&self, is_whole: bool) {
         self.change(|state| {
             state.is_over = true;

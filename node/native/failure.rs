@@ -1,5 +1,5 @@
-//! An engine's error as JavaScript gets it: a JSON text, from which `node/src/errors.ts` makes the
-//! class and the code that undici's users know.
+//! An engine's error for JavaScript: a JSON text, from which `node/src/errors.ts` builds undici's
+//! class and code.
 
 use crate::dial::DialFailed;
 use crate::lookup::LookupFailed;
@@ -155,8 +155,8 @@ pub(crate) fn code_of(kind: io::ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// What a failed handshake of TLS says: the refusal of a certificate with its code, the number of the peer's
-/// alert, or what is wrong with the peer's bytes; never a name of rustls's own.
+/// The cause of a failed TLS handshake: the refusal of a certificate with its code, the number of
+/// the peer's alert, or the error in the peer's bytes; never a name of rustls's own.
 fn tls_fault(error: &Error) -> Option<Value> {
     let mut next = error.source();
     while let Some(cause) = next {

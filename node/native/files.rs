@@ -1,5 +1,5 @@
-//! Files as the bodies of answers: opened and read on the runtime's blocking threads, and sent as
-//! fast as the connection takes them. JavaScript sees nothing of their bytes.
+//! Files as response bodies: opened and read on the runtime's blocking threads, and sent as fast as
+//! the connection takes them. Their bytes do not pass through JavaScript.
 
 use bytes::Bytes;
 use std::cell::Cell;
@@ -18,7 +18,7 @@ const READ_BYTES_MAX: u64 = 128 * 1024;
 /// Bytes that may wait for the connection before the next read.
 const PENDING_BYTES_MAX: usize = 256 * 1024;
 
-/// What is known of a file's way out, from both its ends.
+/// The state of a file being sent, shared by both ends.
 #[derive(Default)]
 pub(crate) struct Way {
     pending: Cell<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// The connection took so many bytes; false: they are not the file's, which has no way any more.
+    /// The connection took `bytes`; false: they are not the file's, which is sent.
     pub(crate) fn took(&self, bytes: usize) -> bool {
         self.pending.set(self.pending.get().saturating_sub(bytes));
         self.moved.notify_one();
@@ -82,7 +82,7 @@ impl Asked {
     }
     /// The file, and how much of it is to be sent.
     fn open(&self) -> io::Result<Opened> {
-        // Before it is opened: a pipe that nobody writes to would hold the thread.
+        // Before it is opened: a pipe without a writer would block the thread.
         let found = metadata(&self.path)?;
         if !found.is_file() {
             let kind = match found.is_dir() {

@@ -1,4 +1,4 @@
-//! The accounts of a connection, for JavaScript that wants to see them at once.
+//! A synchronous snapshot of a connection's windows for JavaScript.
 
 use crate::client::read;
 use crate::environment::Shared;
@@ -10,10 +10,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trunkline::core::h2::Accounts;
 
-/// Who waits to see the accounts of the connection with this number.
+/// A request for the snapshot of the connection with this number.
 pub(crate) type Glance = (u32, SyncSender<Accounts>);
 
-/// Who waits.
+/// The waiting requests.
 #[derive(Default)]
 pub(crate) struct Glances(Mutex<Vec<Glance>>);
 

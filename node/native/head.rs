@@ -1,5 +1,5 @@
-//! Heads of requests as they cross the border: method, path and authority, then names and values by
-//! turns, a zero between two. Names may be spelled in any case.
+//! Request heads in the channel's form: method, path and authority, then names and values in turn,
+//! separated by a zero byte. Names may be in any case.
 
 use trunkline::core::http::{Fields, RequestHead, Token, Version};
 
@@ -7,7 +7,7 @@ use trunkline::core::http::{Fields, RequestHead, Token, Version};
 const FIELDS_USUAL: usize = 16;
 /// Longer heads mostly carry something that changes.
 const KNOWN_BYTES_MAX: usize = 2048;
-/// Of heads that differ only one in so many is kept: keeping costs about half of what reading does.
+/// Caches one in this many misses; storing a head costs about half as much as parsing it.
 const MISSES: u32 = 64;
 
 /// Reads heads, and knows the last that it kept: who polls one resource says the same again and again.

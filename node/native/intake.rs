@@ -1,4 +1,4 @@
-//! Submissions, read on the engine's thread and carried out.
+//! Reads submissions on the engine's thread and carries them out.
 
 use crate::client::Clients;
 use crate::codes::{LENGTH, NUMBER, body, submission, submission_flag};
@@ -122,7 +122,7 @@ fn carry_out(
         (submission::REQUEST..=submission::TAKE).contains(&code),
         "no submission has the code {code}"
     );
-    // Taken before anybody is asked who wants it: what nobody does must not stay.
+    // Taken before its receiver is looked up: bytes without one must not stay.
     let data = match (code, body_of(entry)) {
         (submission::REQUEST, body::BY_REFERENCE) => {
             shared.take_put(entry[submission::request::BODY])

@@ -1,8 +1,8 @@
-//! The addon behind the npm package `trunkline`: it carries requests and what becomes of them
-//! between JavaScript and the engine, and decides nothing.
+//! The addon behind the npm package `trunkline`: it carries requests and their events between
+//! JavaScript and the engine, and decides nothing.
 //!
-//! Everything hangs on an `Environment`, one per Node.js environment
-//! (the main thread and each worker): there is no state of the process.
+//! All state is in an `Environment`, one per Node.js environment (the main thread and each worker);
+//! there is no process-wide state.
 
 mod area;
 mod bodies;
@@ -44,7 +44,7 @@ use napi::{Env, Value};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What Node.js calls once per environment that loads the addon.
+/// The entry point that Node.js calls once per environment that loads the addon.
 ///
 /// # Safety
 /// Called by Node.js with a live environment and its exports.

@@ -1,4 +1,4 @@
-//! What JavaScript asks a server to listen with, and on.
+//! The listen options of a server as JavaScript sends them.
 
 use crate::failure;
 use crate::place::Opened;
@@ -13,7 +13,7 @@ use trunkline::core::budget::Rate;
 use trunkline::server::UnixSocket;
 use trunkline::{Limits, Server, ServerConfig, Timeouts, Tls, Windows};
 
-/// What a server listens with; what is absent keeps the engine's default. Times in ms, 0: never.
+/// A server's listen options; an absent one keeps the engine's default. Times in ms, 0: never.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct ListenAsk {
@@ -25,7 +25,7 @@ pub(crate) struct ListenAsk {
     fd: Option<i32>,
     /// Nowhere: streams are given to it.
     detached: bool,
-    /// It is closed by whoever has it.
+    /// Its owner closes it.
     fd_is_lent: bool,
     shares_port: bool,
     backlog: Option<u32>,
@@ -190,7 +190,7 @@ impl ListenAsk {
         let listening = listening.map_err(|error| failure::describe(&error))?;
         Ok(Opened::Port(Box::new(listening)))
     }
-    /// What servers of every kind have.
+    /// Applies the options of every kind of server.
     fn with<P>(&self, server: Server<P>, tls: Option<&Tls>) -> Server<P> {
         let server = server.config(self.config());
         match tls {

@@ -1,4 +1,4 @@
-//! Names looked up by a function of JavaScript's: a question goes out as a completion, and its answer
+//! Names resolved by a JavaScript function: a question goes out as a completion, and its answer
 //! comes back as a cold call.
 
 use crate::codes::completion;
@@ -11,7 +11,7 @@ use std::sync::Weak;
 use std::{error, fmt, io};
 use trunkline::client::{Resolver, Resolving};
 
-/// What JavaScript found; `None`: its function failed, and JavaScript knows with which error.
+/// JavaScript's result; `None`: its function failed, and JavaScript keeps the error.
 pub(crate) type Found = Option<Vec<IpAddr>>;
 
 /// The answer to a question.

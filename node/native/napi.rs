@@ -1,5 +1,5 @@
-//! The few calls of Node-API that the border needs, with their statuses as results. A callback
-//! that panics becomes a JavaScript exception, and the process lives.
+//! The few calls of Node-API that the channel needs, with their statuses as results. A callback
+//! that panics throws a JavaScript exception; the process continues.
 
 use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -79,8 +79,8 @@ impl Env {
         bytes.truncate(written);
         String::from_utf8(bytes).map_err(|_| Refused("a string is not UTF-8".into()))
     }
-    /// A copy of the bytes of a `Uint8Array`. Never the bytes themselves: Node-API has no handle that
-    /// would keep them, because whoever has the `ArrayBuffer` may transfer it away, free it or move it.
+    /// A copy of the bytes of a `Uint8Array`. Never the bytes themselves: no handle of Node-API
+    /// keeps them in place, because the owner of the `ArrayBuffer` may transfer, free or move it.
     pub(crate) fn as_bytes(self, value: Value) -> Outcome<Vec<u8>> {
         let (mut kind, mut length, mut start) = (0, 0, null_mut::<c_void>());
         // SAFETY: the environment is live and this is its thread; the pointers outlive the call.
@@ -101,7 +101,7 @@ impl Env {
         }
         let mut bytes = Vec::<u8>::with_capacity(length);
         if length > 0 {
-            // SAFETY: Node-API says that so many bytes are there, on this thread until the call is
+            // SAFETY: Node-API reports the length, which is valid on this thread until the call is
             // over; the room is ours. No slice of them is made: of shared memory others may write.
             unsafe {
                 ptr::copy_nonoverlapping(start.cast(), bytes.as_mut_ptr(), length);
@@ -140,7 +140,8 @@ impl Env {
         )?;
         self.set(object, name, Value(function))
     }
-    /// A `Buffer` over bytes that `owner` keeps in place; it is dropped when nobody can reach them.
+    /// A `Buffer` over bytes that `owner` keeps in place; the owner is dropped when the buffer is
+    /// collected.
     pub(crate) fn buffer_of<T: AsRef<[u8]>>(self, owner: T) -> Outcome<Value> {
         let owner = Box::new(owner);
         let bytes = (*owner).as_ref();
@@ -232,7 +233,7 @@ pub(crate) unsafe fn call<const N: usize>(
     null_mut()
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn said(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let owned = panic.downcast_ref::<String>().map(String::as_str);

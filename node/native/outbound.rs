@@ -1,7 +1,7 @@
-//! What is to be told to JavaScript: completions in their ring, and behind it those that found no
-//! room. Nothing is lost and the order stays. Whoever sleeps hears of what waits: JavaScript looks
-//! whether something does after each time that it gave room ([`Completions::set_overflows`]), and
-//! the engine looks for room before each time that it sleeps.
+//! Completions for JavaScript: the ring, and an overflow queue behind it for those that found no
+//! room. None is lost and the order is kept. A sleeping side is always woken: JavaScript checks for
+//! overflow after each time that it makes room ([`Completions::set_overflows`]), and the engine
+//! checks for room before each sleep.
 
 use crate::ring::{Completions, Entry, Memory};
 use crate::sync::Arc;

@@ -1,4 +1,4 @@
-//! Where servers listen: on a port, at a path, or on a descriptor that the process was given.
+//! The places on which servers listen: a port, a path, or an inherited descriptor.
 
 use crate::desk::Server as Attendant;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use trunkline::Error;
 use trunkline::server::{Attending, Detached, Listening};
 
-/// What serves, until its end.
+/// The future of a server, until its end.
 pub(crate) type Serving = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
 /// Sockets that are open, of either kind, or none.
@@ -63,7 +63,7 @@ pub(crate) mod given {
     use std::io;
     use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
-    /// What JavaScript is told of a descriptor that cannot be listened on.
+    /// The error for JavaScript of a descriptor that cannot be listened on.
     pub(crate) fn refused(fd: RawFd, error: &io::Error) -> Value {
         let text = format!("the descriptor {fd} is no socket that can be listened on");
         let mut told = failure::refusal("config", &text);
@@ -78,7 +78,7 @@ pub(crate) mod given {
     }
 
     impl Given {
-        /// Listens on the socket of `fd`. `lent`: whoever lent it closes it, and a copy is taken;
+        /// Listens on the socket of `fd`. `lent`: its owner closes it, and a copy is taken;
         /// otherwise it is closed with what comes back, and stays as it is on an error.
         ///
         /// # Errors

@@ -1,4 +1,4 @@
-//! Questions to JavaScript that it answers later. Each has a ticket, by which its answer is told.
+//! Questions that JavaScript answers later, by ticket.
 
 use crate::environment::{Shared, lock};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ impl<A> Default for Questions<A> {
 }
 
 impl<A> Questions<A> {
-    /// Gives an answer to whoever waits for it; false: nobody does any more.
+    /// Gives an answer to the waiting side; false: it is gone.
     pub(crate) fn answer(&self, ticket: u32, answer: A) -> bool {
         let waiting = lock(&self.0).answers.remove(&ticket);
         waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
@@ -45,7 +45,7 @@ impl<A> Questions<A> {
     }
 }
 
-/// A question whose asker may give up: nobody waits once it is dropped.
+/// A question that can be cancelled: dropping it ends the wait.
 pub(crate) struct Question<A: 'static> {
     pub(crate) ticket: u32,
     answered: oneshot::Receiver<A>,

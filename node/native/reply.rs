@@ -1,12 +1,11 @@
-//! Answers to the cold calls that take time.
+//! Answers to the asynchronous cold calls.
 
 use crate::codes::completion;
 use crate::environment::Shared;
 use crate::failure;
 use std::sync::Arc;
 
-/// What a cold call that takes time is answered with: whoever waits hears it, also where the task
-/// that was to answer is no more.
+/// The answer of an asynchronous cold call. It is always given, even when its task is dropped.
 pub(crate) struct Reply {
     shared: Arc<Shared>,
     ticket: u32,

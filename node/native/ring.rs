@@ -2,10 +2,10 @@
 //! JavaScript, completions go to it. `node/src/ring.ts` is the other end; `codes.rs` has the numbers.
 //!
 //! Each ring has entries of eight words and an arena for the bytes that belong to them. Positions
-//! only grow (modulo 2^32); an entry's place is its position modulo the ring's length. The reader
-//! gives entries and arena back by storing how far it has read. Whoever sleeps has said so in a
-//! flag of its own, and only then is it woken. A full ring is back-pressure: what has no room waits
-//! at the writer.
+//! only grow (modulo 2^32); an entry's index is its position modulo the ring's length. The reader
+//! returns entries and arena by storing its read position. A side sets its flag before it sleeps,
+//! and only then is it woken. A full ring is back-pressure: entries without room wait at the
+//! writer.
 
 use crate::area::Area;
 pub(crate) use crate::area::{ARENA_BYTES, ENTRIES};
@@ -197,7 +197,7 @@ impl Completions {
         let fits = is_empty || used + skipped + length <= ARENA_BYTES;
         fits.then(|| self.arena_written.wrapping_add(skipped))
     }
-    /// Whether so many completions are unannounced that JavaScript should hear of them now.
+    /// Whether enough completions are unannounced to wake JavaScript now.
     pub(crate) fn is_pressing(&self) -> bool {
         self.written.wrapping_sub(self.announced) >= UNANNOUNCED_MAX
     }

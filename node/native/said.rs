@@ -1,4 +1,4 @@
-//! What the two ends of a connection say of the connection itself, on its way over the border.
+//! Encodes connection-level control messages (settings, pings, GOAWAY) for the channel.
 
 use crate::codes::submission::control as word;
 use crate::codes::{completion, control_frame};
@@ -15,7 +15,7 @@ use trunkline::server::{Heard, Said};
 /// Bytes of one setting (RFC 9113 section 6.5.1).
 const SETTING_BYTES: usize = 6;
 
-/// What a submission says; `None`: nothing that has a meaning.
+/// Parses a submission; `None`: it has no known meaning.
 pub(crate) fn read(entry: &Entry, bytes: &[u8]) -> Option<Said> {
     Some(match entry[word::FRAME] {
         control_frame::PING => Said::Ping(bytes.try_into().ok()?),
@@ -98,8 +98,8 @@ fn describe(settings: &Settings) -> String {
     .join(" ")
 }
 
-/// The same of HTTP/3, which leaves the streams and their windows to QUIC and has no push from
-/// clients; "-" stands for what it does not say. Sizes end where numbers of HTTP/2 do.
+/// As `describe`, for HTTP/3, which leaves streams and windows to QUIC and has no push from
+/// clients; "-" stands for an absent setting. Sizes are capped at the range of HTTP/2's.
 fn describe_http3(settings: &h3::settings::Settings) -> String {
     let size = |bytes: u64| bytes.min(u64::from(u32::MAX));
     let (table, list) = (

@@ -1,4 +1,4 @@
-//! The certificates of servers, and what is agreed on with whom, as JavaScript's thread knows them.
+//! The TLS settings of servers, kept on JavaScript's thread.
 
 use crate::choices::{Asks, Choice, choosing};
 use crate::client::read;
@@ -18,7 +18,7 @@ pub(crate) struct Secured {
     any_names: bool,
     /// By ALPN.
     offered: Vec<&'static str>,
-    /// What JavaScript may choose for a handshake.
+    /// The contexts that JavaScript may choose for a handshake.
     contexts: HashMap<u32, Tls>,
     next: u32,
 }
@@ -30,7 +30,7 @@ struct IdentityAsk {
     key: String,
 }
 
-/// What a handshake may go on with.
+/// A context for handshakes.
 #[derive(Deserialize)]
 struct ContextAsk {
     cert: String,
@@ -39,7 +39,7 @@ struct ContextAsk {
     policy: Option<PolicyAsk>,
 }
 
-/// Nobody chooses this context any more.
+/// Removes a context that is no longer used.
 #[derive(Deserialize)]
 struct ForgetAsk {
     context: u32,
@@ -137,7 +137,7 @@ fn agreeing(
 }
 
 impl TlsAsk {
-    /// What server `server` shows and agrees to.
+    /// Sets the certificate and policy of server `server`.
     pub(crate) fn secure(
         &self,
         offered: &[&'static str],
@@ -175,7 +175,7 @@ impl TlsAsk {
     }
 }
 
-/// JavaScript hears of the secrets of every session of `server`.
+/// Reports the secrets of every session of `server` to JavaScript.
 fn telling(tls: Tls, server: u32, shared: &Arc<Shared>) -> Tls {
     let shared = Arc::clone(shared);
     tls.key_listener(move |addresses, line| {
@@ -199,7 +199,7 @@ pub(crate) struct TlsAsk {
     #[serde(default)]
     any_names: bool,
     key_log_file: Option<String>,
-    /// JavaScript hears of the secrets of every session.
+    /// Reports the secrets of every session to JavaScript.
     #[serde(default)]
     tells_secrets: bool,
     sni_is_binding: Option<bool>,
@@ -211,14 +211,14 @@ pub(crate) struct TlsAsk {
 }
 
 impl TlsAsk {
-    /// As JavaScript says, or where clients are asked for certificates. Who chooses by name alone binds
-    /// nobody: contexts of node:tls have no rules for clients of their own.
+    /// Set by JavaScript, or where client certificates are requested. A choice by name alone does
+    /// not bind requests to SNI: contexts of node:tls have no client rules of their own.
     pub(crate) fn sni_is_binding(&self) -> bool {
         self.sni_is_binding.unwrap_or(self.clients.is_some())
     }
 }
 
-/// What is agreed on; numbers as IANA has registered them.
+/// Versions, suites and groups; numbers as registered with IANA.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PolicyAsk {

@@ -1,4 +1,4 @@
-//! The cold calls of servers: sockets are opened on JavaScript's thread, where what is wrong can be
+//! The cold calls of servers: sockets are opened on JavaScript's thread, where an error can be
 //! thrown, and served on the engine's.
 
 use crate::client::read;
@@ -26,7 +26,7 @@ pub(crate) struct Servers {
     secured: HashMap<u32, Secured>,
 }
 
-/// What the engine's thread does for a server.
+/// A task of a server for the engine's thread.
 pub(crate) enum Task {
     Serve(u32, Opened),
     Stream(u32, ByteStream),
@@ -56,7 +56,7 @@ struct ServeAsk {
     stream: StreamAsk,
 }
 
-/// What connections from now on have: a server's question again.
+/// New settings for later connections of a server.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigureAsk {
@@ -132,7 +132,7 @@ impl Servers {
     }
 }
 
-/// A year: a deadline that nobody waits for.
+/// A year: a deadline that never matters.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The servers of one environment on the engine's thread, inside its `LocalSet`.

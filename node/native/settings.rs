@@ -1,5 +1,4 @@
-//! A client's settings as JavaScript gives them, checked there for their kinds and here by the
-//! engine for their ranges.
+//! A client's settings from JavaScript: types are checked there, ranges here by the engine.
 
 use crate::connections::News;
 use crate::dial::ScriptConnector;
@@ -15,7 +14,7 @@ use trunkline::client::{Client, ClientBuilder, ClientTimeouts, ClientTls, Health
 use trunkline::core::pool::Scheme;
 use trunkline::{Limits, Windows};
 
-/// What a client is made with; what is absent keeps the engine's default. Times in ms, 0: never.
+/// A client's settings; an absent one keeps the engine's default. Times in ms, 0: never.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Settings {
@@ -36,7 +35,7 @@ pub(crate) struct Settings {
     socket_path: Option<String>,
     local_address: Option<IpAddr>,
     keep_alive_probe: Option<u64>,
-    /// Silence after which a peer is asked though nobody needs it.
+    /// Silence after which an idle peer is probed.
     ping_interval: Option<u64>,
     /// Servers whose sessions of TLS are kept.
     resumed_servers: Option<usize>,

@@ -1,4 +1,4 @@
-//! Streams of JavaScript's as transports: bytes that a `Duplex` gives are submissions, bytes for it are
+//! JavaScript streams as transports: bytes from a `Duplex` are submissions, bytes for it are
 //! completions. `node/src/streams.ts` is the other end.
 //!
 //! Each direction has a window of bytes that the other side has not taken, so that a stream holds bounded

@@ -1,5 +1,5 @@
-//! What JavaScript is told of connections and requests, in the words that it splits again:
-//! `node/src/server/border.ts` is the other end.
+//! Encodes the facts of connections and requests for JavaScript; `node/src/server/border.ts` splits
+//! them again.
 
 use crate::choices::ChoiceRefused;
 use crate::codes::handshake_failure::*;
@@ -89,7 +89,7 @@ pub(crate) fn lengths(head: &RequestHead) -> u32 {
     (authority << 22 | path << 6 | method) as u32
 }
 
-/// What is wrong with a client's certificate, in a word of `node/src/server/clients.ts`.
+/// The name of a certificate's fault, as in `node/src/server/clients.ts`.
 fn word(fault: &CertificateFault) -> &'static str {
     match fault {
         CertificateFault::UnknownIssuer => "issuer",
@@ -103,8 +103,8 @@ fn word(fault: &CertificateFault) -> &'static str {
     }
 }
 
-/// What a connection is, as JavaScript splits it: both addresses, then what TLS agreed on, then what
-/// is wrong with the client's certificates, and these in Base64.
+/// A connection's facts for JavaScript: both addresses, the TLS parameters, the fault of the
+/// client's certificates, and these in Base64.
 pub(crate) fn described(info: &ConnectionInfo) -> String {
     let mut text = places(info.peer_addr().zip(info.local_addr()));
     if let Some(tls) = info.tls() {

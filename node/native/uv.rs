@@ -1,4 +1,4 @@
-//! libuv's way to wake a loop from another thread, by the symbols that Node.js exports.
+//! Wakes a libuv loop from another thread, by the symbols that Node.js exports.
 
 use std::ffi::{c_int, c_void};
 
@@ -35,7 +35,7 @@ unsafe impl Send for Bell {}
 unsafe impl Sync for Bell {}
 
 impl Bell {
-    /// A bell of `uv_loop` that keeps nobody alive; `rung` runs on the loop's thread.
+    /// A wake-up handle of `uv_loop`, unref'd; `rung` runs on the loop's thread.
     ///
     /// # Safety
     /// On the thread of `uv_loop`; `data` stays valid until `close` calls back.
@@ -81,7 +81,7 @@ impl Bell {
     /// Gives its memory back.
     ///
     /// # Safety
-    /// libuv has closed it, or never opened it; nobody rings any more.
+    /// libuv has closed it, or never opened it; no thread rings any more.
     pub(crate) unsafe fn free(&self) {
         let words = std::ptr::slice_from_raw_parts_mut(self.handle.cast::<u128>(), self.words);
         // SAFETY: made by `new` with this length; freed once, by the caller's promise.
@@ -89,7 +89,7 @@ impl Bell {
     }
 }
 
-/// What was given to [`Bell::new`] as `data`.
+/// The `data` that was given to [`Bell::new`].
 ///
 /// # Safety
 /// `handle` is a bell's.

@@ -13,7 +13,7 @@ const folder = fileURLToPath(new URL('..', import.meta.url))
 const root = resolve(folder, '..')
 const { host, packageOf, PLATFORMS } = require('../dist/platforms.js')
 
-/** What both packages say of themselves. */
+/** The fields that both packages share. */
 function described () {
   const { name, version, description, license, engines, main, types, exports, files, peerDependencies, peerDependenciesMeta } = require('../package.json')
   return { all: { version, license, engines }, own: { name, description, main, types, exports, peerDependencies, peerDependenciesMeta }, files }
@@ -56,7 +56,10 @@ function stageAddon (to, addon) {
   licence(to)
 }
 
-/** What must not be in a package: source maps, and paths of the machine that built it. */
+/**
+ * Files and texts that must not be in a package: source maps, and paths of the machine that built
+ * it.
+ */
 export function inspect (staged, paths = [root, homedir()]) {
   const files = readdirSync(staged, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
   for (const { parentPath, path, name } of files) {

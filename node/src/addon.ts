@@ -1,10 +1,10 @@
-// Finds the native part: beside the package while developing, else in the platform's own package.
+// Loads the native addon: from beside the package in development, else from the platform's package.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { host, packageOf, PLATFORMS } from './platforms'
 
-/** What `open` of the addon returns: `node/native/environment.rs` makes it. */
+/** The return value of the addon's `open`, which `node/native/environment.rs` builds. */
 export interface Native {
   control: ArrayBuffer
   submissions: ArrayBuffer

@@ -1,4 +1,4 @@
-// What Node.js has and its types leave out. Of these declarations none is published: they are no user's.
+// Declarations of Node.js API that its types leave out. None is published.
 
 import type { Intake } from './http2/intake'
 

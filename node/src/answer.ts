@@ -1,5 +1,5 @@
-// A response as `request` gives it: fields parsed when somebody asks, and a body that is a Readable
-// with the short ways to all of it. Bytes wait at the exchange until they are asked for.
+// The response of `request`: fields parsed on first access, and a body that is a Readable with
+// shortcuts for reading all of it. Bytes wait at the exchange until they are read.
 
 import { Readable } from 'node:stream'
 import { AbortError, InvalidArgumentError, RequestAbortedError } from './errors'
@@ -9,14 +9,17 @@ import { addFields, fieldsObject, fieldsOf, rawFields, type Fields } from './hea
 export interface Spring {
   /** Bytes were taken: the peer may send as many more. */
   take: (bytes: number) => void
-  /** Nobody wants the rest. */
+  /** Discards the rest of the body. */
   abort: (reason: Error) => void
 }
 
 /** Bytes that `dump` reads before it gives the exchange up, as with undici. */
 const DUMPED_BYTES_MAX = 128 * 1024
 
-/** What `_readableState` has of a decoder that holds the first bytes of a character (node:string_decoder). */
+/**
+ * The fields in `_readableState` of a decoder that holds the first bytes of a character
+ * (node:string_decoder).
+ */
 interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
 
 const noop = (): void => {}
@@ -27,8 +30,10 @@ function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
   return (hasMark ? bytes.subarray(3) : bytes).toString(encoding ?? 'utf8')
 }
 
-/** A response's body. Bytes wait at the exchange until somebody reads, and go to `text()` and its kin without
- * passing through the stream, unless somebody listens to it. */
+/**
+ * A response's body. Bytes wait at the exchange until the body is read. `text()` and its kin take
+ * them without the stream, unless the stream has listeners.
+ */
 export class Body extends Readable {
   private held: { chunk: Buffer; credit: boolean }[] = []
   private isEnded = false
@@ -41,7 +46,7 @@ export class Body extends Readable {
   private web: ReadableStream<Uint8Array> | null = null
   private collected: Buffer[] | null = null
   private settle: ((error: Error | null) => void) | null = null
-  /** Somebody listens to the stream, and to its bytes. */
+  /** The stream has a listener for its data. */
   private isHeard = false
   private isTapped = false
 
@@ -54,7 +59,7 @@ export class Body extends Readable {
   get body (): never {
     if (this.web === null) {
       this.web = (ReadableStream as unknown as { from: (body: Readable) => ReadableStream<Uint8Array> }).from(this)
-      // Somebody reads all of it already.
+      // All of it is being read already.
       if (this.isCollected) this.web.getReader()
     }
     return this.web as never
@@ -90,7 +95,7 @@ export class Body extends Readable {
     if (this.isEnded) return
     this.isEnded = true
     this.failure = error
-    // Whoever does not listen is not to be brought down by it, as with undici's bodies.
+    // An error without a listener must not end the process, as with undici's bodies.
     this.on('error', noop)
     if (this.collected !== null) this.destroy(error)
     // Who reads gets what has come before; who gets the answer in this turn can listen.
@@ -144,7 +149,7 @@ export class Body extends Readable {
     this.isHeard = true
     if (event === 'data' || event === 'readable') this.isTapped = true
     super.on(event, listener)
-    // It was over before somebody listened.
+    // It ended before its first listener was added.
     if (this.isCollected && this.collected === null && listener !== noop) this.endStream()
     return this
   }
@@ -174,7 +179,7 @@ export class Body extends Readable {
     })
   }
 
-  /** What has come and was not read. */
+  /** Takes the bytes received and not read. */
   private taken (): Buffer[] {
     const chunks: Buffer[] = []
     if (this.readableLength > 0) {
@@ -254,7 +259,10 @@ export class Body extends Readable {
   }
 }
 
-/** What there is where no interceptor says anything: null, as with undici, whose types know no null there. */
+/**
+ * The context where no interceptor sets one: null, as with undici, whose types do not allow null
+ * here.
+ */
 const NOTHING = null as unknown as object
 
 /** A response. */
@@ -271,7 +279,7 @@ export class Answer {
     private text: string,
     private readonly spring: Spring,
     private readonly extras: { opaque?: unknown; highWaterMark?: number; method?: string },
-    /** What interceptors say of the exchange. */
+    /** The interceptors' context of the exchange. */
     readonly context: object = NOTHING
   ) {}
 

@@ -1,5 +1,5 @@
-// undici's calls on top of `dispatch`: request, stream, pipeline, connect, upgrade. Where the
-// dispatcher's own `dispatch` was not replaced, `request` takes the fast lane.
+// undici's calls on top of `dispatch`: request, stream, pipeline, connect, upgrade. `request` skips
+// the handler layer where the dispatcher's own `dispatch` was not replaced.
 
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex, finished, PassThrough, Readable, type Writable } from 'node:stream'
@@ -24,13 +24,13 @@ export interface StreamAnswer { opaque: any; trailers: Record<string, string> }
 export type StreamFactory = (head: { statusCode: number; headers: Fields; opaque: any; context: object }) => Writable
 export type PipelineCall = (answer: { statusCode: number; headers: Fields; opaque: any; body: any; context: object }) => Readable
 
-/** What an upgrade or a CONNECT opened. */
+/** The result of an upgrade or a CONNECT. */
 export interface Opened { statusCode: number; headers: Fields; socket: Duplex; opaque: any; context: object }
 
 /** A dispatcher of any package: what it takes is undici's of some version. */
 export interface AnyDispatcher { dispatch: (options: any, handler: any) => boolean }
 
-/** Whoever dispatches: one of ours, a composed one, or a foreign one. */
+/** A dispatcher: one of ours, a composed one, or a foreign one. */
 export interface Dispatching {
   dispatch: Dispatch
   /** False: it goes by `dispatch` all the same. */
@@ -60,7 +60,7 @@ function checkNoUpgrade ({ upgrade }: RequestOptions): void {
   if (upgrade) throw new InvalidArgumentError(typeof upgrade === 'string' ? 'invalid onRequestUpgrade method' : 'upgrade must be a string')
 }
 
-/** What a callback gets beside an error. */
+/** The data that a callback gets beside an error. */
 export interface Failed { opaque: unknown }
 /** A callback of undici's calls: what came of the call, or an error and the `opaque` of the call. */
 type Called<T> = (error: Error | null, value: T | Failed) => void
@@ -114,10 +114,10 @@ export function request (on: Dispatching, options: RequestOptions, callback?: To
   })
 }
 
-/** What the handlers below share: the signal, and one outcome. */
+/** The part that the handlers below share: the signal, and one outcome. */
 class Following {
   protected controller: Exchange | null = null
-  /** What interceptors say of the exchange. */
+  /** The interceptors' context of the exchange. */
   protected context = null as unknown as object
   private readonly unfollow: (() => void) | null = null
   private reason: Error | null = null
@@ -280,7 +280,7 @@ class PipelineHandler extends Following implements NewHandler {
   readonly duplex: Duplex
   private body: Readable | null = null
   private returned: Readable | null = null
-  /** Whoever wrote more than the source holds. */
+  /** Resumes the writer that wrote more than the source holds. */
   private waiting: (() => void) | null = null
 
   constructor (options: RequestExtras & { objectMode?: boolean | undefined }, private readonly handler: PipelineCall) {

@@ -1,5 +1,5 @@
-// Request bodies of every kind: bytes that are there go whole, everything else piece by piece, as
-// fast as the connection takes them.
+// Request bodies of every kind. Bytes in memory are sent whole, everything else piece by piece, as
+// fast as the connection takes it.
 
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -10,8 +10,10 @@ import type { Border } from './ring'
 
 /** Bytes that may be on their way to the connection before the source has to wait. */
 const AHEAD_BYTES_MAX = 256 * 1024
-/** Bytes of a body that the engine gets whole, to send it again where nobody has seen it. What is
- * larger is copied as the connection takes it, so that nothing has to be there twice. */
+/**
+ * The largest body, in bytes, that the engine gets whole, so that it can repeat an unprocessed
+ * request. A larger one is copied as the connection takes it, so that it is not in memory twice.
+ */
 const WHOLE_BYTES_MAX = 1024 * 1024
 /** Bytes that are copied at a time. */
 const PIECE_BYTES_MAX = 64 * 1024
@@ -33,7 +35,7 @@ export function isStream (body: unknown): body is Readable {
   return typeof stream === 'object' && stream !== null && typeof stream.pipe === 'function' && typeof stream.on === 'function'
 }
 
-/** Bytes that a stream still has, where its source has said its end; null: nobody knows. */
+/** Bytes that remain in a stream whose source has ended; null: unknown. */
 function lengthOf (stream: Readable): number | null {
   // It may have to be asked for more to learn that there is none.
   if (typeof stream.read === 'function') stream.read(0)
@@ -60,7 +62,7 @@ function isBlob (body: object): body is Blob {
   return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function' && typeof blob.stream === 'function'
 }
 
-/** What a caller gave as a body. */
+/** Converts a caller's body. */
 export function bodyOf (body: unknown): RequestBody {
   if (body == null) return null
   if (typeof body === 'string') return body.length > 0 ? bytesOf(Buffer.from(body)) : null
@@ -148,7 +150,7 @@ function formSource (form: FormData): Source {
   return { pieces: pieces(), length, type: `multipart/form-data; boundary=${boundary}` }
 }
 
-/** Who sends a body. */
+/** The exchange that sends a body. */
 export interface Sender {
   number: number
   onSent: (chunk: Buffer) => void
@@ -250,7 +252,7 @@ export class Upload {
     }
   }
 
-  /** The connection took so many bytes. */
+  /** The connection took `bytes`. */
   onRoom (bytes: number): void {
     this.ahead -= bytes
     this.rouse()

@@ -1,29 +1,32 @@
-// Connectors of sockets of node:net and node:tls, with the options of undici's `buildConnector`: for
-// programs that put something of their own around one. Without that the engine's own sockets are faster.
+// Connectors over sockets of node:net and node:tls, with the options of undici's `buildConnector`,
+// for programs that wrap one. Without such a wrapper the engine's own sockets are faster.
 
 import net, { isIP, type Socket } from 'node:net'
 import tls, { type ConnectionOptions } from 'node:tls'
 import type { Connector, ConnectorOptions } from './dial'
 import { ConnectTimeoutError, InvalidArgumentError } from './errors'
 
-/** Options of `net.connect` and `tls.connect` that are the same for all connections. */
+/** Options of `buildConnector`, beside those of `tls.connect`, equal for all connections. */
 export interface BuildOptions extends Omit<ConnectionOptions, 'host' | 'port' | 'path' | 'timeout'> {
-  /** Offer HTTP/2 by ALPN. Default true. */
+  /** Whether HTTP/2 is offered by ALPN. Default: true. */
   allowH2?: boolean | undefined
-  /** Call connections to `http:` HTTP/2's, by prior knowledge. Default false. */
+  /** Whether HTTP/2 is used on connections to `http:`, by prior knowledge. Default: false. */
   useH2c?: boolean | undefined
-  /** TLS sessions that are kept, by server. Default 100. */
+  /** Servers whose TLS sessions are kept; 0: none. Default: 100. */
   maxCachedSessions?: number | null | undefined
-  /** A Unix socket in place of host and port. */
+  /** Path of a Unix socket, in place of host and port. Default: none. */
   socketPath?: string | null | undefined
-  /** Ms for name, socket and TLS. Default 10,000; 0: no bound. */
+  /** Ms for name resolution, socket and TLS together; 0: no bound. Default: 10,000. */
   timeout?: number | null | undefined
-  /** Default true. */
+  /** Whether the kernel sends TCP keep-alive probes. Default: true. */
   keepAlive?: boolean | undefined
-  /** Ms. Default 60,000. */
+  /** Ms of silence before the first probe. Default: 60,000. */
   keepAliveInitialDelay?: number | undefined
+  /** The local IP address to connect from. Default: chosen by the system. */
   localAddress?: string | undefined
+  /** As in `net.connect`. Default: Node.js's. */
   autoSelectFamily?: boolean | undefined
+  /** Ms, as in `net.connect`. Default: Node.js's. */
   autoSelectFamilyAttemptTimeout?: number | undefined
 }
 

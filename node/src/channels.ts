@@ -1,5 +1,5 @@
-// undici's diagnostics channels: whoever subscribes sees every request as undici shows its own, and
-// may add fields to it before it is sent. Without subscribers a request costs a look at eight flags.
+// undici's diagnostics channels: subscribers receive every request in undici's form, and may add
+// fields before it is sent. Without subscribers a request costs a test of eight flags.
 
 import { channel } from 'node:diagnostics_channel'
 import { Head, rawFields, textOf, type HeaderValue } from './head'
@@ -13,7 +13,7 @@ const answered = channel('undici:request:headers')
 const ended = channel('undici:request:trailers')
 const failed = channel('undici:request:error')
 
-/** Whether anybody listens. Who subscribes later hears of later requests. */
+/** Whether any channel has a subscriber. A later subscriber receives later requests. */
 export function isWatched (): boolean {
   return created.hasSubscribers || headSent.hasSubscribers || chunkSent.hasSubscribers ||
     bodySent.hasSubscribers || chunkReceived.hasSubscribers || answered.hasSubscribers || ended.hasSubscribers || failed.hasSubscribers
@@ -80,7 +80,7 @@ export class Shown {
 /** Tells the channels what becomes of one request. */
 export class Trace {
   private readonly request: Shown
-  /** What was given to the engine and is on no connection yet. */
+  /** Events that wait until the request is on a connection. */
   private held: (() => void)[] | null = []
 
   /** Shows the request, whose head gets what subscribers add. */
@@ -110,7 +110,7 @@ export class Trace {
 
   onAllSent (): void { this.say(() => { bodySent.publish({ request: this.request }) }) }
 
-  /** What is said of the body comes behind what is said of the head. */
+  /** Publishes an event of the body, which comes behind those of the head. */
   private say (what: () => void): void {
     if (this.held === null) what()
     else this.held.push(what)

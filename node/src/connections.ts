@@ -1,5 +1,5 @@
-// What becomes of a dispatcher's connections: undici's events and its diagnostics channels of them,
-// and the names that a function of the user's looks up.
+// Events of a dispatcher's connections: undici's events and diagnostics channels, and names to
+// resolve by a user's function.
 
 import { channel } from 'node:diagnostics_channel'
 import type { EventEmitter } from 'node:events'
@@ -17,7 +17,7 @@ const proxied = channel('undici:proxy:connected')
 /** An end of a connection. */
 interface End { address: string; port: number; family: string }
 
-/** What the engine says (connections.rs). */
+/** A connection event of the engine (connections.rs). */
 interface News {
   event: 'opening' | 'opened' | 'failed' | 'answered' | 'closed'
   origin: string
@@ -70,11 +70,11 @@ export type Owner = EventEmitter & { readonly origin: URL | null; readonly stats
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */
 export class Place {
   constructor (readonly origin: string, private readonly agent: Owner) {}
-  /** What the Agent's statistics say of it. */
+  /** The Agent's statistics of it. */
   get stats (): object | undefined { return this.agent.stats.origins.find(({ origin }) => origin === this.origin) }
 }
 
-/** What stands for a connection that nothing is known of. */
+/** Placeholder for an unknown connection. */
 export const UNKNOWN = Object.freeze(new Connection({ event: 'opened', origin: '', serverName: null }, undefined, false))
 
 /** Looks a name up as Node.js's `dns.lookup` does. */
@@ -84,14 +84,14 @@ export type Lookup = (
   callback: (error: Error | null, addresses: string | readonly { address: string; family: number }[], family?: number) => void
 ) => void
 
-/** What undici's channels call `connector`: there is none that could be called. */
+/** The `connector` of undici's channels: it cannot be called. */
 function connector (): never {
   throw new NotSupportedError('connections are made by the engine')
 }
 
 export class Connections implements Hearer {
   private readonly open = new Map<number, Connection>()
-  /** Those that came when nobody wanted any more: nothing is told of them. */
+  /** Connections opened after the dispatcher was closed; they emit no events. */
   private readonly late = new Set<number>()
   /** An Agent's, by origin. */
   private readonly places = new Map<string, Place>()
@@ -183,8 +183,10 @@ export class Connections implements Hearer {
     queueMicrotask(() => { this.dispatcher.emit('disconnect', url, targets, error) })
   }
 
-  /** Who it happened to, from the outside in, as many as undici names: an Agent's is the place that it
-   * has for the origin and the connection, a Pool's the connection, and a Client is its connection. */
+  /**
+   * The event's targets, from the outside in, as many as undici names: an Agent's are its entry for
+   * the origin and the connection, a Pool's the connection, and a Client is its connection.
+   */
   private targets (url: URL, connection: Connection): object[] {
     const { dispatcher } = this
     if (dispatcher.origin === null) return [dispatcher, this.place(url), connection]

@@ -1,4 +1,4 @@
-// Connections that a function of the user's makes, as undici's `connect` option has it.
+// Connections opened by a user's function, in the form of undici's `connect` option.
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -6,24 +6,29 @@ import { errorOf, InvalidArgumentError, keepOwnError } from './errors'
 import type { Border, Failure } from './ring'
 import { isDuplex, theStreams, type Carried } from './streams'
 
-/** What a connector is asked for. */
+/** The arguments of a connector. */
 export interface ConnectorOptions {
+  /** The host to connect to, without port. */
   hostname: string
-  /** With the port, where the URL has one. */
+  /** The host with the port, where the URL has one. */
   host?: string | undefined
+  /** `http:` or `https:`. */
   protocol: string
-  /** Empty: the default of the protocol. */
+  /** The port as text; empty for the protocol's default. */
   port: string
   /** The name that the certificate must have, where it is not the host's. */
   servername?: string | undefined
+  /** The local address to connect from, as in the options. */
   localAddress?: string | null | undefined
+  /** The Unix socket to connect to, as in the options. */
   socketPath?: string | null | undefined
-  /** False: HTTP/1.1 alone can be used. */
+  /** False: only HTTP/1.1 can be used. */
   allowH2?: boolean | undefined
   /** A socket to begin TLS on, in place of a new one. */
   httpSocket?: Socket | undefined
 }
 
+/** Takes the connector's result: null and a socket, or an error and null. */
 export type ConnectorCallback = (...result: [null, Socket | TLSSocket] | [Error, null]) => void
 
 /**
@@ -32,14 +37,14 @@ export type ConnectorCallback = (...result: [null, Socket | TLSSocket] | [Error,
  */
 export type Connector = (options: ConnectorOptions, callback: ConnectorCallback) => void
 
-/** What else of a dispatcher's options its connector gets. */
+/** Dispatcher options that are passed on to its connector. */
 export interface Extras {
   localAddress: string | null
   socketPath?: string
   allowH2?: boolean
 }
 
-/** What the engine says of a connection to be made (dial.rs). */
+/** The engine's request for a connection (dial.rs). */
 interface Question { origin: string; serverName: string | null; isHttp1: boolean }
 
 /** Has one dispatcher's connector make its connections. */

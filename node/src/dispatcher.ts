@@ -1,4 +1,5 @@
-// What Client, Pool and Agent share: dispatch, close and destroy, events, and undici's calls on top.
+// The base of Client, Pool and Agent: dispatch, close and destroy, events, and undici's calls on
+// top.
 
 import { constants } from 'node:buffer'
 import { EventEmitter } from 'node:events'
@@ -54,6 +55,7 @@ function submitOnStream (state: State, exchange: Exchange, made: Made, protocol:
 /** undici's words, by which its fetch knows what it is. */
 const NO_EXTENDED_CONNECT = 'HTTP/2: Extended CONNECT protocol not supported by server'
 
+/** The base class of Client, Pool and Agent. */
 export abstract class Dispatcher extends EventEmitter {
   declare readonly [kState]: State
 
@@ -63,13 +65,15 @@ export abstract class Dispatcher extends EventEmitter {
     Object.defineProperty(this, kState, { value: new State(this, check(options, isClient, way)) })
   }
 
-  /** The one origin; null: every request says its own. */
+  /** The one origin; null: every request names its own. */
   abstract get origin (): URL | null
 
+  /** Whether `close` was called. */
   get closed (): boolean { return this[kState].closed }
+  /** Whether `destroy` was called, or closing has ended. */
   get destroyed (): boolean { return this[kState].destroyed }
 
-  /** HTTP/1.1's requests in flight on one connection. */
+  /** HTTP/1.1 requests in flight on one connection. */
   get pipelining (): number {
     const state = this[kState]
     return state.destroyed ? state.checked.pipelining : state.ask('pipelining', { client: state.client }) as number
@@ -79,20 +83,22 @@ export abstract class Dispatcher extends EventEmitter {
     state.ask('pipelining', { client: state.client, pipelining })
   }
 
-  /** What undici's WebSocket goes by. */
+  /** The limits of undici's WebSocket. */
   get webSocketOptions (): { maxFragments: number; maxPayloadSize: number } {
     const { maxFragments = 131_072, maxPayloadSize = 128 * 1024 * 1024 } = this[kState].checked.webSocket
     return { maxFragments, maxPayloadSize }
   }
 
-  /** What undici's EventSource goes by. */
+  /** The limits of undici's EventSource. */
   get eventSourceOptions (): { maxEventSize: number } {
     const { maxEventSize = constants.MAX_STRING_LENGTH } = this[kState].checked.eventSource
     return { maxEventSize }
   }
 
-  /** Every origin now: what is open, what waits and why; and totals over the dispatcher's life. What undici's have
-   * stands beside it: of a Client and a Pool at once, of an Agent by origin. */
+  /**
+   * Counts of every origin now, why requests wait, and totals over the dispatcher's life, beside
+   * the statistics of undici's dispatchers: of a Client and a Pool directly, of an Agent by origin.
+   */
   get stats (): Stats {
     const state = this[kState]
     const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
@@ -102,7 +108,10 @@ export abstract class Dispatcher extends EventEmitter {
     return Object.assign({ ...stats }, each)
   }
 
-  /** Opens connections to an origin until it has `count`; resolves to how many it has. */
+  /**
+   * Opens connections to an origin until it has `count`, default 1; resolves to their number.
+   * Rejects with the error of a failed attempt.
+   */
   async warmUp (origin: string | URL, count = 1): Promise<number> {
     const state = this[kState]
     try {
@@ -112,6 +121,11 @@ export abstract class Dispatcher extends EventEmitter {
     }
   }
 
+  /**
+   * Sends a request; `handler` gets its events. False: as many requests are open as `connections`
+   * carry, and 'drain' follows; the request was accepted all the same. Invalid options are reported
+   * to the handler, or thrown as `InvalidArgumentError` where it has no error method.
+   */
   dispatch (options: DispatchOptions, handler: Handler): boolean {
     if (handler === null || typeof handler !== 'object') throw new InvalidArgumentError('handler must be an object')
     try {
@@ -173,31 +187,34 @@ export abstract class Dispatcher extends EventEmitter {
     return true
   }
 
-  /** A response, its body to be read. */
+  /**
+   * Sends a request; resolves to its response, whose body is a Readable. Rejects with an error of
+   * `errors`. With a callback it returns undefined.
+   */
   request (options: RequestOptions): Promise<Answer>
   request (options: RequestOptions, callback: Told): void
   request (options: RequestOptions, callback?: Told): Promise<Answer> | undefined {
     return request(this, options, callback)
   }
 
-  /** A response whose body goes into the Writable that the factory makes. */
+  /** Sends a request and writes the response's body into the Writable that the factory makes. */
   stream (options: RequestOptions, factory: StreamFactory): Promise<StreamAnswer>
   stream (options: RequestOptions, factory: StreamFactory, callback: (error: Error | null, answer: StreamAnswer) => void): void
   stream (options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer) => void): Promise<StreamAnswer> | undefined {
     return stream(this, options, factory, callback)
   }
 
-  /** A Duplex: what is written is the request's body, what is read is what the handler returns. */
+  /** A Duplex: writes go into the request's body, reads come from the stream that the handler returns. */
   pipeline (options: RequestOptions & { objectMode?: boolean | undefined }, handler: PipelineCall): Duplex { return pipeline(this, options, handler) }
 
-  /** The stream behind a CONNECT. */
+  /** Sends a CONNECT; resolves to the tunnel. */
   connect (options: ConnectRequest): Promise<Opened>
   connect (options: ConnectRequest, callback: (error: Error | null, opened: Opened) => void): void
   connect (options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
     return connect(this, options, callback)
   }
 
-  /** The stream behind an upgrade; `protocol` defaults to Websocket. */
+  /** Sends a request with `upgrade`; resolves to the socket behind the 101. `protocol` defaults to Websocket. */
   upgrade (options: ConnectRequest): Promise<Opened>
   upgrade (options: ConnectRequest, callback: (error: Error | null, opened: Opened) => void): void
   upgrade (options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
@@ -213,6 +230,7 @@ export abstract class Dispatcher extends EventEmitter {
     throw new InvalidArgumentError('opts.origin must be a non-empty string or URL.')
   }
 
+  /** Accepts no more requests; resolves when the open ones have ended and all connections are closed. */
   close (): Promise<void>
   close (callback: Callback): void
   close (callback?: Callback): Promise<void> | undefined {
@@ -228,6 +246,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (state.exchanges.size === 0) state.end()
   }
 
+  /** Aborts all requests with `error`, default `ClientDestroyedError`, and closes all connections. */
   destroy (): Promise<void>
   destroy (error: Error | null): Promise<void>
   destroy (callback: Callback): void
@@ -245,7 +264,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (state.destroyed) return
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
-    // After this turn: whoever destroys from within a handler is not called back into.
+    // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
       for (const exchange of [...state.exchanges]) exchange.abort(why)
       state.end()
@@ -280,13 +299,22 @@ export abstract class Dispatcher extends EventEmitter {
   async [Symbol.asyncDispose] (): Promise<void> { if (!this.destroyed) await this.close() }
 }
 
-/** What undici's Pool says of itself; of a Client the first four, of which `connected` says whether it is. */
+/**
+ * The statistics of undici's Pool; those of a Client are the first four, of which `connected` is a
+ * boolean.
+ */
 export interface PoolStats {
+  /** Open connections. */
   connected: number
+  /** Requests that wait for a connection. */
   pending: number
+  /** Requests on a connection. */
   running: number
+  /** Pending and running requests together. */
   size: number
+  /** Open connections without a request. */
   free: number
+  /** As `pending`. */
   queued: number
 }
 
@@ -303,8 +331,15 @@ function counted (origins: Stats['origins'], isClient: boolean): object {
   return { connected, free: Math.max(connected - running, 0), pending, queued: pending, running, size }
 }
 
+/** The statistics of a dispatcher. */
 export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
+  /** Of a Client whether it is connected, of a Pool its open connections. */
   connected?: number | boolean
+  /**
+   * One entry per origin: waiting and paused requests and why they wait, open, suspect and draining
+   * connections, attempts, active requests, the limit of requests per connection (null: unknown),
+   * and the round trip in ms (null: not measured).
+   */
   origins: {
     origin: string
     serverName: string | null
@@ -319,10 +354,13 @@ export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
     limit: number | null
     roundTripMs: number | null
   }[]
+  /** Counts over the dispatcher's life. */
   totals: Record<'submitted' | 'dispatched' | 'waited' | 'failed' | 'attempts' | 'connections' | 'retriesUnprocessed' | 'retriesLost', number>
 }
 
-/** Shows a request to whoever watches; its head gets what they add. */
+/**
+ * Publishes a request to the diagnostics channels; its head gets the fields that subscribers add.
+ */
 function traced (origin: string, options: DispatchOptions, made: Made): Trace {
   made.flags |= SubmissionFlag.Watched
   return new Trace(origin, options, made)
@@ -335,7 +373,7 @@ function promised (start: (done: Callback) => void): Promise<void> {
   })
 }
 
-/** Hands an error to the handler; throws it where there is nobody to hear it. */
+/** Passes an error to the handler; throws it where the handler has no method for it. */
 function refuse (handler: Handler, error: Error): boolean {
   if (isNew(handler) || typeof (handler as Partial<NewHandler>).onResponseError === 'function') {
     const hook = (handler as Partial<NewHandler>).onResponseError

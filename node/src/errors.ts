@@ -1,20 +1,20 @@
-// The errors that undici's users know: `instanceof undici.errors.X` is a test on a symbol, which
-// ours carry, so that neither package needs the other.
+// undici's error classes: `instanceof undici.errors.X` tests a symbol, which ours carry, so that
+// neither package needs the other.
 
 import { constants } from 'node:os'
 import type { Failure } from './ring'
 
-/** What every error of ours says beside its code. */
+/** Fields of every error beside its code. */
 export interface Told {
   /** Each connection that the request was on, and how it ended there. */
   attempts?: { connection: number; ended: string }[] | undefined
   /** Whether the request, or a part of it, was on a connection when it failed. */
   wasSent?: boolean | undefined
-  /** What the request waited for when it failed in its line. */
+  /** Why the request was waiting when it failed in its queue. */
   waitReason?: string | null | undefined
 }
 
-/** What undici's SocketError says of its socket. */
+/** The socket fields of undici's SocketError. */
 export interface SocketInfo {
   localAddress?: string | undefined
   localPort?: number | undefined
@@ -47,7 +47,7 @@ mark(TrunklineError.prototype, 'UND_ERR')
 /** The class of all of them, by undici's name. */
 export { TrunklineError as UndiciError }
 
-/** A class with its name, its code and what it says when nobody says more. */
+/** A class with its name, its code and its default message. */
 const define = (name: string, code: string, text: string, symbol = code, className = name) => {
   const made = class extends TrunklineError {
     constructor (message?: string, options?: { cause?: unknown }) {
@@ -231,7 +231,7 @@ function ofTls (failure: Failure, text: string): Error {
 
 const ALTNAME_INVALID = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
-/** What Node.js gives the error of a name that there is not (UV_EAI_NONAME). */
+/** The errno of Node.js for an unknown host name (UV_EAI_NONAME). */
 const ENOTFOUND_ERRNO = -3008
 /** undici's words for a peer that is gone, which programs look for. */
 const OTHER_SIDE_CLOSED = 'other side closed'

@@ -1,5 +1,5 @@
-// One dispatched exchange: what the border tells becomes calls of the handler, in undici's order and
-// in the ABI that the handler has. It is also the controller that new handlers get.
+// One dispatched exchange: turns the channel's completions into calls of the handler, in undici's
+// order and in the handler's ABI. It is also the controller that new handlers get.
 
 import { AsyncResource } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
@@ -13,34 +13,52 @@ import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
 import type { Held } from './open'
 import type { Border, Ears, Failure } from './ring'
 
-/** What a handler of undici 8 and Node 26 has; interceptors since undici 7. */
+/** A handler of undici 8 and Node 26, and an interceptor since undici 7. */
 export interface NewHandler {
+  /** The request starts. `controller` can pause, resume and abort it. */
   onRequestStart: (controller: Exchange, context: unknown) => void
+  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
   onRequestUpgrade?: ((controller: Exchange, status: number, headers: Fields, socket: Duplex) => void) | undefined
+  /** The first byte of the response has arrived. */
   onResponseStarted?: (() => void) | undefined
+  /** A response head, interim (1xx) ones included. */
   onResponseStart?: ((controller: Exchange, status: number, headers: Fields, statusText: string) => void) | undefined
+  /** A piece of the response's body. */
   onResponseData?: ((controller: Exchange, chunk: Buffer) => void) | undefined
+  /** The response is complete. */
   onResponseEnd?: ((controller: Exchange, trailers: Fields) => void) | undefined
+  /** The request failed; the last call. `controller` is null before the request has started. */
   onResponseError?: ((controller: Exchange | null, error: Error) => void) | undefined
+  /** A piece of the request's body was given to the connection. */
   onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  /** All of the request was given to the connection. */
   onRequestSent?: (() => void) | undefined
 }
 
-/** What a handler of undici 7 and older and Node 25 and older has. */
+/** A handler of undici 7 and older, and Node 25 and older. */
 export interface OldHandler {
   // Fields come as Buffers, or as texts to handlers of undici's own; the types of undici's lines differ.
-  /** It must be there, whatever a type of undici's says. */
+  /** The request starts; `abort` cancels it. Required, although undici's types make it optional. */
   onConnect?: ((abort: (reason?: Error) => void, context: unknown) => void) | undefined
+  /** A 101 or a 2xx to CONNECT: `socket` has the bytes that follow. */
   onUpgrade?: ((status: number, rawHeaders: any, socket: Duplex) => void) | undefined
+  /** The first byte of the response has arrived. */
   onResponseStarted?: (() => void) | undefined
+  /** A response head, interim (1xx) ones included; false pauses until `resume` is called. */
   onHeaders?: ((status: number, rawHeaders: any, resume: () => void, statusText: string) => boolean) | undefined
+  /** A piece of the response's body; false pauses until `resume` is called. */
   onData?: ((chunk: Buffer) => boolean) | undefined
+  /** The response is complete. */
   onComplete?: ((rawTrailers: any) => void) | undefined
+  /** The request failed; the last call. */
   onError?: ((error: Error) => void) | undefined
+  /** A piece of the request's body was given to the connection. */
   onBodySent?: ((chunk: any, total?: any) => void) | undefined
+  /** All of the request was given to the connection. */
   onRequestSent?: (() => void) | undefined
 }
 
+/** A handler of `dispatch`, in either ABI. */
 export type Handler = NewHandler | OldHandler
 
 export function isNew (handler: Handler): handler is NewHandler {
@@ -60,13 +78,13 @@ export function takesStrings (handler: OldHandler): boolean {
   return TAKES_STRINGS.has(name) || (name === 'Object' && 'abort' in handler && 'body' in handler)
 }
 
-/** What nearly every exchange holds back; nobody writes to it. */
+/** The usual, empty list of deferred data; never written to. */
 const NOTHING: (Buffer | null)[] = []
 
 /** Contexts are destroyed when their exchange is over, not when it is collected. */
 const BY_HAND = { requireManualDestroy: true }
 
-/** Who counts exchanges and hears of their ends. */
+/** The dispatcher that counts exchanges and handles their ends. */
 export interface Owner {
   onOver: (exchange: Exchange) => void
   /** Its socket is the user's alone from now on. */
@@ -79,20 +97,20 @@ export class Exchange implements Ears, Held {
   number = 0
   place = 0
   upload: Upload | null = null
-  /** Where somebody watches. */
+  /** Set while a diagnostics channel has subscribers. */
   trace: Trace | null = null
   /** The most bytes of a body; 0: any. */
   bodyBytesMax = 0
   /** It asks for the connection itself. */
   leavesHttp = false
-  /** What answers with 407 is the proxy that it goes to. */
+  /** A 407 comes from the proxy that the request was sent to. */
   isForwarded = false
   /** It does so by an extended CONNECT (RFC 8441); this sends it on HTTP/1.1 where the peer does not
    * take that. */
   onDeclined: (() => void) | null = null
-  /** What the peer would have to prove that it has read, on HTTP/1.1. */
+  /** The Sec-WebSocket-Key that the peer must prove to have read, on HTTP/1.1. */
   webSocketKey: string | null = null
-  /** What it is on; known of what leaves HTTP and of what is watched. */
+  /** Its connection; known only for upgrades and for traced requests. */
   connection: Connection = UNKNOWN
   private hasSent = false
   private tunnel: Tunnel | null = null
@@ -109,7 +127,7 @@ export class Exchange implements Ears, Held {
   private trailerText = ''
   private headFields: (string | Buffer)[] | null = null
   private trailerFields: (string | Buffer)[] | null = null
-  /** What came while the handler paused; null at its end is the end of the body. */
+  /** Data received while the handler paused; a final null is the end of the body. */
   private held: (Buffer | null)[] = NOTHING
 
   constructor (
@@ -217,7 +235,7 @@ export class Exchange implements Ears, Held {
     const tunnel = this.onDeclined === null ? new Tunnel(this.border, this) : new StreamTunnel(this.border, this)
     this.tunnel = tunnel
     if (this.onDeclined !== null) this.proveKey()
-    // For whoever watches it ends here, as undici has it.
+    // The trace ends here, as with undici.
     this.trace?.onEnd('')
     this.trace = null
     // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
@@ -333,7 +351,8 @@ export class Exchange implements Ears, Held {
       return onDeclined()
     }
     const error = errorOf(failure, this.hasResponse, number => this.owner.connection(number))
-    // In a later turn than the head: a fetch that hears of both in one misses the end of its body.
+    // In a later turn than the head: a fetch that receives both in one turn misses the end of its
+    // body.
     if (this.hasResponse) setImmediate(() => { this.fail(error) })
     else this.fail(error)
   }
@@ -373,7 +392,7 @@ export class Exchange implements Ears, Held {
     this.held = NOTHING
     this.trace?.onError(error)
     this.settle(error)
-    // Whoever gives it up need not hear that: undici's fetch listens to nothing then.
+    // The caller that aborts needs no error: undici's fetch has no listener then.
     if (this.tunnel !== null) this.tunnel.break(this.isAborted ? null : error)
     else this.run(this.tellError, error)
     this.leave()
@@ -401,7 +420,7 @@ export class Exchange implements Ears, Held {
     }
   }
 
-  /** In the context of whoever dispatched. */
+  /** Runs a call in the async context of the dispatch. */
   private run<A extends unknown[]> (call: (...args: A) => unknown, ...args: A): void {
     if (this.scope === null) call.apply(this, args)
     else this.scope.runInAsyncScope(call, this, ...args)

@@ -1,6 +1,6 @@
-// `fetch` over a dispatcher, for libraries that take a function of its signature. It is Node's own,
-// given bodies of every kind that such libraries have: also those of other packages, which Node's
-// would send as `[object FormData]`.
+// `fetch` over a dispatcher, for libraries that take a function of its signature. It calls Node's
+// own fetch and converts bodies of other packages' classes, which Node's would send as `[object
+// FormData]`.
 
 import { PassThrough, Readable } from 'node:stream'
 import { isAnyArrayBuffer } from 'node:util/types'

@@ -1,4 +1,4 @@
-// The dispatcher under Node's own fetch, and under undici's calls: both of its global symbols, set
+// Installs the dispatcher under Node's own fetch and undici's calls, by both of its global symbols,
 // before or after the first fetch.
 
 import { Agent } from './client'
@@ -20,7 +20,7 @@ export function installGlobal (agent: AnyDispatcher = new Agent()): () => void {
   for (const symbol of SYMBOLS) set(all, symbol, agent)
   return function uninstall () {
     SYMBOLS.forEach((symbol, index) => {
-      // Somebody else's, set since, stays.
+      // A dispatcher that another program has set since then stays.
       if (all[symbol] === agent) set(all, symbol, before[index])
     })
   }

@@ -1,5 +1,5 @@
-// A handler with the calls of both ABIs: interceptors of undici 6 know the old one only, those of 7
-// and 8 the new one only, and either may stand between any handler and any dispatcher.
+// A handler with the calls of both ABIs: interceptors of undici 6 know only the old one, those of 7
+// and 8 only the new one, and either may stand between any handler and any dispatcher.
 
 import type { Duplex } from 'node:stream'
 import { isNew, takesStrings, type Exchange, type Handler, type NewHandler, type OldHandler } from './exchange'

@@ -1,5 +1,5 @@
-// The head of a request as it crosses the border, and the rules that undici has for it: what breaks
-// them is refused at once, and nothing is sent.
+// Encodes a request's head for the channel and checks it by undici's rules: a head that breaks one
+// is refused before anything is sent.
 
 import { stringify, type ParsedUrlQueryInput } from 'node:querystring'
 import { InvalidArgumentError, NotSupportedError } from './errors'
@@ -11,7 +11,7 @@ export type Headers = Record<string, HeaderValue> | readonly (string | readonly 
 const BAD_PATH = /[^\u0021-\u00ff]/
 const DIGITS = /^[0-9]+$/
 
-/** What is known of a field name. */
+/** The cached facts of a field name. */
 interface Name {
   lower: string
   /** Fields that are not passed on as they are. */
@@ -71,7 +71,7 @@ export class Head {
   contentLength: number | null = null
   hasContentType = false
   hasProxyAuthorization = false
-  /** Whoever asks for a WebSocket, and for no other upgrade, has one. */
+  /** A request for a WebSocket, and for no other upgrade, has one. */
   webSocketKey: string | null = null
   /** The connection is not used again. */
   reset = false
@@ -172,7 +172,7 @@ export class Head {
  * again and again. Only of plain objects whose values are texts. */
 let last: { names: readonly string[]; values: readonly string[]; head: Head } | null = null
 
-/** The head of these fields. Nobody changes it: it may be the next caller's too. */
+/** The head of these fields. Immutable, because callers share it. */
 export function headOf (headers: Headers | null | undefined): Head {
   if (headers == null || typeof headers !== 'object' || Object.getPrototypeOf(headers) !== Object.prototype || Symbol.iterator in headers) return new Head(headers)
   const given = headers as Record<string, HeaderValue>

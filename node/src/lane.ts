@@ -1,5 +1,5 @@
-// The fast lane: `request` straight on the border, without a handler between. Over a composed or a
-// foreign dispatcher the same is a handler of the new ABI.
+// The direct path of `request`: submits to the channel without a handler between. Over a composed
+// or a foreign dispatcher `request` is a handler of the new ABI instead.
 
 import { AsyncResource } from 'node:async_hooks'
 import { Answer, type Spring } from './answer'
@@ -15,18 +15,24 @@ import { follow, type Signal } from './signal'
 /** With an error there is no answer, but an object with the request's `opaque`, as with undici. */
 export type Told = (error: Error | null, answer: Answer) => void
 
-/** What `request` takes beside what `dispatch` takes. */
+/** Options of `request` beside those of `dispatch`. */
 export interface RequestExtras {
-  /** An AbortSignal, or an emitter of `abort`; checked when the call is made. undici's types know none of it. */
+  /**
+   * An AbortSignal, or an emitter of `abort`, that cancels the request. `unknown`, because undici's
+   * types leave it out. Default: none.
+   */
   signal?: unknown
+  /** Any value; the response has it as `opaque`. Default: null. */
   opaque?: unknown
+  /** Called with each interim (1xx) response. Default: none. */
   onInfo?: ((info: { statusCode: number; headers: Fields }) => void) | null | undefined
+  /** `'raw'`: `headers` of the response is the flat array of names and values. Default: an object. */
   responseHeaders?: 'raw' | null | undefined
-  /** Bytes that the body's Readable holds before it waits. Default 65,536. */
+  /** Bytes that the body's Readable buffers before it stops reading. Default: 65,536. */
   highWaterMark?: number | undefined
 }
 
-/** Who counts what is under way. */
+/** The dispatcher that counts open requests. */
 interface Owner {
   onOver: (lane: Lane) => void
   /** A connection as channels show it. */
@@ -45,7 +51,7 @@ export class Lane implements Ears, Held, Spring {
   private isOver = false
   private received = 0
   private unfollow: (() => void) | null = null
-  /** In the context of whoever asked. */
+  /** Called in the async context of the request. */
   private readonly onInfo: RequestExtras['onInfo']
 
   constructor (
@@ -87,7 +93,7 @@ export class Lane implements Ears, Held, Spring {
     try {
       told?.(null, this.answer)
     } catch (error) {
-      // Uncaught, as an exception of a callback is; nobody reads the body then.
+      // Uncaught, as an exception of a callback is; the body has no reader then.
       this.abort(error)
       queueMicrotask(() => { throw error })
     }

@@ -1,11 +1,13 @@
-// Names and values of fields: what each must be, and what is remembered of names.
+// Checks of field names and values, and a cache of checked names.
 
 /** RFC 9110 section 5.6.2. */
 export const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** What no value may have, as far as it crosses the border: one byte a character (RFC 9110 section 5.5). */
+/**
+ * Bytes that no value may have on the channel, at one byte per character (RFC 9110 section 5.5).
+ */
 export const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
-/** What crosses the border with one byte for a character: a character above U+00FF would become its low byte. */
+/** Characters above U+00FF, which the channel's one byte per character would truncate. */
 const TWO_BYTES = /[^\0-\xff]/
 
 /** A text of parts with a zero between two, which the engine divides at the zeros: one more would be a
@@ -17,7 +19,7 @@ export function isCrossable (text: string, parts: number): boolean {
   return found === parts
 }
 
-/** Names are few; whoever makes them up does not fill the memory. */
+/** The largest number of cached names, so that invented names cannot fill the memory. */
 const NAMES_MAX = 1024
 
 /** `look`, which is asked once for each name that it does not throw at. */

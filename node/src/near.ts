@@ -1,5 +1,5 @@
-// Names of options that are not known, where they are nearly a known one's: a slip of the keyboard would
-// change nothing, in silence. Others may be another version's of undici, and are passed over as there.
+// Detects misspelled option names. Unknown names that resemble no option may belong to another
+// version of undici and are ignored, as there.
 
 import type { ConnectOptions, Options } from './options'
 

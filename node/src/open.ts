@@ -1,6 +1,6 @@
-// What is under way, in no order.
+// An unordered set of open exchanges, with constant-time removal.
 
-/** What can be among others of its kind. */
+/** A member of such a set. */
 export interface Held {
   /** Where it is: theirs to say. */
   place: number

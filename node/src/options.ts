@@ -1,5 +1,5 @@
-// Options by undici's names (and a few of ours), checked as undici checks them, as the settings that
-// the engine's client is built with (node/native/settings.rs).
+// Options by undici's names (and a few of ours), checked by undici's rules and converted into the
+// settings of the engine's client (node/native/settings.rs).
 
 import { lookup as lookUp } from 'node:dns'
 import { isIP } from 'node:net'
@@ -10,100 +10,130 @@ import { warnOfSlips } from './near'
 import { isInsecureByEnvironment, tls, type TlsOptions } from './tls'
 
 export interface ConnectOptions extends TlsOptions {
-  /** The name that certificates must have, in place of the origin's host. */
+  /** The name in SNI, which certificates must have. Default: the origin's host. */
   servername?: string
-  /** Ms for name, socket and TLS. Default 10,000; 0: no bound. */
+  /** Ms for name resolution, socket and TLS together; 0: no bound. Default: 10,000. */
   timeout?: number
+  /** Path of a Unix socket to connect to, in place of host and port. Default: none. */
   socketPath?: string | null
+  /** The local IP address to connect from. Default: chosen by the system. */
   localAddress?: string | null
-  /** Whether the kernel asks a silent peer if it is there. Default true. */
+  /** Whether the kernel sends TCP keep-alive probes. Default: true. */
   keepAlive?: boolean
-  /** Ms of silence before the kernel asks. Default 60,000. */
+  /** Ms of silence before the first probe. Default: 60,000. */
   keepAliveInitialDelay?: number
+  /** Ms before the next address is tried beside a pending one (RFC 8305); from 10 to 2,000. Default: 250. */
   autoSelectFamilyAttemptTimeout?: number
-  /** Looks names up in place of the operating system's resolver, as Node.js's `dns.lookup` does. */
+  /** A function like Node.js's `dns.lookup` that resolves names. Default: the operating system's resolver. */
   lookup?: Lookup | null
-  /** 4 or 6: names are looked up for addresses of that family alone. Default 0: of both. */
+  /** The address family to resolve names for: 4, 6, or 0 for both. Default: 0. */
   family?: 0 | 4 | 6
 }
 
 export interface Options {
-  /** Connections per origin. Default: 100 on HTTP/1.1, 16 where they multiplex; 1 for a Client. */
+  /** The most connections per origin. Default: 100 on HTTP/1.1, 16 where they multiplex; 1 for a Client. */
   connections?: number | null
-  /** HTTP/1.1's requests in flight on one connection. Default 1. */
+  /** HTTP/1.1 requests in flight on one connection; 0 closes each connection behind its request. Default: 1. */
   pipelining?: number
-  /** The ceiling of requests in flight on one HTTP/2 or HTTP/3 connection. Default 100. */
+  /**
+   * The most requests in flight on one HTTP/2 or HTTP/3 connection; the server's own limit applies
+   * too. Default: 100.
+   */
   maxConcurrentStreams?: number
-  /** Default true. */
+  /** Whether HTTP/2 is offered by ALPN. Default: true. */
   allowH2?: boolean
-  /** HTTP/2 on `http` URLs, by prior knowledge. Default false. */
+  /** HTTP/2 on `http` URLs, by prior knowledge. Default: false. */
   useH2c?: boolean
-  /** HTTP/3: `true` where the origin says that it has it, `'only'` by prior knowledge. Default false. */
+  /** HTTP/3: `true` where the origin advertises it (Alt-Svc), `'only'` by prior knowledge. Default: false. */
   http3?: boolean | 'only'
-  /** How connections are made, or a function that makes them, as undici's `buildConnector` gives one. */
+  /** Options of connections, or a function that opens them, such as the result of `buildConnector`. */
   connect?: ConnectOptions | Connector
-  /** undici's older name for some of `connect`. */
+  /** undici's older name for some of `connect`, which takes precedence. */
   tls?: ConnectOptions
+  /** As `connect.timeout`, which takes precedence. */
   connectTimeout?: number
-  /** Ms until a response's head. Default 300,000; 0: no bound. */
+  /** Ms from a request's last progress to the response's head; 0: no bound. Default: 300,000. */
   headersTimeout?: number
-  /** Ms between two pieces of a body. Default 300,000; 0: no bound. */
+  /** Ms between two pieces of a response's body; 0: no bound. Default: 300,000. */
   bodyTimeout?: number
-  /** Ms in the origin's line. Default 300,000; 0: no bound. */
+  /** Ms in the origin's queue; 0: no bound. Default: 300,000. */
   queueTimeout?: number
-  /** Ms after which an idle connection is closed. Default 60,000. */
+  /** Ms after which an idle connection is closed. Default: 60,000. */
   keepAliveTimeout?: number
-  /** Ms: the bound on what a server's `keep-alive: timeout` asks for. Default 600,000. */
+  /** The most ms that a server's `keep-alive: timeout` may set instead. Default: 600,000. */
   keepAliveMaxTimeout?: number
-  /** Ms before the end of that time at which the connection is closed. Default 2,000. */
+  /** Ms by which the connection is closed before that time ends. Default: 2,000. */
   keepAliveTimeoutThreshold?: number
-  /** Ms after which a connection gets no more requests; 0: no bound. As `connectionAge`. */
+  /**
+   * Ms after which a connection gets no more requests; 0: no bound. As `connectionAge`; the smaller
+   * one applies. Default: no bound.
+   */
   clientTtl?: number | null
+  /** Requests after which a connection gets no more; 0: no bound. Default: no bound. */
   maxRequestsPerClient?: number | null
-  /** Bytes of a response's head. */
+  /** The most bytes of a response's head; from 1 to 524,288. Default: 65,536. */
   maxHeaderSize?: number
-  /** Bytes of a response's body; -1: any. */
+  /** The most bytes of a response's body; -1: no bound. Default: -1. */
   maxResponseSize?: number
-  /** A body that is not as long as its content-length says is an error. Default true. */
+  /** Whether a body whose length differs from its content-length is an error, not a warning. Default: true. */
   strictContentLength?: boolean
+  /** As `connect.socketPath`, which takes precedence. */
   socketPath?: string | null
+  /** As `connect.localAddress`, which takes precedence. */
   localAddress?: string | null
-  /** Taken and not heeded: the addresses of both families are raced for every connection. */
+  /** No effect: the addresses of both families are raced for every connection (RFC 8305). */
   autoSelectFamily?: boolean
+  /** As in `connect`; this one takes precedence. */
   autoSelectFamilyAttemptTimeout?: number
+  /** As `window.stream`, by undici's name. */
   initialWindowSize?: number
+  /** As `window.connection`, by undici's name. */
   connectionWindowSize?: number
+  /** undici's group of HTTP/2 options; each has the meaning of the option of its name. */
   h2Options?: { initialWindowSize?: number; connectionWindowSize?: number; maxConcurrentStreams?: number; pingInterval?: number; useH2c?: boolean; settings?: { initialWindowSize?: number } }
   /**
-   * Receive windows in bytes. They grow with what is read, unless `threshold` is there: then they stay as they are,
-   * and are topped up when so many bytes of them are left.
+   * Receive windows in bytes, default 65,536 per stream and 16,777,216 per connection. They grow
+   * with the bytes read, unless `threshold` is set: then they keep their size, and are refilled
+   * when that many bytes of them are left.
    */
   window?: { stream?: number; connection?: number; threshold?: number }
-  /** Bytes that the windows of all connections may lend together. */
+  /**
+   * Bytes that the stream windows of all connections may borrow together beyond their initial size.
+   * Default: 67,108,864.
+   */
   memoryBudget?: number
-  /** Sockets of the whole dispatcher. Default 900. */
+  /** The most sockets of the whole dispatcher. Default: 900. */
   sockets?: number
-  /** Ms after which a connection gets no more requests. */
+  /** Ms after which a connection gets no more requests; 0: no bound. Default: no bound. */
   connectionAge?: number
-  /** Connections of an origin that stay open though they idle. */
+  /** Connections per origin that stay open though idle. Default: 0. */
   warmConnections?: number
-  /** Idempotent requests that died with their connection are sent again. Default false. */
+  /** Whether idempotent requests whose connection is lost are sent again. Default: false. */
   retryLost?: boolean
-  /** Addresses (`ip` or `ip:port`) by host, in place of the resolver. */
+  /** Addresses (`ip` or `ip:port`) by host, in place of the resolver. Default: none. */
   resolve?: Record<string, string | string[]>
-  /** Servers whose sessions of TLS are kept, so that later connections to them resume; 0: none, and
-   * 4,096 at most. Default 100. */
+  /** Servers whose TLS sessions are kept for resumption; from 0 (none) to 4,096. Default: 100. */
   maxCachedSessions?: number | null
-  /** Ms of silence after which an HTTP/2 or HTTP/3 peer is asked whether it lives though no request
-   * needs it; 0: never. What waits for a peer that does not answer fails 15 s later. Default 60,000. */
+  /**
+   * Ms of silence after which an idle HTTP/2 or HTTP/3 peer gets a PING; 0: never. Requests on a
+   * peer that does not answer fail 15 s later. Default: 60,000.
+   */
   pingInterval?: number
-  /** Agent: the most origins. */
+  /** The most origins of an Agent. Default: no bound. */
   maxOrigins?: number
+  /**
+   * Limits of undici's WebSocket over this dispatcher: fragments per message, default 131,072, and
+   * bytes per message, default 134,217,728.
+   */
   webSocket?: { maxFragments?: number; maxPayloadSize?: number }
+  /**
+   * The most characters of one event in undici's EventSource over this dispatcher. Default:
+   * Node.js's longest string.
+   */
   eventSource?: { maxEventSize?: number }
 }
 
-/** What the dispatchers themselves need of their options. */
+/** Options that the dispatchers use themselves. */
 export interface Checked {
   settings: Record<string, unknown>
   headersTimeout: number
@@ -187,7 +217,7 @@ function addressOf (value: unknown): string | undefined {
   return typeof value === 'string' && isIP(value) !== 0 ? value : refuse('localAddress must be valid string IP address')
 }
 
-/** What the engine waits for an address at least and at most before it tries the next one too, ms. */
+/** Bounds of the engine's wait for an address before it tries the next one too, ms. */
 const ATTEMPT_MS_MIN = 10
 const ATTEMPT_MS_MAX = 2_000
 
@@ -236,14 +266,17 @@ function addresses (resolve: Options['resolve']): [string, string[]][] {
   return Object.entries(resolve).map(([host, list]) => [host, (Array.isArray(list) ? list : [list]).map(withPort)])
 }
 
-/** What undici takes for the URL of an origin beside a URL. */
+/** An origin's URL in parts, as undici accepts it. */
 export interface UrlParts {
+  /** `http:` or `https:`. */
   protocol?: string | null
+  /** The host name or address. */
   hostname?: string | null
+  /** The port; default: the protocol's. */
   port?: string | number | null
-  /** In place of the three. */
+  /** The origin, in place of the three above. */
   origin?: string | null
-  /** An origin has none: any but `/` is refused. */
+  /** Must be empty or `/`: an origin has no path. */
   path?: string | null
   pathname?: string | null
   search?: string | null
@@ -278,7 +311,7 @@ export function originOf (origin: string | URL | UrlParts): URL {
   return url
 }
 
-/** What undici once had, and what it says of it. */
+/** Options that undici has removed, with its messages. */
 const GONE: Record<string, string> = {
   keepAlive: 'pipelining=0',
   socketTimeout: 'headersTimeout & bodyTimeout',
@@ -293,7 +326,7 @@ const OF_UNDICI: Record<string, string> = {
   interceptors: 'use compose'
 }
 
-/** Who looks names up, if it is not the engine. */
+/** The function that resolves names, if it is not the engine. */
 function lookupOf ({ lookup, family }: ConnectOptions): Lookup | null {
   if (family != null && family !== 0 && family !== 4 && family !== 6) return refuse(`connect.family is ${String(family)}; it must be 4, 6, or 0 for both`)
   if (!family) return lookup ?? null

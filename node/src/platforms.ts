@@ -1,5 +1,5 @@
-// The platforms that have a prebuilt addon, each in a package of its own. The loader reads this
-// table, and so do the scripts of `pack/`; `.github/workflows/node-pack.yml` builds each of them.
+// The platforms with a prebuilt addon, each in a package of its own. The loader and the scripts of
+// `pack/` read this table; `.github/workflows/node-pack.yml` builds each of them.
 
 export interface Platform {
   /** As in the package's name. */
@@ -23,7 +23,7 @@ export const PLATFORMS: readonly Platform[] = [
 /** The package with a platform's addon. */
 export const packageOf = (name: string): string => `@trunkline/${name}`
 
-/** What this process runs on: `linux-x64-gnu`. */
+/** The platform of this process: `linux-x64-gnu`. */
 export function host (): string {
   const { platform, arch } = process
   return platform === 'linux' ? `${platform}-${arch}-${hasGlibc() ? 'gnu' : 'musl'}` : `${platform}-${arch}`
@@ -32,7 +32,7 @@ export function host (): string {
 /** Only a Node.js on glibc names its version. */
 function hasGlibc (): boolean {
   const report = process.report as typeof process.report & { excludeNetwork?: boolean }
-  // The report's part about the network looks names up, which takes seconds where nobody answers.
+  // The report's network part resolves names, which takes seconds without a resolver.
   const before = report.excludeNetwork
   report.excludeNetwork = true
   const { header } = report.getReport() as { header?: { glibcVersionRuntime?: string } }

@@ -1,5 +1,5 @@
-// A request before it is sent: everything that the caller gave is checked here by undici's rules, and
-// becomes what crosses the border.
+// Prepares a request: checks all of the caller's options by undici's rules and encodes them for the
+// channel.
 
 import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from './errors'
@@ -10,31 +10,70 @@ import { SubmissionFlag } from './codes'
 import { type Given } from './ring'
 import type { State, Target } from './state'
 
-/** What `dispatch` takes. */
+/** The options of `dispatch`. */
 export interface DispatchOptions {
+  /** The origin to request (`https://host:port`). Required by an Agent; a Client and a Pool use their own. */
   origin?: string | URL | undefined
+  /** The path with its query, beginning with `/`, or an absolute URL. Required. */
   path: string
+  /** The method, in capitals. Required. */
   method: string
+  /**
+   * The body: a string, Buffer, typed array, ArrayBuffer, Blob, FormData, URLSearchParams,
+   * Readable, web stream, or sync or async iterable of chunks. Default: none.
+   */
   body?: unknown
+  /** Request header fields: an object, an iterable of pairs, or undici's flat array. Default: none. */
   headers?: Headers | null | undefined
+  /**
+   * Query parameters, appended to `path`, which must have no `?` or `#` then: an array repeats its
+   * name, null leaves it empty. Default: none.
+   */
   query?: Record<string, unknown> | undefined
-  /** Whether it may be sent again when its connection dies, with `retryLost`. Default: by its method. */
+  /**
+   * Whether the request may be sent again when its connection is lost, with `retryLost`. Default:
+   * by its method (RFC 9110 section 9.2.2).
+   */
   idempotent?: boolean | undefined
-  /** Its answer may come late: nothing is pipelined behind it before that. Default false: behind what
-   * may not be repeated nothing goes anyway. */
+  /**
+   * Whether the response may take long, so that no request is pipelined behind this one before it
+   * arrives. Default: false.
+   */
   blocking?: boolean | undefined
+  /** The protocol to upgrade to (`websocket`). Such a request has no body. Default: none. */
   upgrade?: boolean | string | null | undefined
-  /** An HTTP/1.1 connection ends behind the request. */
+  /**
+   * Whether an HTTP/1.1 connection is closed behind the request. Default: false, or true for a
+   * method that has no body but got one, and with `pipelining: 0`.
+   */
   reset?: boolean | undefined
+  /**
+   * The name in SNI, which the server's certificate must have. `https` only. Default: the name in a
+   * `host` field, else the origin's host.
+   */
   servername?: string | undefined
+  /**
+   * Ms from the request's last progress to the response's head; 0: no bound. It does not run while
+   * the source of the body has no bytes. Default: the dispatcher's `headersTimeout`.
+   */
   headersTimeout?: number | null | undefined
+  /**
+   * Ms between two pieces of the response's body; 0: no bound. It does not run while bytes wait for
+   * their reader. Default: the dispatcher's `bodyTimeout`.
+   */
   bodyTimeout?: number | null | undefined
-  /** The body waits for the server's 100, or for a second. */
+  /**
+   * Whether the body waits for the server's 100 (`expect: 100-continue`), for at most one second.
+   * Default: false.
+   */
   expectContinue?: boolean | undefined
+  /** Accepted only as `false`, which undici 6 and 7 send: use the responseError interceptor. Default: false. */
   throwOnError?: boolean | undefined
+  /** Accepted only as 0: use the redirect interceptor. Default: 0. */
   maxRedirections?: number | undefined
-  /** 0: every other value is refused, because connections are shared. */
+  /** Accepted only as 0: a connection carries many requests, which would have to share it. Default: 0. */
   typeOfService?: number | null | undefined
+  /** False: a WebSocket is requested over HTTP/1.1, never by extended CONNECT on HTTP/2. Default: true. */
   allowH2?: boolean | undefined
 }
 
@@ -112,8 +151,10 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
 
 const overH1 = (state: State, origin: string, servername: string | null) => () => state.target(origin, servername, true)
 
-/** Whoever asks for a WebSocket knows that it may come on a stream: undici's own handler of `upgrade`
- * does so by a symbol that is private to it. */
+/**
+ * A caller that asks for a WebSocket accepts one on a stream: undici's own handler of `upgrade`
+ * does so by a symbol that is private to it.
+ */
 function takesStreams (handler: Handler | null): boolean {
   return handler !== null && isNew(handler) && handler.constructor?.name !== 'UpgradeHandler'
 }
@@ -184,7 +225,7 @@ function nameOf (host: string | null, origin: string): string | null {
 /** Methods whose content-length is that of the body that is given, whatever was said. */
 const HAS_OWN_LENGTH = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'])
 
-/** What the content-length field says; null: there is none. */
+/** The value of the content-length field; null: there is none. */
 function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
   const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
   const said = head.contentLength

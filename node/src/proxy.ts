@@ -1,5 +1,5 @@
-// Agents behind a proxy, with undici's options. The engine speaks to the proxy: CONNECT or SOCKS5 for
-// what is under TLS, absolute form or a tunnel for the rest.
+// Agents behind a proxy, with undici's options. The engine does the proxy protocol: CONNECT or
+// SOCKS5 for https origins, absolute form or a tunnel for others.
 
 import { Agent } from './client'
 import { InvalidArgumentError } from './errors'
@@ -8,40 +8,43 @@ import { isInsecureByEnvironment, tls, warnOfEnvironment } from './tls'
 
 type ProxyHeaders = Record<string, string | readonly string[] | undefined>
 
-/** What both agents take of a proxy. */
+/** Options of a proxy that both agents take. */
 interface Through extends Options {
   /** The value of `proxy-authorization`. */
   token?: string
-  /** The same as base64 of `user:password`; by undici's older name. */
+  /** As `token`, as base64 of `user:password`; undici's older name. */
   auth?: string
   /** Further fields for the proxy. */
   headers?: ProxyHeaders
-  /** TLS with origins. */
+  /** TLS options for origins. */
   requestTls?: ConnectOptions
-  /** TLS with the proxy. */
+  /** TLS options for the proxy. */
   proxyTls?: ConnectOptions
-  /** Whether `http` requests go through a tunnel too. Default false: in absolute form. */
+  /** Whether `http` requests go through a tunnel too. Default: false, in absolute form. */
   proxyTunnel?: boolean
-  /** For SOCKS5, where the URL has none. */
+  /** The user for SOCKS5, where the URL has none. */
   username?: string
+  /** The password for SOCKS5, where the URL has none. */
   password?: string
 }
 
+/** Options of `ProxyAgent`. */
 export interface ProxyOptions extends Through {
   /** `http:`, `https:`, `socks5:` or `socks:`; credentials in it are percent-encoded. */
   uri: string | URL
 }
 
+/** Options of `EnvHttpProxyAgent`; each defaults to the environment. */
 export interface EnvProxyOptions extends Through {
-  /** Default: `http_proxy`, `HTTP_PROXY`. */
+  /** The proxy of `http` origins. Default: `http_proxy`, `HTTP_PROXY`. */
   httpProxy?: string
-  /** Default: `https_proxy`, `HTTPS_PROXY`, then what `httpProxy` is. */
+  /** The proxy of `https` origins. Default: `https_proxy`, `HTTPS_PROXY`, then `httpProxy`'s value. */
   httpsProxy?: string
   /** Hosts that are reached directly. Default: `no_proxy`, `NO_PROXY`. */
   noProxy?: string
 }
 
-/** Every origin behind one proxy. */
+/** Reaches every origin through one proxy. */
 export class ProxyAgent extends Agent {
   constructor (options: string | URL | ProxyOptions) {
     const isUrl = typeof options === 'string' || options instanceof URL
@@ -52,8 +55,10 @@ export class ProxyAgent extends Agent {
   }
 }
 
-/** Origins behind the proxies that the environment names when it is made, and directly those that are
- * to be reached so. */
+/**
+ * Reaches origins through the proxies that the environment names at its creation, and those of
+ * `noProxy` directly.
+ */
 export class EnvHttpProxyAgent extends Agent {
   constructor (options: EnvProxyOptions = {}) {
     const { env } = process

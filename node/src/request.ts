@@ -1,4 +1,4 @@
-// `request(url, options)`: the fast lane for whoever has a URL.
+// `request(url, options)`: the direct path for callers with a URL.
 
 import type { Answer } from './answer'
 import { request as requestOn, type AnyDispatcher, type Dispatching, type RequestOptions } from './api'

@@ -1,6 +1,6 @@
-// The border: two rings in memory that the addon owns. Requests and what belongs to them go in,
-// what becomes of them comes out, in batches. `node/native/ring.rs` and `exchange.rs` are the other
-// end; `codes.ts` has the numbers.
+// The channel between JavaScript and the engine: two rings in memory that the addon owns. Requests
+// and their bodies go in, events come out, in batches. `node/native/ring.rs` and `exchange.rs` are
+// the other end; `codes.ts` has the numbers.
 
 import { STATUS_CODES } from 'node:http'
 import { markAsUntransferable } from 'node:worker_threads'
@@ -12,7 +12,7 @@ import {
 
 /** Characters of a request's head: an arena holds a few of the largest. */
 export const HEAD_BYTES_MAX = 256 * 1024
-/** Submissions that may wait for the end of the turn before the engine hears of them. */
+/** Submissions that may wait for the end of the turn before they are published to the engine. */
 const UNPUBLISHED_MAX = 32
 /** Turns of a drain before others of this loop get theirs. */
 const DRAIN_TURNS_MAX = 16
@@ -39,13 +39,13 @@ export interface Failure {
   own?: string | null
 }
 
-/** What every exchange is told when the engine is no more. */
+/** The error of every exchange after the engine has ended. */
 export const ENDED_FAILURE: Failure = {
   kind: 'ended',
   message: 'the engine of this thread has ended after a fault of its own, which stderr names; start the process or the worker again'
 }
 
-/** Who hears what becomes of an exchange. */
+/** The callbacks of an exchange. */
 export interface Ears {
   /** Its number at the border; 0 before it is submitted and after it is over. */
   number: number
@@ -60,13 +60,13 @@ export interface Ears {
   onData: (chunk: Buffer, credit: boolean) => void
   onEnd: (trailers: string) => void
   onFailed: (failure: Failure) => void
-  /** The connection took so many bytes of the request's body. */
+  /** The connection took `bytes` of the request's body. */
   onRoom: (bytes: number) => void
   /** It was cancelled, and the engine has let go of it. */
   onGone: () => void
 }
 
-/** Who hears of a client beside its exchanges. */
+/** The callbacks of a client beside its exchanges. */
 export interface Hearer {
   /** Of its connections: a JSON text (connections.rs). */
   onNews: (text: string) => void
@@ -87,7 +87,7 @@ export interface ServerHalf {
   endAll: () => void
 }
 
-/** The same for streams that carry connections (`streams.ts`). */
+/** As `ServerHalf`, for streams that carry connections (`streams.ts`). */
 export interface StreamHalf extends ServerHalf {
   /** Submissions are about to be published. */
   beforeFlush: () => void
@@ -120,7 +120,7 @@ export class Border {
   private readonly planned = (): void => { this.flushPlanned = false; this.flush() }
   /** Submissions that found no room, in order. */
   private backlog: (() => boolean)[] = []
-  /** By number; 0 is nobody's. */
+  /** By number; 0 is unused. */
   private readonly ears: (Ears | undefined)[] = [undefined]
   private readonly free: number[] = []
   private active = 0
@@ -155,13 +155,13 @@ export class Border {
     return answer.ok
   }
 
-  /** `hearer` hears of the client of this number until it is forgotten, or nobody has it any more. */
+  /** Registers the callbacks of the client with this number, until it is removed or collected. */
   listen (client: number, hearer: Hearer): void {
     this.hearers.set(client, new WeakRef(hearer))
     this.dropped.register(hearer, client, hearer)
   }
 
-  /** Nothing is told of a client any more. */
+  /** Removes the callbacks of a client. */
   unlisten (client: number, hearer: Hearer): void {
     this.hearers.delete(client)
     this.dropped.unregister(hearer)
@@ -258,7 +258,7 @@ export class Border {
   end (number: number): void { this.submitEntry(() => { writeEnd(this, 0, number) }) }
   /** The streaming request body failed. */
   fail (number: number): void { this.submitEntry(() => { writeFail(this, 0, number) }) }
-  /** Nobody wants the exchange any more. */
+  /** Cancels the exchange. */
   cancel (number: number): void { this.submitEntry(() => { writeCancel(this, 0, number) }) }
   /** Bytes of the response's body were taken. */
   take (number: number, bytes: number): void { this.submitEntry(() => { writeTake(this, 0, number, bytes) }) }
@@ -282,14 +282,14 @@ export class Border {
   /** Others wait for room already. */
   get isFull (): boolean { return this.backlog.length > 0 }
 
-  /** What found no room goes in when there is some. */
+  /** Retries a submission that found no room when there is some. */
   defer (attempt: () => boolean): void {
     this.backlog.push(attempt)
     this.flush()
     if (this.backlog.length === 1) setImmediate(() => { this.retry() })
   }
 
-  /** The engine hears of what was written, in batches. */
+  /** Publishes written submissions to the engine, in batches. */
   wrote (): void {
     if (this.draining) return
     if (((this.submitted - this.published) | 0) >= UNPUBLISHED_MAX) return this.flush()
@@ -365,7 +365,7 @@ export class Border {
         continue
       }
       if (turns++ === DRAIN_TURNS_MAX) {
-        // Still awake: nobody rings, so this goes on by itself.
+        // Still awake, so no wake-up comes: continues in the next turn.
         setImmediate(() => { this.drain() })
         break
       }
@@ -388,7 +388,7 @@ export class Border {
     if (Atomics.load(control, Control.EngineEnded) === 1 && !this.hasEnded) this.endAll()
   }
 
-  /** The engine is no more: whoever still waits for it fails. */
+  /** The engine has ended: every open exchange fails. */
   private endAll (): void {
     this.hasEnded = true
     this.backlog = []
@@ -501,7 +501,7 @@ export class Border {
     return this.completionArena.utf8Slice(from, from + length)
   }
 
-  /** Bytes of the arena that nobody wants. */
+  /** Skips bytes of the arena that have no reader. */
   skip (position: number, length: number): void { if (length > 0 && this.outside === null) this.drainedArena = (position + length) | 0 }
 
   /** A copy of bytes of the arena. */
@@ -531,7 +531,7 @@ function freshSlab (): Buffer {
   return slab
 }
 
-/** Calls somebody whose exception must not keep the others from what is theirs: it is uncaught. */
+/** Makes a call whose exception must not keep others from theirs: it is uncaught. */
 export function apart (call: () => void): void {
   try {
     call()

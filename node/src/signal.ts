@@ -1,4 +1,4 @@
-// What ends a request from outside: an AbortSignal, or an emitter of `abort`.
+// Ends a request from outside: by an AbortSignal, or an emitter of `abort`.
 
 import { RequestAbortedError } from './errors'
 

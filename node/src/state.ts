@@ -1,5 +1,4 @@
-// What a dispatcher is behind its methods: the engine's client, the origins that it has named, and
-// what is under way.
+// The private state of a dispatcher: the engine's client, its origins, and the open exchanges.
 
 import { Connections, type Connection, type Owner } from './connections'
 import { Dialer } from './dial'
@@ -39,7 +38,7 @@ export class State {
   ownOrigin: string | null = null
   readonly exchanges = new Open<Exchange | Lane>()
   readonly connections: Connections
-  /** What undici's MockAgent puts in front of origins, once there is one. */
+  /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
   mocks: Mocks | null = null
   closed = false
   destroyed = false
@@ -137,7 +136,8 @@ export class State {
     const told = [...this.onClosed ?? [], ...this.onDestroyed ?? []]
     this.onClosed = null
     this.onDestroyed = null
-    // In the turn in which requests fail with it: whoever waits for this first can look at them then.
+    // In the turn in which requests fail with it: callers that wait for those first can inspect
+    // them then.
     queueMicrotask(() => { for (const callback of told) callback(null, null) })
   }
 }

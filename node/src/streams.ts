@@ -1,5 +1,5 @@
-// Streams of JavaScript's as transports of connections: what a `Duplex` gives goes to the engine, what the
-// engine writes goes into the `Duplex`. `node/native/streams.rs` is the other end.
+// JavaScript streams as transports of connections: bytes from a `Duplex` go to the engine, the
+// engine's writes go into the `Duplex`. `node/native/streams.rs` is the other end.
 
 import type { Duplex } from 'node:stream'
 import { forgetOwnError, keepOwnError, SocketError } from './errors'
@@ -25,7 +25,7 @@ export interface Carried extends Duplex {
   unref?: () => unknown
 }
 
-/** What is said of a stream to the engine (`StreamAsk` of streams.rs). */
+/** The description of a stream for the engine (`StreamAsk` of streams.rs). */
 export interface StreamAsk {
   number: number
   remote?: { address: string; port: number } | undefined
@@ -62,7 +62,10 @@ export class Carrier {
     stream.on('close', this.onClose)
   }
 
-  /** What the engine learns of it. `alpn`: it is under TLS, which has chosen this (nothing, where it is empty). */
+  /**
+   * Its description for the engine. `alpn`: it is under TLS, with this protocol (none, where it is
+   * empty).
+   */
   described (alpn?: string): StreamAsk {
     const { number, stream } = this
     const { alpnProtocol, encrypted, servername } = stream
@@ -132,7 +135,7 @@ export class Carrier {
     this.streams.fail(this.number)
   }
 
-  /** The engine has read so many bytes. */
+  /** The engine has read `bytes`. */
   onTaken (bytes: number): void {
     this.unread -= bytes
     if (!this.isPaused || this.unread >= STREAM_UNREAD_BYTES_MAX) return

@@ -1,4 +1,4 @@
-// Whom a client believes and who it is, as the options of node:tls say it.
+// A client's TLS options by the names of node:tls: trusted roots, own certificate, versions.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -7,16 +7,19 @@ import { InvalidArgumentError } from './errors'
 export type Pem = string | Buffer | readonly (string | Buffer)[]
 
 export interface TlsOptions {
-  /** Believed in place of the platform's roots. */
+  /** Trusted certificates in PEM. Default: the platform's roots, with NODE_EXTRA_CA_CERTS. */
   ca?: Pem
+  /** The client's certificate chain in PEM. Default: none. */
   cert?: Pem
-  /** Its key; with `passphrase` it may be encrypted. */
+  /** The certificate's key in PEM; with `passphrase` it may be encrypted. */
   key?: Pem
+  /** The passphrase of an encrypted `key`. */
   passphrase?: string
-  /** Default true. */
+  /** Whether a server without a trusted certificate is refused. Default: true. */
   rejectUnauthorized?: boolean
-  /** TLS 1.2 and 1.3 are offered: what asks for more is refused. */
+  /** Accepted up to TLSv1.2: TLS 1.2 and 1.3 are always offered. */
   minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | null
+  /** Accepted only as TLSv1.3. */
   maxVersion?: 'TLSv1.3' | null
 }
 
@@ -34,7 +37,7 @@ const REFUSED: Record<string, string> = {
   secureOptions: 'TLS 1.2 and 1.3 are what there is',
   secureProtocol: 'TLS 1.2 and 1.3 are what there is'
 }
-/** What may be spoken at least; what is older than TLS 1.2 is never spoken. */
+/** The least version; versions below TLS 1.2 are never negotiated. */
 const MIN_VERSIONS = new Set<unknown>([undefined, null, 'TLSv1', 'TLSv1.1', 'TLSv1.2'])
 
 const refuse = (text: string): never => { throw new InvalidArgumentError(text) }
@@ -93,8 +96,10 @@ export function warnOfEnvironment (): void {
   process.emitWarning("Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to '0' makes TLS connections and HTTPS requests insecure by disabling certificate verification.")
 }
 
-/** What was read of the file that NODE_EXTRA_CA_CERTS named last: once, as Node.js reads it, and one text for all
- * dispatchers. */
+/**
+ * The content of the last file in NODE_EXTRA_CA_CERTS, read once, as Node.js does, for all
+ * dispatchers.
+ */
 let extra: { file: string; roots: string[] } = { file: '', roots: [] }
 
 /** Roots that the environment adds, as for Node.js itself. */

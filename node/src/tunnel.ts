@@ -1,5 +1,4 @@
-// The stream behind an upgrade or a CONNECT: what is written goes out as it is, what comes in is
-// read as it is.
+// The stream behind an upgrade or a CONNECT: raw bytes both ways.
 
 import { Duplex } from 'node:stream'
 import { SocketError } from './errors'
@@ -17,13 +16,13 @@ const LINGER_MS_MAX = 1_000
 interface Under {
   number: number
   abort: (reason: Error) => void
-  /** What it is on. */
+  /** Its connection. */
   readonly connection: Connection
 }
 
 export class Tunnel extends Duplex {
   private ahead = 0
-  /** Whoever wrote more than may be on its way. */
+  /** Resumes the writer that wrote more than may be in flight. */
   private waiting: ((error?: Error) => void) | null = null
   private held: Buffer[] = []
   private isWanted = false
@@ -50,7 +49,7 @@ export class Tunnel extends Duplex {
     this.hasEnded = true
     this.leave = null
     if (this.held.length === 0) this.push(null)
-    // Nothing is heard of room any more: the engine sends what it has.
+    // No room events follow: the engine sends what it has.
     if (this.under.number === 0) this.rouse()
   }
 
@@ -113,7 +112,10 @@ export class Tunnel extends Duplex {
     done(error)
   }
 
-  /** What was written leaves first: the connection says what it takes, and sends that before it hears of an end. */
+  /**
+   * Written bytes leave first: the connection reports what it takes, and sends that before it
+   * handles the end.
+   */
   private linger (reason: Error): void {
     const timer = setTimeout(() => { this.leave?.() }, LINGER_MS_MAX).unref()
     this.leave = () => {

@@ -1,22 +1,22 @@
-// What undici's own classes ask of a dispatcher by symbols that are private to each copy of undici. No
-// other package can have those symbols, but it can be asked for them: this answers by their names.
+// Access to private members that undici's classes keep under symbols, by the symbols' names,
+// because each copy of undici has its own.
 
 import { EventEmitter } from 'node:events'
 import { kState, type State } from './state'
 
-/** What undici 6 and 8 keep for an origin; undici 7 wraps it. */
+/** The mock entry of an origin in undici 6 and 8; undici 7 wraps it. */
 interface Mock {
   dispatch: (options: object, handler: object) => boolean
   close: () => Promise<void>
 }
 type Kept = Mock | { dispatcher: Mock }
 
-/** What undici's MockAgent puts into the agent that it is given, by origin. */
+/** The entries that undici's MockAgent adds to its agent, by origin. */
 export type Mocks = Map<unknown, Kept>
 
 export function dispatcherOf (kept: Kept): Mock { return 'dispatcher' in kept ? kept.dispatcher : kept }
 
-/** Who takes a request in our place. */
+/** The dispatcher that takes a request in our place. */
 export function mockOf (mocks: Mocks, options: { origin?: string | URL; allowH2?: boolean }): Mock | undefined {
   const origin = String(options.origin)
   const kept = mocks.get(options.allowH2 === false ? `${origin}#http1-only` : origin)

@@ -1,5 +1,5 @@
-// What `request` takes and gives beside undici's: odd heads, the body in each of its forms, and options
-// that are none.
+// The options and results of `request` beside undici's: unusual heads, the body in each of its
+// forms, and invalid options.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -68,7 +68,7 @@ test('the fragment of a path is not sent', async t => {
   assert.deepEqual(heard.map(text => text.split(' ')[1]), ['/a?b', '/', '/a?b', '/a'])
 })
 
-/** What comes of it: a value, or the error's name and code. */
+/** The outcome: a value, or the error's name and code. */
 async function outcome (call) {
   try {
     return await call()

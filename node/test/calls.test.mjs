@@ -1,5 +1,5 @@
-// What undici has on its dispatchers beside `dispatch` and `request`, on ours; and pools of ours under
-// undici's own that balance.
+// The members of undici's dispatchers beside `dispatch` and `request`, on ours; and our pools under
+// undici's own balancers.
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import test from 'node:test'

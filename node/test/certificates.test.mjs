@@ -15,7 +15,7 @@ const all = kinds()
 const extraFile = join(tmpdir(), `trunkline-extra-${process.pid}.pem`)
 after(() => { unlinkSync(extraFile) })
 
-/** What differs from node:tls, by kind. Nothing is accepted that node:tls refuses. */
+/** The differences from node:tls, by kind. No certificate is accepted that node:tls refuses. */
 const CN_LIMITED = 'a CN is not heeded below an issuer that is limited to names: OpenSSL takes a CN without a dot for no host, and lets it pass'
 const DIFFERENT = {
   'CN within the names of its issuer': CN_LIMITED,
@@ -24,7 +24,7 @@ const DIFFERENT = {
   'beyond the names of its issuer': 'where its root is unknown too, that is what is named'
 }
 
-/** What came of a try is what came of node:tls, or at least a refusal too. */
+/** Asserts that an outcome equals node:tls's, or is at least a refusal too. */
 function compare (name, expected, got, label) {
   const text = `${label}: ${got.message}`
   if (expected !== 'fine') assert.notEqual(got.code, 'fine', text)

@@ -1,5 +1,4 @@
-// What becomes of connections: undici's events and channels, and the options that say how long they
-// live and where they lead.
+// Connections: undici's events and channels, and the options of their life and their destination.
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -15,8 +14,10 @@ import { h1, h1s, h2, origin, ways } from './support/servers.mjs'
 const get = async (dispatcher, origin, options) => (await viaNew(dispatcher, { origin, path: '/', method: 'GET', ...options })).body.toString()
 const answer = (request, response) => { response.end('answer') }
 
-/** The next event of this kind. An idle dispatcher holds no process, so this does; and the dispatcher, which
- * may be collected with its listeners and whoever awaits them where nothing else refers to it. */
+/**
+ * The next event of this kind. An idle dispatcher does not keep the process alive, so this does;
+ * and it holds the dispatcher, which could be collected with its listeners otherwise.
+ */
 async function next (dispatcher, event) {
   const awake = setInterval(() => dispatcher, 1000)
   try {
@@ -79,7 +80,7 @@ test('a connection that close ends is told as our own doing', async () => {
 })
 
 test('a connection that fails is told once, behind the requests that fail with it', async () => {
-  // A port that the system gives to nobody, while one that was given back may be another's by now.
+  // A port that the system never assigns; one that was given back may be another's by now.
   const url = 'http://127.0.0.1:1'
   const agent = new Agent()
   const order = []

@@ -9,7 +9,7 @@ import { ends, listening, table } from './support/wire.mjs'
 const AGAIN = 'again'
 const LENGTH = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n'
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
-/** What a server sends before its bytes end, and what of it is body. */
+/** A server's bytes before its end, and the body among them. */
 const h1 = {
   'before the head': ['', ''],
   'inside the head': [LENGTH.slice(0, -4), ''],
@@ -43,7 +43,7 @@ const h2 = {
   'behind the response': [Buffer.concat([head, data(END_STREAM, 'hello')]), 'hello']
 }
 
-/** What a user sees of a response: its outcome and the bytes that came. */
+/** A response as its user sees it: its outcome and the received bytes. */
 async function read (response, body) {
   const decoder = new TextDecoder()
   let text = ''

@@ -1,4 +1,4 @@
-// What the environment says of TLS, each in a process of its own: the variables are read once.
+// TLS settings from the environment, each in a process of its own: the variables are read once.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -5,7 +5,10 @@ import { Pool } from 'trunkline'
 import { viaNew } from './support/dispatch.mjs'
 import { ways } from './support/servers.mjs'
 
-/** What the server heard of a request: method, path, host, and its fields but those of the protocol. */
+/**
+ * A request as the server received it: method, path, host, and its fields but those of the
+ * protocol.
+ */
 function heard (request) {
   const own = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name.startsWith('x-') || name === 'content-length'))
   return { method: request.method, url: request.url, host: request.headers.host ?? request.headers[':authority'], ...own }

@@ -1,4 +1,5 @@
-// Who controls a value of a request can neither foretell the boundary of a form nor begin another field.
+// An attacker who controls a value of a request can neither predict the boundary of a form nor
+// begin another field.
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -14,7 +15,10 @@ const show = async (request, response) => {
   response.end(JSON.stringify({ headers: request.headers, body: Buffer.concat(chunks).toString('latin1') }))
 }
 
-/** What a program may hand over for a Blob: undici and we take objects of other packages by their tag. */
+/**
+ * Objects that a program may pass for a Blob: undici and we take objects of other packages by their
+ * tag.
+ */
 const blob = (type, text = 'x') => ({
   type,
   size: text.length,

@@ -1,4 +1,4 @@
-// What becomes of processes, on this Node; on the other lines `lines_*_life.test.mjs` asks.
+// The life of processes, on this Node; `lines_*_life.test.mjs` tests the other lines.
 import { life } from './support/life.mjs'
 
 life(`node ${process.version}`, process.execPath)

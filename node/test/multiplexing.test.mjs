@@ -20,8 +20,7 @@ const late = ms => (request, response) => {
   setTimeout(() => response.end('late'), ms)
 }
 
-/** Answers when so many requests are there, all at once: where they do not run beside each other nobody
- * is answered. */
+/** Answers when `count` requests are there at once: without multiplexing none is answered. */
 const together = count => {
   const waiting = []
   return (request, response) => {

@@ -1,4 +1,4 @@
-// What is under way: who leaves takes nobody else along.
+// The set of open exchanges: removing one keeps all others.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Open } from '../dist/open.js'

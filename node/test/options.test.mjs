@@ -1,4 +1,5 @@
-// What each option of a dispatcher does, seen by the server; what is not taken is refused.
+// The effect of each option of a dispatcher, as the server observes it; unsupported values are
+// refused.
 import assert from 'node:assert/strict'
 import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
@@ -132,7 +133,7 @@ test('connect.timeout and connectTimeout bound the handshake too', async t => {
 test("windows are what the server hears, by ours and by each of undici's names", async t => {
   const server = await served(t, h2((request, response) => {
     const { session } = request.stream
-    // The client's window for the connection is told by a frame of its own.
+    // The client's window for the connection comes in a frame of its own.
     const tell = () => {
       if (session.state.remoteWindowSize < 2 ** 22) return setImmediate(tell)
       response.end(JSON.stringify([session.remoteSettings.initialWindowSize, session.state.remoteWindowSize]))

@@ -1,4 +1,4 @@
-// What is in the packages, without a build of the addon for release: `make node-pack` has that, and
+// The content of the packages, without a release build of the addon: `make node-pack` has that, and
 // installs them.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -121,7 +121,10 @@ test('SOCKS5 proxies get the name, with credentials of the URL or of the options
   await server.close()
 })
 
-/** A server that says `text` to whoever comes, instead of being a proxy; nothing is the end. */
+/**
+ * A server that answers every connection with `text`, instead of being a proxy; the empty text
+ * closes.
+ */
 async function saying (text) {
   const sockets = new Set()
   const server = net.createServer(socket => {
@@ -262,7 +265,7 @@ const hasTinyproxy = (() => {
   }
 })()
 
-/** Below those that the system gives to whoever names none: nobody is given it before a program has it. */
+/** Below the system's ephemeral ports, so that no other program gets it first. */
 async function freePort () {
   for (let port = 10_000 + process.pid * 7919 % 20_000; ; port++) {
     const server = net.createServer().listen(port, '127.0.0.1')

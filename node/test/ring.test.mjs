@@ -1,4 +1,4 @@
-// The border when it is full: whoever writes waits, and nothing is lost, doubled or mixed up.
+// The channel when it is full: writers wait, and no entry is lost, duplicated or reordered.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -13,10 +13,10 @@ import { origin } from './support/servers.mjs'
 const [COMPLETED, DRAINED, OVERFLOWS] = [64, 80, 128]
 const word = index => Atomics.load(theBorder().control, index)
 
-/** What is completed when the connection took bytes of a request's body. */
+/** The completion after the connection took bytes of a request's body. */
 const ROOM = 7
 
-/** Holds this thread, and nobody else, until the condition is true. */
+/** Blocks this thread until the condition is true. */
 function hold (isThere) {
   const end = performance.now() + 20_000
   const nobody = new Int32Array(new SharedArrayBuffer(4))
@@ -35,7 +35,7 @@ for (const protocol of ['h2', 'h3']) {
     await get('/bytes/1')
     const sizes = Array.from({ length: 2000 }, (_, index) => 1 + (index * 7919) % 15_000)
     const all = sizes.map(size => get(`/bytes/${size}`))
-    // The engine hears of them at the end of this turn.
+    // Submissions are published at the end of this turn.
     await new Promise(resolve => process.nextTick(resolve))
     hold(() => word(OVERFLOWS) === 1)
     const answers = await Promise.all(all)

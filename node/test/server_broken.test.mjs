@@ -13,7 +13,7 @@ const LARGE = Buffer.alloc(1 << 20, 'x')
 const INTERNAL_ERROR = 2
 const CANCEL = 8
 
-/** What a listener does when its client has the beginning of the answer; the code that HTTP/2 says. */
+/** A listener's action when its client has the beginning of the response; the code on HTTP/2. */
 const ways = {
   'a response is destroyed': [response => { response.destroy() }, CANCEL],
   'a response is destroyed with an error': [response => { response.destroy(new Error('broken')) }, INTERNAL_ERROR],
@@ -32,7 +32,7 @@ const ways = {
     response.destroy()
   }, CANCEL]
 }
-/** The same of the core API. */
+/** As `ways`, of the core API. */
 const waysOfStreams = {
   'a stream is destroyed': [stream => { stream.destroy() }, CANCEL],
   'a stream is destroyed with an error': [stream => { stream.destroy(new Error('broken')) }, INTERNAL_ERROR],
@@ -49,7 +49,7 @@ const waysOfStreams = {
   }, CANCEL]
 }
 
-/** A server with these listeners; whoever fails a response in it fails alone. */
+/** A server with these listeners; a listener that fails a response affects no other. */
 async function listening ({ options: { tls, http3 } }, listeners) {
   const server = tls === undefined ? createServer() : createSecureServer({ ...tls, allowHTTP1: true, http3 })
   for (const [event, listener] of Object.entries(listeners)) server.on(event, listener)

@@ -1,5 +1,5 @@
-// What handshakes go on with, as SNICallback and ALPNCallback say: what is beyond node's own words (parity/
-// programs/context.mjs has these), and other clients than node's.
+// The choices of SNICallback and ALPNCallback beyond node's own results (parity/
+// programs/context.mjs has these), and with other clients than node's.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'

@@ -61,7 +61,7 @@ const ask = {
   }
 }
 
-/** What a socket of node:tls tells of its client. */
+/** The client's properties on a socket of node:tls. */
 function told (socket) {
   const certificate = socket.getPeerCertificate()
   const detailed = socket.getPeerCertificate(true)

@@ -17,7 +17,7 @@ writeFileSync(big, BIG)
 after(() => { rmSync(folder, { recursive: true }) })
 
 const HTTP_VERSION = { 'http/1.1': '1.1', h2: '2.0', h3: '3.0' }
-/** What curl and undici need for a version; undici speaks HTTP/2 over TLS alone. */
+/** The arguments of curl and undici for a version; undici has HTTP/2 over TLS alone. */
 const ways = {
   h1: { curl: ['--http1.1'], undici: {} },
   'h1 over TLS': { curl: ['--http1.1', '--cacert', certFile], undici: { connect: { ca: cert } } },

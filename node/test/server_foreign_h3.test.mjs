@@ -8,7 +8,7 @@ import { stacks } from './support/peers.mjs'
 const h3 = versions.find(({ name }) => name === 'h3')
 for (const face of Object.keys(faces)) {
   for (const [stack, { why, run }] of Object.entries(stacks)) {
-    /** What the client says of each case that it gets through. */
+    /** The client's output for each case that succeeds. */
     const cases = {
       get: /200 HTTP\/3\.0\n$/,
       echo: /^same: true\n$/,

@@ -44,7 +44,7 @@ for (const { name, options, make, open } of kinds) {
       const socket = open(server.port)
       const said = all(socket)
       socket.end(GET)
-      // The handler hears of the end, and answers all the same.
+      // The handler is notified of the end, and still answers.
       setImmediate(gate.resolve)
       assert.match(await said, /^HTTP\/1\.1 200 [^]*connection: close\r\n[^]*late$/)
     } finally {

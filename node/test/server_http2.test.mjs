@@ -458,8 +458,8 @@ for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')
       }]))
       await served(version, heard, async client => {
         const asked = client.ask('/', { method: 'POST', body: BIG }).then(({ body }) => String(body), () => 'cut')
-        // Our own client of HTTP/3 gives its upload up when it is answered, perhaps before it hears that nobody
-        // wants the rest: then the end that the server is told of is the client's.
+        // Our own HTTP/3 client resets its upload when it is answered, perhaps before the server's
+        // stop request arrives: then the server sees the client's reset.
         const { NGHTTP2_CANCEL: given, NGHTTP2_NO_ERROR: none } = http2.constants
         assert.ok([none, ...(version.protocol === 'h3' ? [given] : [])].includes(await closed), `ended with ${await closed}`)
         // Of node's client the answer may be gone with the reset.
@@ -637,7 +637,7 @@ test('a connection of HTTP/1.1 outlives an answer without a body whose handler s
     const response = await ask(own, method)
     response.writeHead(status).flushHeaders()
     await head
-    // What is heard behind it was told behind the end of the first.
+    // Its events follow the end of the first.
     ;(await ask(other, 'GET')).end()
     assert.equal(response.destroyed, false, `${method} ${status}`)
     assert.equal(response.socket.destroyed, false, `${method} ${status}`)

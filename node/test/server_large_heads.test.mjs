@@ -13,7 +13,7 @@ const MEBI = 1 << 20
 const limits = { headBytesMax: 4 * MEBI, fieldSectionBytesMax: 4 * MEBI, headerBlockBytesMax: 4 * MEBI, continuationsMax: 1000 }
 const settings = { maxHeaderListSize: 4 * MEBI }
 
-/** What a handler sees of the long head. */
+/** The long head as a handler sees it. */
 const seen = fields => [...fields].filter(([name]) => name.startsWith('x-long')).reduce((sum, [, value]) => sum + value.length, 0)
 
 const servers = {

@@ -1,4 +1,4 @@
-// What servers listen with: names of options, errors of listen, and what stands in the place of others.
+// The listen options of servers: names, errors of listen, and aliases.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
@@ -11,7 +11,7 @@ import { key, cert } from './support/certificate.mjs'
 
 const fetch = () => new Response('ok')
 
-/** What comes of bytes that are written to a port. */
+/** The response to bytes written to a port. */
 async function says (port, text) {
   const socket = connect(port, '127.0.0.1')
   socket.write(text)

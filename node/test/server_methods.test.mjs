@@ -1,4 +1,5 @@
-// What a server of `serve` can be asked and told while it serves: its address, its counts, other handlers, times, an end; and the options behind them.
+// The methods of a running server of `serve`: its address, its counts, other handlers, times, an
+// end; and the options behind them.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

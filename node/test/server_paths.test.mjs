@@ -131,7 +131,7 @@ async function inheriting (t, program, ...args) {
   delete env.NODE_TEST_CONTEXT
   const child = spawn(process.execPath, [fileURLToPath(new URL(program, import.meta.url)), String(port), ...args], { env, stdio: ['ignore', 'pipe', 'inherit', opener._handle.fd] })
   t.after(() => { child.kill('SIGKILL') })
-  // The child has it, and nobody else is to accept.
+  // The child has it, and this process must not accept on it.
   opener.close()
   const [said, [code]] = await Promise.all([child.stdout.toArray(), once(child, 'exit')])
   return { code, said: Buffer.concat(said).toString().trim().split('\n') }

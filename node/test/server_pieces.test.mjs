@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createServer, Response } from 'trunkline'
 import { serveFor } from './support/serving.mjs'
 
-/** What the first stream of a server with this listener brings: its head, its pieces of DATA, its code. */
+/** The first stream of a server with this listener: its head, its pieces of DATA, its code. */
 async function heard (event, listener, method = 'GET') {
   const server = createServer().on(event, listener)
   server.listen(0, '127.0.0.1')

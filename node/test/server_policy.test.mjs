@@ -61,7 +61,7 @@ async function serving (t, options) {
   return server
 }
 
-/** What a client with these options agrees on; null: nothing. */
+/** The parameters negotiated by a client with these options; null: none. */
 async function agreed (t, port, options) {
   const socket = tls.connect({ port, host: '127.0.0.1', servername: 'localhost', ca: root.cert, ALPNProtocols: ['http/1.1'], ...options })
   // At the end of a test its server may end first, and cut it off.

@@ -28,7 +28,7 @@ const requests = {
   'with a stream': () => ({ method: 'POST', body: new Blob(['streamed']).stream(), duplex: 'half' })
 }
 
-/** Of the client's own fields nobody speaks. */
+/** Leaves out the client's own fields. */
 const own = headers => [...headers].filter(([name]) => name.startsWith('x-'))
 const length = piece => typeof piece === 'string' ? piece : piece.byteLength
 
@@ -162,7 +162,7 @@ const looks = {
 for (const [what, init] of Object.entries(requests)) {
   test(`a request ${what} is to its handler what it is in the built-in class`, async t => {
     let [look, told] = []
-    /** What is fetched while a request is looked at comes here too. */
+    /** Requests fetched during the inspection arrive here too. */
     let isLooking = false
     const looking = async request => {
       isLooking = true
@@ -180,7 +180,7 @@ for (const [what, init] of Object.entries(requests)) {
     })
     t.after(() => server.close({ deadlineMs: 0 }))
     for (const [looked, next] of Object.entries(looks)) {
-      // Newer lines of Node.js cannot cancel their own without an error that nobody catches.
+      // Newer lines of Node.js cannot cancel their own without an uncaught error.
       if (looked === 'a body that is cancelled' && what === 'with a form') continue
       look = next
       assert.equal(await (await fetch(`${server.url}path`, init())).text(), '')

@@ -119,8 +119,8 @@ const looks = {
 
 async function agree (make, name) {
   for (const [looked, look] of Object.entries(looks)) {
-    // Its boundary is another each time, and newer lines of Node.js cannot cancel one without an
-    // error that nobody catches.
+    // Its boundary differs each time, and newer lines of Node.js cannot cancel one without an
+    // uncaught error.
     if (name === 'a form' && ['bytes', 'a body that was cancelled'].includes(looked)) continue
     const [ours, theirs] = [await outcome(() => look(make(Lean))), await outcome(() => look(make(Response)))]
     // What the built-in class refuses when it is made, ours may refuse when its headers are asked for.

@@ -16,7 +16,7 @@ import { serveFor } from './support/serving.mjs'
 
 const BIG = Buffer.alloc(10 * 1024 * 1024, 'trunkline ')
 
-/** So many turns of the loop. */
+/** Waits for `count` turns of the loop. */
 const turns = async count => { while (count-- > 0) await new Promise(setImmediate) }
 
 /** A server of `fetch`, and a client of the version. */
@@ -534,7 +534,7 @@ const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'
 const GET = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
 const SETTINGS = /^\0\0.\x04\0\0\0\0\0/s
 const GOAWAY = Buffer.from('\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01', 'latin1')
-/** What a server in cleartext answers, up to where `isThere` says that it is enough. */
+/** The response of a server in cleartext, up to where `isThere` is true. */
 async function answered (port, said, isThere) {
   const socket = connect(port, '127.0.0.1')
   try {

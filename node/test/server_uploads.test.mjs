@@ -16,10 +16,10 @@ const SENT_AT_ONCE_MAX = 64_000
 const SPEEDS = { 'a fast sink': 0, 'a slow sink': 1 }
 /** When the handler ends its answer. */
 const ANSWERS = ['before it reads', 'when it has read', 'never']
-/** What the client does when it has sent all and has the answer, or when half is sent. */
+/** The client's action when it has sent all and has the response, or when half is sent. */
 const CLIENTS = ['keeps the connection', 'closes the connection', 'breaks off in the middle']
 
-/** What came to a reader: its bytes, and how they ended. */
+/** The bytes of a reader, and how they ended. */
 class Sink extends Writable {
   bytes = 0
   constructor (ms) {
@@ -163,7 +163,7 @@ const SENDERS = {
   }
 }
 
-/** What a reader must get; null: all of it or an error, by what the client gave up. */
+/** The expected result of a reader; null: all of it or an error, by what the client gave up. */
 function expected (version, { size, client, answer }) {
   if (client === 'breaks off in the middle') return { end: 'error' }
   // A client that closes before it has an answer gives the exchange up.

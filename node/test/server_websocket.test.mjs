@@ -14,7 +14,7 @@ import { echoed } from './support/websocket.mjs'
 
 const BIG = Buffer.alloc(1 << 20, 'b')
 
-/** Whoever connects is welcomed and hears what it says. */
+/** Welcomes each client and echoes its messages. */
 function echoing (options) {
   const sockets = new WebSocketServer({ noServer: true, ...options })
   sockets.on('connection', socket => {

@@ -1,5 +1,5 @@
-// What is changed of a server of node:http2's API while it serves: its certificates under load, connections
-// that idle, and an end with a deadline.
+// Changes to a running server of node:http2's API: its certificates under load, idle connections,
+// and an end with a deadline.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, mkdtempSync, rmSync } from 'node:fs'

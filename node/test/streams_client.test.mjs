@@ -100,7 +100,7 @@ const kinds = {
   'a slow stream of HTTP/2': ['http', async ({ port }) => speaksHttp2(new Around(await tcp(port('h2c')), { wait: turn, highWaterMark: 16 }))]
 }
 
-/** What requests get through a dispatcher. */
+/** The outcome of requests through a dispatcher. */
 async function exchanges (dispatcher, origin, isSmall = false) {
   const got = []
   const ask = async (path, options = {}) => {

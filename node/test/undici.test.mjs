@@ -67,7 +67,7 @@ for (const [line, undici] of Object.entries(lines)) {
 
   test(`${line}: its retry and redirect interceptors take our dispatchers`, async () => {
     let failures = 2
-    // undici's pause before a retry holds nobody.
+    // Keeps the process alive: undici's pause before a retry is unref'd.
     const awake = setTimeout(() => {}, 20_000)
     const server = await h1((request, response) => {
       if (request.url === '/moved') {

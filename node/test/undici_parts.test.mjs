@@ -1,4 +1,4 @@
-// What undici builds on a dispatcher, built on ours, with every undici line that has it.
+// The parts of undici that build on a dispatcher, on ours, with every undici line that has them.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'

@@ -1,7 +1,7 @@
-//! What Miri and loom look at: `make sanitize`.
+//! The code that Miri and loom check: `make sanitize`.
 //!
 //! Under loom (`--cfg loom`) the atomics, locks and memory are its own, and the rings are of two
-//! entries, so that every order of the steps of two threads is tried in seconds.
+//! entries, so that loom tries every order of the steps of two threads in seconds.
 #![allow(dead_code, reason = "the addon and the engine use the rest")]
 
 #[cfg(not(loom))]
@@ -41,7 +41,7 @@ mod lock {
     pub(crate) use std::sync::{Mutex, MutexGuard};
 }
 
-/// What `signals.rs` carries for users of windows.
+/// The window types that `signals.rs` needs.
 mod window {
     #[derive(Debug)]
     pub(crate) struct WindowAsk;

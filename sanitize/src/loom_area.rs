@@ -1,5 +1,5 @@
-//! The rings' memory as loom sees it: real bytes, and beside each of them a cell by which it
-//! notices that two threads reach them without an order between them.
+//! The rings' memory under loom: real bytes, and beside each of them a cell by which loom detects
+//! unordered access of two threads.
 
 use loom::cell::UnsafeCell;
 
@@ -38,7 +38,7 @@ impl Area {
         for cell in self.cells_of(at, length) {
             cell.with(|_| ());
         }
-        // SAFETY: it lies inside, and nobody writes it now.
+        // SAFETY: it lies inside, and no thread writes it now.
         unsafe { std::slice::from_raw_parts(self.start().add(at), length) }
     }
     /// # Safety
@@ -48,7 +48,7 @@ impl Area {
         for cell in self.cells_of(at, bytes.len()) {
             cell.with_mut(|_| ());
         }
-        // SAFETY: it lies inside, and nobody reads it now.
+        // SAFETY: it lies inside, and no thread reads it now.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start().add(at), bytes.len()) };
     }
     fn cells_of(&self, at: usize, length: usize) -> &[UnsafeCell<()>] {

@@ -1,8 +1,8 @@
-//! The bodies of the fuzz targets. `fuzz/fuzz_targets/NAME.rs` calls them with what the fuzzer
-//! invents, `tests/fuzz_seeds.rs` with the seeds: one set of rules for both.
+//! The bodies of the fuzz targets. `fuzz/fuzz_targets/NAME.rs` calls them with the fuzzer's input,
+//! `tests/fuzz_seeds.rs` with the seeds: one set of rules for both.
 //!
-//! An input is `[n, n control bytes, wire bytes]`. The control bytes say how the wire bytes are
-//! cut and what happens between two cuts; without any, everything comes at once.
+//! An input is `[n, n control bytes, wire bytes]`. The control bytes say how the wire bytes are cut
+//! and what happens between two cuts; without any, all bytes arrive at once.
 
 mod application;
 mod capsules;

@@ -1,5 +1,5 @@
-//! What Trunkline's tests share and nobody else gets: the bodies of the fuzz targets, which the
-//! ordinary tests run too, and a network to run over.
+//! Shared, unpublished parts of Trunkline's tests: the bodies of the fuzz targets, which the
+//! ordinary tests run too, the simulator, and a network to run over.
 
 pub mod fuzz;
 #[cfg(target_os = "linux")]

@@ -42,7 +42,7 @@ pub enum Side {
     Server,
 }
 
-/// What kind of network to build.
+/// The parameters of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The path, alike in both directions.
@@ -164,7 +164,7 @@ impl Lab {
         }
     }
 
-    /// What the path did with packets so far, from the client and from the server.
+    /// The path's packet counts so far, from the client and from the server.
     pub fn totals(&self) -> [Totals; 2] {
         self.relay.totals()
     }

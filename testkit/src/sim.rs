@@ -2,8 +2,9 @@
 //! a client, paths, and servers with their faults. No sockets, no clock, no threads; thousands of
 //! its seconds pass in one of ours, and a seed replays exactly.
 //!
-//! What holds in every world is asserted where it happens: in [`ledger`](mod@ledger) what credit allows, in
-//! `client` that every request settles once, in `server` that none is delivered twice.
+//! The invariants of every world are asserted where they can break: credit in
+//! [`ledger`](mod@ledger), in `client` that every request settles once, in `server` that none is
+//! delivered twice.
 
 pub mod agenda;
 mod client;

@@ -1,5 +1,5 @@
-//! What the pool does, scene by scene, in virtual time: health, the line, retries, time limits,
-//! the end of connections and those that are kept warm.
+//! The pool in virtual time, scene by scene: health, the queue, retries, time limits, the end of
+//! connections and prewarming.
 
 use std::time::Duration;
 use trunkline_core::error::TransportEnd;

@@ -61,8 +61,8 @@ fn a_fixed_window_gives_what_arithmetic_says() {
     }
 }
 
-/// What a loss held back arrives at once, and each quantum of it looks like a full window in no
-/// time: growth is bound by what comes in a round trip.
+/// Data held back by a loss arrives at once, and each quantum of it looks like a full window in no
+/// time: one round trip's bytes bound the growth.
 #[test]
 fn bursts_behind_losses_widen_the_window_to_a_few_times_what_the_path_holds() {
     let mut path = path(50, 10_000_000);

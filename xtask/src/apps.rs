@@ -1,4 +1,4 @@
-//! Real applications on servers and clients of Node.js and on ours.
+//! Runs real applications on servers and clients of Node.js and on ours.
 
 use crate::Outcome;
 use crate::node::prepare;

@@ -1,5 +1,5 @@
-//! `make attacks`: the attacks of docs/attacks.md over real sockets, against a server in a process of
-//! its own, and hostile servers against our clients. It measures, and is no part of `make test`.
+//! `make attacks`: the attacks of docs/attacks.md over real sockets, against a server in a process
+//! of its own, and hostile servers against our clients. It measures and is not part of `make test`.
 
 use crate::tools::{self, cargo, run};
 use crate::{Outcome, node, root};

@@ -3,7 +3,7 @@
 use crate::tools::{cargo, run};
 use crate::{Outcome, node};
 
-/// What can be measured; `make bench` measures all of it.
+/// The measurements; `make bench` runs all of them.
 const NAMES: &[&str] = &[
     "server",
     "node-server",

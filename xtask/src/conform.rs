@@ -1,6 +1,6 @@
-//! `make conform`: foreign suites, and our own for HTTP/3, against our server, compared with
-//! `interop/expected.toml`. A case that fails without a reason there fails the run; so does one
-//! that passes though a reason says it cannot: the list stays true.
+//! `make conform`: runs foreign suites, and our own for HTTP/3, against our server, and compares
+//! with `interop/expected.toml`. A failed case without a reason there fails the run; so does one
+//! that passes although a reason is given, so that the list stays true.
 
 mod expected;
 mod h2spec;
@@ -14,7 +14,7 @@ use expected::Expected;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// What a suite found.
+/// The findings of a suite.
 struct Suite {
     /// `h2spec`, `httpwg` or `h3`.
     name: &'static str,

@@ -73,7 +73,7 @@ enum Program {
     Node,
 }
 
-/// What runs the tests of this file.
+/// The program that runs the tests of this file.
 fn program_of(file: &str) -> Option<Program> {
     if file.starts_with("node/test/") && file.ends_with(".test.mjs") {
         return Some(Program::Node);

@@ -1,5 +1,6 @@
-//! `make fuzz`: every fuzz target for a while. The targets' bodies stand in `testkit/src/fuzz.rs`
-//! and their seeds in `fuzz/seeds`; `make test` replays the seeds without a fuzzer.
+//! `make fuzz`: runs every fuzz target for a while. The targets' bodies are in
+//! `testkit/src/fuzz.rs` and their seeds in `fuzz/seeds`; `make test` replays the seeds without a
+//! fuzzer.
 
 use crate::tools::{self, run};
 use crate::{Outcome, root};

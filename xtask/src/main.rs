@@ -1,5 +1,5 @@
-//! What the Makefile calls. Each command installs the tools it needs (`tools.rs`) or says in one
-//! sentence what is missing and how to get it.
+//! The commands behind the Makefile. Each installs the tools that it needs (`tools.rs`) or reports
+//! in one sentence what is missing and how to get it.
 
 mod apps;
 mod attacks;

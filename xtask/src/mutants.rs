@@ -1,5 +1,5 @@
-//! `xtask mutants`: breaks the code in one line under each property of the simulator, in a copy of
-//! the last commit, and looks which of its tests notices. A property that nothing can break is not
+//! `xtask mutants`: breaks one line of the code under each property of the simulator, in a copy of
+//! the last commit, and checks that a test fails. A property that no mutant can break is not
 //! tested.
 
 use crate::tools::run;
@@ -18,12 +18,12 @@ const SECONDS_MAX: &str = "300";
 /// A fault in one place.
 #[derive(Debug)]
 pub(crate) struct Mutant {
-    /// What holds without it.
+    /// The property that holds without it.
     pub(crate) property: String,
-    /// What it does.
+    /// The effect of the mutant.
     pub(crate) broken: String,
     pub(crate) file: String,
-    /// What stands there once, and what it puts in its place.
+    /// The text to replace, which occurs once, and its replacement.
     pub(crate) was: String,
     pub(crate) is: String,
 }
@@ -128,7 +128,7 @@ fn failing(copy: &Path) -> Result<Vec<String>, String> {
     Ok(Vec::new())
 }
 
-/// What a command about a test program prints; `Err` if it fails.
+/// The output of a command about a test program; `Err` if it fails.
 fn said_by(
     copy: &Path,
     program: &str,

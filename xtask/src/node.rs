@@ -1,4 +1,4 @@
-//! The npm package: its addon, its TypeScript, its tests.
+//! Builds and tests the npm package: its addon, its TypeScript, its tests.
 
 use crate::Outcome;
 use crate::root;
@@ -120,7 +120,7 @@ pub(crate) fn test() -> Outcome {
         .env("TRUNKLINE_ORIGIN", origin))
 }
 
-/// What of the tests is too long for every run: downloads of a gibibyte into slow readers.
+/// The tests that take too long for every run: downloads of a gibibyte into slow readers.
 pub(crate) fn endurance() -> Outcome {
     let mut long = Command::new("node");
     long.args(["--test", "--test-timeout=300000"])
@@ -190,7 +190,7 @@ pub(crate) fn built_in(profile: &str) -> PathBuf {
     target.unwrap_or_else(|| root().join("target")).join(folder)
 }
 
-/// What a package needs: once, and again when it asks for other things than it did.
+/// Installs a package's dependencies: once, and again when they change.
 pub(crate) fn install(package: &str) -> Outcome {
     let folder = root().join(package);
     let changed = |file: &str| folder.join(file).metadata().and_then(|is| is.modified());

@@ -1,4 +1,4 @@
-//! `docs/promises.toml` read, and rendered to `docs/promises.md`.
+//! Reads `docs/promises.toml` and renders it to `docs/promises.md`.
 
 use crate::generated::File;
 use std::fmt::Write;

@@ -48,8 +48,8 @@ pub(crate) fn ready() -> Outcome {
     step("conform", || conform::conform(&[]))
 }
 
-/// What may be linked in. The advisories need their database from the network: without it the
-/// other checks still stand, and the omission is said.
+/// Checks the licences and sources of dependencies. The advisories need their database from the
+/// network: without it the other checks still run, and the omission is reported.
 fn deny() -> Outcome {
     let program = tools::DENY.ensure()?;
     let check = |what: &[&str]| {

@@ -1,5 +1,5 @@
-//! `make sanitize`: what the compiler does not check of unsafe code and of threads. Miri over the core
-//! and over the addon's rings with a peer in Rust, loom over the rings and the engine's signals,
+//! `make sanitize`: checks unsafe code and threads beyond the compiler. Miri over the core and over
+//! the addon's rings with a peer in Rust, loom over the rings and the engine's signals,
 //! AddressSanitizer over the addon with tests of the npm package.
 
 use crate::tools::{cargo, run};

@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-/// What is built and tested: all but the benchmarks, whose foreign clients and servers take a minute to
-/// compile. `ready` tests those.
+/// The packages that are built and tested: all but the benchmarks, whose foreign clients and
+/// servers take a minute to compile. `ready` tests those.
 const SELECTION: [&str; 3] = ["--workspace", "--exclude", "trunkline-bench"];
 /// Programs of tests at once: one for each core that a small machine has.
 const WORKERS: usize = 2;
@@ -67,7 +67,7 @@ fn step(began: Instant, name: &str) {
     eprintln!("== {name} ({} s)", began.elapsed().as_secs());
 }
 
-/// What foreign peers need and is kept: the Python environment, the program of quic-go, Bun.
+/// Installs the kept parts of foreign peers: the Python environment, the program of quic-go, Bun.
 fn make_peers() {
     let program = node::built_in("dev").join("trunkline-interop");
     if let Err(why) = run(&mut Command::new(program)) {

@@ -1,7 +1,8 @@
-//! The rules of structure, as a test: layers, sizes, names, dead files, and documents that say
-//! what is true. Each rule is a pure function of the [`Tree`], so that its tests can feed it a
-//! tree of a few lines and prove that it can fail.
+//! The rules of structure, as a test: layers, sizes, names, words, dead files, and documents. Each
+//! rule is a pure function of the [`Tree`], so that its tests can pass a tree of a few lines and
+//! prove that it can fail.
 
+mod comments;
 mod dead;
 mod docs;
 mod generated;
@@ -25,7 +26,7 @@ struct Finding {
     path: String,
     /// The line, counted from 1; 0 for the file as a whole.
     line: usize,
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed form.
     text: String,
 }
 
@@ -52,6 +53,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     found.extend(layers::check_crates(tree));
     found.extend(sizes::check(&sources, sizes::EXCEPTIONS));
     found.extend(names::check(tree, &sources));
+    found.extend(comments::check(tree));
     found.extend(dead::check_sources(tree, &sources));
     found.extend(dead::check_documents(tree));
     found.extend(docs::check(tree));

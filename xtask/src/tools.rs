@@ -1,5 +1,5 @@
-//! Finding and installing tools. Cargo and Go tools go to `target/tools/bin`, so that nothing
-//! outside the project changes; Debian packages are installed only for root.
+//! Finds and installs tools. Cargo and Go tools go to `target/tools/bin`, so that nothing outside
+//! the project changes; Debian packages are installed only for root.
 
 use crate::{Outcome, root};
 use std::path::PathBuf;

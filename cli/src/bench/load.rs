@@ -1,4 +1,5 @@
-//! The load: connections that each keep `streams` requests in flight, or send when one is due.
+//! Generates the load: connections that each keep `streams` requests in flight, or send when one is
+//! due.
 
 use super::tally::Tally;
 use super::{Plan, Protocol};
@@ -17,7 +18,7 @@ use trunkline::{Limits, Windows};
 /// How often the progress bar is drawn.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
-/// What all connections share: one thread drives them.
+/// State that all connections share; one thread drives them.
 struct Shared {
     head: RequestHead,
     body: Option<bytes::Bytes>,

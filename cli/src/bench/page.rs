@@ -1,4 +1,4 @@
-//! The outcome as a page for browsers, whole in one file: the table, and how the latencies lie.
+//! Renders the outcome as an HTML page in one file: the table, and the distribution of latencies.
 
 use super::Plan;
 use super::report::{Outcome, table};

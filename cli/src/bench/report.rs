@@ -1,4 +1,4 @@
-//! The outcome as a table for people, as JSON for programs and as a page for browsers.
+//! Renders the outcome as a table for people, as JSON for programs and as a page for browsers.
 
 use super::page::page;
 use super::tally::Tally;

@@ -1,4 +1,4 @@
-//! What one worker counted, and how workers add up.
+//! The counts of one worker, and their sum over workers.
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;

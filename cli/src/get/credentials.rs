@@ -1,4 +1,4 @@
-//! Which request fields are for one origin alone, and do not follow a redirect to another.
+//! Request fields that belong to one origin and do not follow a redirect to another.
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, PROXY_AUTHORIZATION};

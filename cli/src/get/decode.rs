@@ -1,4 +1,4 @@
-//! Content codings undone as the body comes: gzip, deflate, br, zstd (RFC 9110 section 8.4.1,
+//! Decodes content codings as the body arrives: gzip, deflate, br, zstd (RFC 9110 section 8.4.1,
 //! RFC 7932, RFC 8878).
 
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use http::header::CONTENT_ENCODING;
 use std::io::{self, Write};
 use zstd::stream::raw::{self, DParameter, InBuffer, Operation, OutBuffer};
 
-/// What we say in `accept-encoding`.
+/// The value of our `accept-encoding`.
 pub(crate) const CODINGS: &str = "gzip, deflate, br, zstd";
 
 /// Bytes of text that a decoder gives at a time, for brotli and zstd; flate2 has 32 KiB. A few bytes of

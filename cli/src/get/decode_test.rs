@@ -76,7 +76,7 @@ fn a_body_that_is_cut_off_anywhere_fails() {
     }
 }
 
-/// What an answer to HEAD, a 204, a 304 and one of length 0 have.
+/// The body of an answer to HEAD, of a 204, of a 304 and of one of length 0.
 #[test]
 fn a_body_of_nothing_is_whole_in_every_coding() {
     for coding in CODINGS.into_iter().chain(["identity"]) {

@@ -1,4 +1,4 @@
-//! Where the body goes: standard output, or a file with a progress bar if someone watches.
+//! Writes the body to standard output, or to a file with a progress bar on a terminal.
 
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,4 +1,4 @@
-//! The way to the server: proxies, addresses, sockets.
+//! The options of the route to the server: proxies, addresses, sockets.
 
 use crate::failure::Failure;
 use std::net::{IpAddr, SocketAddr};

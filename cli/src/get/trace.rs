@@ -1,4 +1,4 @@
-//! `-v`: what was sent, what came, over what, and when, on standard error.
+//! `-v`: prints sent and received heads, connections and times to standard error.
 
 use crate::failure::say;
 use http::{HeaderMap, Request, Response};
@@ -30,7 +30,7 @@ impl Trace {
         fields('>', request.headers());
     }
 
-    /// What the requests so far waited for before they were on a connection.
+    /// Why the requests so far waited for a connection.
     pub(crate) fn waits(&self, client: &Client) {
         if !self.on {
             return;
@@ -58,7 +58,7 @@ impl Trace {
     fn connection(&self, used: &ConnectionUse) {
         let number = used.number();
         match used.earlier_requests() {
-            // It is told when the answer is here; it was opened before.
+            // Printed with the response; the connection was opened before.
             0 => self.line_at(used.opened(), &format!("connection {number} opened")),
             earlier => self.line(&format!("connection {number} reused after {earlier}")),
         }

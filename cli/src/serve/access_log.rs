@@ -1,5 +1,4 @@
-//! The access log of `serve`: a line per request in the common log format, as log readers have
-//! known it since the first servers.
+//! The access log of `serve`: one line per request in the common log format.
 
 use super::warn;
 use crate::failure::Failure;
@@ -56,8 +55,8 @@ impl AccessLog {
             0 => writeln!(text, "-"),
             bytes => writeln!(text, "{bytes}"),
         };
-        // No code panics while it holds the lock. One call per line: whoever follows the file sees
-        // whole ones, also with several threads.
+        // No code panics while it holds the lock. One call per line: a reader of the file sees
+        // whole lines, also with several threads.
         let mut place = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(out) = &mut *place
             && let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -68,7 +67,7 @@ impl AccessLog {
     }
 }
 
-/// What was asked for; `-`: nothing that could be read.
+/// The request line; `-`: it could not be parsed.
 fn request_line(method: Option<&Method>, target: Option<&Uri>, version: Version) -> String {
     let Some(method) = method else {
         return "-".to_owned();

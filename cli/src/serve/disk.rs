@@ -1,6 +1,6 @@
-//! Files below one directory, opened and read at once where the kernel has them at hand: names that it
-//! remembers (`RESOLVE_CACHED` of openat2(2)), bytes in its page cache (`RWF_NOWAIT` of preadv2(2)).
-//! What is not goes by tokio's blocking threads, and the way there and back costs more than either call.
+//! Files below one directory, opened and read at once where the kernel has them cached: names
+//! (`RESOLVE_CACHED` of openat2(2)) and pages (`RWF_NOWAIT` of preadv2(2)). Others go to tokio's
+//! blocking threads, and that hop costs more than either call.
 //!
 //! The kernel keeps a path below the directory (`RESOLVE_BENEATH`): no `..`, no link that leads out,
 //! whatever is renamed meanwhile. Where it has no openat2, [`walk`] does.
@@ -47,7 +47,7 @@ impl Disk {
             looked: Arc::default(),
         })
     }
-    /// The same for another request.
+    /// A copy for another request.
     pub(crate) fn for_request(&self) -> Self {
         Self {
             root: Arc::clone(&self.root),
@@ -63,7 +63,7 @@ impl Disk {
     pub(crate) fn path(&self) -> &Path {
         &self.root.path
     }
-    /// What is at `path`, which is relative to the directory.
+    /// The file at `path`, which is relative to the directory.
     pub(crate) async fn look(&self, path: PathBuf) -> io::Result<Metadata> {
         let file = self.root.file(path.clone()).await?;
         let metadata = file.metadata.clone();

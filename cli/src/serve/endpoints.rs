@@ -1,5 +1,5 @@
-//! The set behind `--test-endpoints`: answers with a known size, delay or status, for tests and
-//! measurements.
+//! The test endpoints of `--test-endpoints`: responses of a known size, delay or status, for tests
+//! and measurements.
 //!
 //! | path | answer |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Files below one directory, never outside it: no `..`, no link that leads out.
 //!
 //! `tower-http` reads files (ranges, conditions, content types, precompressed variants); this
-//! file decides what may be read, and lists directories.
+//! module decides which may be read, and lists directories.
 
 use super::disk::Disk;
 use super::listing;
@@ -20,7 +20,7 @@ pub(crate) struct Files {
     shown: Shown,
 }
 
-/// What of a directory is shown.
+/// The visible part of a directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
     /// A directory without `index.html` is listed.
@@ -52,8 +52,8 @@ impl Files {
         request: Request<B>,
     ) -> Response<SiteBody<B>> {
         let mut response = self.find(request).await;
-        // What a file is follows from its name alone: nobody is to guess from its content that it is a
-        // script.
+        // The media type follows from the name alone: browsers must not guess from the content that
+        // it is a script.
         let headers = response.headers_mut();
         headers.insert(
             header::X_CONTENT_TYPE_OPTIONS,

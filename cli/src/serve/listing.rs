@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What must not stand unescaped in a path segment of a link (RFC 3986 section 3.3).
+/// Characters that must be escaped in a path segment of a link (RFC 3986 section 3.3).
 const SEGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

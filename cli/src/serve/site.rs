@@ -1,4 +1,4 @@
-//! What `trunkline serve` answers: test endpoints first, if they are on, then files.
+//! The service of `trunkline serve`: test endpoints first, if they are on, then files.
 
 use super::endpoints::Endpoint;
 use super::files::Files;
@@ -71,14 +71,14 @@ pub(crate) enum SiteBody<B> {
         body: ServeFileSystemResponseBody,
         left: u64,
     },
-    /// The same piece again and again, `left` bytes in all.
+    /// One piece repeated, `left` bytes in all.
     Repeat { piece: Bytes, left: u64 },
     /// The request's own body, sent back.
     Echo(B),
 }
 
 impl<B> SiteBody<B> {
-    /// What was read of a file. Its reader does not know when the last piece has come; the head does.
+    /// The bytes read of a file. Its reader does not know which piece is the last; the head does.
     pub(crate) fn file(response: Response<ServeFileSystemResponseBody>) -> Response<Self> {
         let said = response.headers().get(http::header::CONTENT_LENGTH);
         let said = said.and_then(|length| length.to_str().ok()?.parse().ok());

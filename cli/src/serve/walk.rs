@@ -1,5 +1,5 @@
-//! Opening below a directory without openat2(2): component by component, each relative to the one
-//! before and none through a link, so that whatever is renamed meanwhile, nothing outside is reached.
+//! Opens a path below a directory without openat2(2): component by component, each relative to the
+//! one before and none through a link, so that no concurrent rename leads outside.
 
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Component, Path};
 
-/// A pipe that nobody writes to would hold who opens it.
+/// A pipe without a writer would block its opener.
 const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC)

@@ -15,7 +15,7 @@ fn names_are_walked_one_by_one_and_no_link_is_followed() {
     let root = folder.0.join("root");
     std::fs::create_dir(folder.0.join("root/sub/deep")).expect("made");
     std::fs::write(folder.0.join("root/sub/deep/c.txt"), "deep").expect("written");
-    // What somebody has put in the place of a name between its resolution and the walk.
+    // A link put in the place of a name between its resolution and the walk.
     symlink(&folder.0, root.join("up")).expect("a link");
     symlink("../secret.txt", root.join("out")).expect("a link");
     symlink("a.txt", root.join("in")).expect("a link");

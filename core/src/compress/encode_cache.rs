@@ -1,5 +1,5 @@
-//! The last blocks that changed nothing in the table: as long as the table is the same, an equal
-//! head has an equal block, and costs a comparison and a copy of a few bytes.
+//! Caches the last encoded blocks that left the dynamic table unchanged. Under an unchanged table
+//! an equal head encodes to an equal block, which costs a comparison and a copy of a few bytes.
 
 use crate::http::{Fields, ResponseHead};
 use std::num::NonZeroU64;

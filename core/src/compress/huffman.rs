@@ -122,7 +122,7 @@ fn long_symbol(window: u32) -> Result<(u8, u32), Violation> {
     Err(Violation::CompressionInvalid)
 }
 
-/// What 8 bits begin with; `bits` is 0 where the code is longer than that.
+/// The symbols that start with 8 given bits; `bits` is 0 where the code is longer than that.
 #[derive(Clone, Copy)]
 struct Step {
     symbol: u8,

@@ -1,5 +1,5 @@
-//! Which fields an encoder puts into its table. A table of 4 KiB holds some 60 entries; one that
-//! is never named again pushes out one that would be.
+//! The policy of what an encoder inserts into its dynamic table. A table of 4 KiB holds some 60
+//! entries, and one that is never referenced evicts one that would be.
 
 use crate::http::{Field, Token};
 
@@ -57,7 +57,7 @@ pub(crate) fn indexing(field: &Field<'_>) -> Indexing {
     }
 }
 
-/// What was sent before: a guess that costs some bytes when it is wrong, never an error.
+/// Hashes of recently sent fields: a guess that costs some bytes when it is wrong, never an error.
 #[derive(Debug, Default)]
 pub(crate) struct Sightings {
     /// Nothing until the first field that asks: most of a connection that idles.

@@ -1,10 +1,10 @@
-//! The dynamic table (RFC 7541 section 2.3.2 and 4): a ring of entries over one byte arena.
+//! The dynamic table (RFC 7541 sections 2.3.2 and 4): a ring of entries over one byte arena.
 //!
-//! Entries come and go in the same order, so do their bytes: a new entry is appended, an evicted
-//! one leaves dead bytes in front, and once more bytes are dead than alive the living ones move to
-//! the front. Each byte is moved at most once for one that died, and nothing is allocated per
-//! entry. Invariant: `size <= bytes_max`, and the arena holds at most `2 * bytes_max` bytes plus
-//! one entry.
+//! Entries are evicted in insertion order, and so are their bytes: a new entry is appended, an
+//! evicted one leaves dead bytes in front, and once more bytes are dead than live the live ones
+//! move to the front. So each byte is moved at most once per dead byte, and no entry allocates.
+//! Invariant: `size <= bytes_max`, and the arena holds at most `2 * bytes_max` bytes plus one
+//! entry.
 
 use crate::http::field::FIELD_OVERHEAD_BYTES;
 use crate::http::{FieldName, Token};

@@ -1,4 +1,5 @@
-//! The one budget that windows borrow from.
+//! The shared memory budget that windows borrow from. Invariant: the sum of all reservations never
+//! exceeds it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Lender {
     budget: Arc<Budget>,
-    /// What this connection has borrowed.
+    /// Bytes that this connection has borrowed.
     lent: u64,
 }
 
@@ -44,15 +45,15 @@ impl Lender {
     pub fn total(&self) -> u64 {
         self.budget.total
     }
-    /// What is lent now, through every access.
+    /// Bytes lent now, to all borrowers.
     pub fn lent(&self) -> u64 {
         self.budget.total - self.budget.left.load(Ordering::Relaxed)
     }
-    /// What is lent through this access.
+    /// Bytes lent to this borrower.
     pub fn held(&self) -> u64 {
         self.lent
     }
-    /// What can be lent now.
+    /// Bytes that can still be lent.
     pub fn left(&self) -> u64 {
         self.budget.left.load(Ordering::Relaxed)
     }

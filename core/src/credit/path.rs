@@ -1,4 +1,5 @@
-//! What connections learn of their path, and pass on.
+//! Bandwidth-delay products of a path, as earlier connections measured them, for the start of later
+//! ones.
 
 use super::Peak;
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ impl Path {
     pub fn seen(&self, now: Instant) -> u32 {
         self.seen.get(now)
     }
-    /// What an earlier connection has [`seen`](Self::seen).
+    /// Takes over the value that an earlier connection has [`seen`](Self::seen).
     pub fn remember(&mut self, now: Instant, need: u32) {
         self.remembered = need;
         self.until = now + REMEMBERED;

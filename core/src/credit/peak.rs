@@ -1,4 +1,4 @@
-//! The largest of what was noted lately.
+//! The maximum of the values noted in a time window.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a peer lets us use.
+//! The bytes or streams that a peer lets us use.
 
 use super::WINDOW_MAX;
 
@@ -20,26 +20,29 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// What the peer grants at the start.
+    /// A quota with the peer's initial grant.
     pub fn new(initial: u32) -> Self {
         Self {
             limit: i64::from(initial),
             used: 0,
         }
     }
-    /// What may be used now; 0 when the window is negative.
+    /// The usable part now; 0 when the window is negative.
     pub fn available(&self) -> u32 {
         self.balance().clamp(0, i64::from(u32::MAX)) as u32
     }
-    /// The same with its sign.
+    /// As [`available`](Self::available), with its sign.
     pub fn balance(&self) -> i64 {
         self.limit.saturating_sub(self.used)
     }
-    /// What is used: since the start of a window, or at the moment of a level.
+    /// The used part: since the start of a window, or at the moment of a level.
     pub fn used(&self) -> u64 {
         self.used.unsigned_abs()
     }
     /// The peer grants `bytes` more.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the quota would exceed 2^31-1; it is unchanged then.
     pub fn grant(&mut self, bytes: u32) -> Result<(), Overflow> {
         self.adjust(i64::from(bytes))
     }
@@ -54,6 +57,9 @@ impl Quota {
     }
     /// The peer changed its initial window by `delta` (RFC 9113 section 6.9.2). An overflow
     /// changes nothing.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the quota would exceed 2^31-1.
     pub fn adjust(&mut self, delta: i64) -> Result<(), Overflow> {
         if self.balance().saturating_add(delta) > i64::from(WINDOW_MAX) {
             return Err(Overflow);

@@ -1,6 +1,6 @@
-//! The chunked transfer coding, reading (RFC 9112 section 7.1): one byte at a time through a
-//! state machine, so that every split of the input gives the same body. Chunk data is handed on
-//! as slices; the trailer section is left to the caller.
+//! Reads the chunked transfer coding (RFC 9112 section 7.1) one byte at a time through a state
+//! machine, so that every split of the input gives the same body. Chunk data is passed on as
+//! slices; the caller reads the trailer section.
 
 use crate::error::Violation;
 

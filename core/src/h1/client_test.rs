@@ -20,7 +20,7 @@ fn pipelining(limit: u32) -> Script {
     Script::new(Side::Client, config)
 }
 
-/// What a client that sent `head` hears, the same at every split.
+/// The events of a client that sent `head`, equal at every split.
 #[track_caller]
 fn hears_after(head: &RequestHead, input: &str, hang_up: bool) -> Vec<String> {
     let (heard, _) = at_every_split(Script::client, input.len(), |script| {
@@ -668,7 +668,7 @@ fn a_request_without_an_authority_cannot_be_sent() {
     assert_eq!(script.wrote(), "");
 }
 
-/// What a request looks like on its way to a proxy that wants `authorization`.
+/// The bytes of a request to a proxy that wants `authorization`.
 fn written_to_a_proxy(head: &RequestHead, authorization: Option<&str>) -> String {
     let mut script = Script::client();
     script.conn = script.conn.through(Proxy {

@@ -1,32 +1,31 @@
-//! One HTTP/1.1 connection, client or server: bytes and commands in, bytes and facts out.
+//! One HTTP/1.1 connection, client or server: bytes and commands in, bytes and events out.
 //!
-//! Exchanges stand in a queue in the order of their requests; their numbers are consecutive and
-//! begin with 1. The first is the one whose response is on the wire. A server parses some requests
-//! ahead ([`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX)); their responses may
-//! be given in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
+//! Exchanges are queued in the order of their requests, with consecutive numbers from 1. The first
+//! is the one whose response is on the wire. A server parses some requests ahead
+//! ([`PIPELINED_REQUESTS_MAX`](crate::limits::PIPELINED_REQUESTS_MAX)); responses may be submitted
+//! in any order and go out in the order of the requests (RFC 9112 section 9.3.2).
 //!
-//! Reading is in `conn_recv`, how far it goes ahead in `conn_flow`, writing in `conn_send`, ends in
-//! `conn_end`, and what follows from all of it (whose turn it is, when it is over, which deadline
-//! runs) in `conn_settle`.
+//! Reading is in `conn_recv`, its read-ahead limit in `conn_flow`, writing in `conn_send`, ends in
+//! `conn_end`, and the state that follows (current exchange, end, deadlines) in `conn_settle`.
 //!
 //! # 100-continue
 //!
 //! A client that sent `expect: 100-continue` gets its 100 when the server's owner sends it
-//! ([`Conn::send_interim`]) or begins to read: [`Conn::consume`] with any number of bytes, 0
-//! included, says so. A final response before that closes the connection behind it.
+//! ([`Conn::send_interim`]) or begins to read, with a [`Conn::consume`] of any number of bytes, 0
+//! included. A final response before that closes the connection behind it.
 //!
 //! # Ends
 //!
-//! A client may end its side behind its requests and hear their answers ([`Conn::handle_close`]).
-//! One that is gone looks the same until something is written to it, so answers that do not come
-//! are waited for no longer than `Timeouts::half_closed`.
+//! A client may close its side behind its requests and still receive the responses
+//! ([`Conn::handle_close`]). A client that is gone looks the same until a write fails, so a pending
+//! response is waited for no longer than `Timeouts::half_closed`.
 //!
 //! A request that breaks a rule is answered with the rule's status (`Violation::h1_status`) after
 //! the responses before it, then the connection closes. The driver should shut its writing side
 //! down and read on for a moment before it closes the socket: closing with unread bytes makes
 //! many stacks reset the connection and lose the answer (RFC 9112 section 9.6).
 //!
-//! The pace of a client's response is its owner's business (`Timeouts::body_idle` guards only
+//! The rate of a client's response is its owner's business (`Timeouts::body_idle` guards only
 //! request bodies): an event stream may be silent for hours.
 
 use super::encode::LastAnswer;
@@ -77,12 +76,12 @@ pub struct Conn {
     pub(super) spares: Spares,
     /// Body bytes that no owner has consumed.
     pub(super) unread: usize,
-    /// When so many are unread, we stop to read.
+    /// Reading stops when this many bytes are unread.
     pub(super) read_ahead: u32,
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
     pub(super) timers: TimerTable<{ Timer::KINDS }>,
-    /// What `sent` was when the write stall timer was set.
+    /// The value of `sent` when the write stall timer was set.
     pub(super) stall_from: u64,
     /// Body bytes that came.
     pub(super) received: u64,
@@ -150,7 +149,7 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// What the next bytes of the peer are.
+/// The kind of the peer's next bytes.
 ///
 /// ```text
 /// Head -> Known | Chunked | UntilClose -> Head
@@ -317,7 +316,7 @@ impl Conn {
     pub fn next_deadline(&self) -> Option<Instant> {
         self.timers.next()
     }
-    /// What waits to be written already, without a look at what else may go out now.
+    /// The bytes that already wait to be written, without choosing what else may go out now.
     pub fn written(&mut self) -> &mut Outbox {
         &mut self.outbox
     }
@@ -387,7 +386,7 @@ impl Conn {
         };
         self.room_max(index).saturating_sub(waiting)
     }
-    /// What may wait of an exchange. The first one goes on, whatever those behind it hold.
+    /// Bytes of an exchange that may wait. The first one may write, whatever those behind it hold.
     pub(super) fn room_max(&self, index: usize) -> usize {
         let max = self.config.limits.send_buffer_bytes_max;
         match (self.send_account.is_exhausted(), index) {

@@ -1,6 +1,6 @@
-//! How exchanges and connections end: violations, resets, switches, draining, and the end of the
-//! transport. Invariant: every exchange that the owner knows of and that is not complete gets one
-//! `StreamReset` before `Closed`, unless the owner itself gave it up.
+//! Ends of exchanges and of the connection: violations, resets, switches, draining, and the end of
+//! the transport. Invariant: every open exchange that its owner has not dropped gets one
+//! `StreamReset` before `Closed`.
 
 use super::conn::{Conn, Input, Receiving};
 use super::exchange::{Exchange, Method, Sending};
@@ -99,8 +99,8 @@ impl Conn {
             return;
         }
         if let Some(open) = self.receiver() {
-            // A request whose body broke: its handler hears of it, its client gets the status if
-            // it has no other answer yet.
+            // A request whose body is malformed: its handler gets the error, its client the status
+            // if no other answer has begun.
             open.received = true;
             open.sending = match open.sending {
                 Sending::Head => Sending::Refused(violation),
@@ -217,8 +217,8 @@ impl Conn {
         self.events.push_back(Event::Upgraded { stream, rest });
     }
 
-    /// The connection ends: every open exchange is told, then the owner. Also the end of a
-    /// connection that changed hands and that nobody took.
+    /// Ends the connection: reports the end of every open exchange, then of the connection. Also
+    /// ends a connection that left HTTP without a taker.
     pub(super) fn finish(&mut self, closed: Closed) {
         if self.closed.is_some() {
             return;

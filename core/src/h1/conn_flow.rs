@@ -1,6 +1,5 @@
-//! How much is read ahead of the user. What the peer may have under way is TCP's affair, whose
-//! window fills when we stop to read; of bodies so much may lie here that nobody has taken. One
-//! bound for the connection, whose bodies come one after the other.
+//! The read-ahead limit: how many unread body bytes a connection keeps before it stops reading and
+//! TCP's window fills. One bound per connection, whose bodies arrive one after the other.
 
 use super::conn::Conn;
 use crate::credit::{Readback, only_grows};

@@ -1,4 +1,4 @@
-//! The reading half of [`Conn`]: bytes into heads, bodies and trailers.
+//! The reading half of [`Conn`]: parses bytes into heads, bodies and trailers.
 
 use super::chunked::{ChunkDecoder, Chunked};
 use super::conn::{Conn, Receiving, Timer};
@@ -15,9 +15,9 @@ use std::time::Instant;
 /// Body bytes share allocations of this size.
 const SLAB_BYTES: usize = 16 * 1024;
 
-/// What one step of reading did.
+/// The outcome of one step of reading.
 pub(super) enum Step {
-    /// Took so many bytes; there may be more to do.
+    /// Consumed this many bytes; there may be more to do.
     Took(usize),
     /// Needs more bytes.
     Wait,
@@ -118,7 +118,7 @@ impl Conn {
             Receiving::AwaitSwitch => return Ok(Step::HoldBack),
             _ if bytes.is_empty() => return Ok(Step::Wait),
             // RFC 9112 section 2.2: empty lines before a request line are ignored. Before a status
-            // line they come from servers that end a 100 twice; nobody reads them in another way.
+            // line they come from servers that end a 100 twice; no other reading of them exists.
             Receiving::Head(_) if self.awaits_head() && bytes.starts_with(b"\r\n") => {
                 return Ok(Step::Took(2));
             }
@@ -158,7 +158,7 @@ impl Conn {
         let found = scan.find_end(bytes, self.config.limits.head_bytes_max)?;
         self.receiving = Receiving::Head(scan);
         let Some(len) = found else {
-            // Whoever speaks something else may never say the empty line that is waited for.
+            // A peer of another protocol may never send the empty line that ends a head.
             if parse::begins_as_response(bytes) {
                 return Ok(Step::Wait);
             }

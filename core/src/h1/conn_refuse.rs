@@ -1,4 +1,4 @@
-//! Requests that break a rule on a server whose owner answers them itself, in bytes.
+//! Hands a request that breaks a rule to an owner that answers such requests itself, in bytes.
 
 use super::conn::{Conn, Receiving};
 use super::exchange::Sending;

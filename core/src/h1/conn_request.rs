@@ -1,5 +1,5 @@
-//! Server: request heads. Most are parsed; one that is the last one again, or but for its path, is
-//! not.
+//! Request heads of a server. A head equal to the last one, or equal but for its path, is not
+//! parsed again.
 
 use super::conn::{Conn, Receiving, Timer};
 use super::conn_recv::Step;
@@ -118,7 +118,7 @@ impl Conn {
     }
 }
 
-/// What a request says of the connection and expects of it. `expectations`: the owner answers those
+/// Applies a request's connection fields and expectations. `expectations`: the owner answers those
 /// that are unknown here.
 fn heed_hop_fields(
     open: &mut Exchange,

@@ -1,4 +1,4 @@
-//! The writing half of [`Conn`]: the owner's commands into bytes.
+//! The writing half of [`Conn`]: turns the owner's commands into bytes.
 
 use super::conn::{Conn, Receiving};
 use super::encode::{self, Announce, Form, Persist, Target};

@@ -1,6 +1,6 @@
-//! What follows from bytes, commands and time: whose turn it is, when the connection ends, which
-//! deadline runs, what the owner must know. Every call into the machine ends in [`Conn::settle`], or
-//! leaves it to the [`Conn::poll_write`] that follows.
+//! Advances the connection after bytes, commands and time: the current exchange, the end of the
+//! connection, the running deadlines, and the events for the owner. Every call into the machine
+//! ends in [`Conn::settle`], or leaves it to the [`Conn::poll_write`] that follows.
 
 use super::conn::{Conn, Input, Receiving, Timer};
 use super::encode;
@@ -42,8 +42,7 @@ impl Conn {
         self.settle(now);
     }
 
-    /// Nobody read for so long, because whoever answers did not keep up: every deadline is as much
-    /// later.
+    /// Moves every deadline later by the time in which the service's pause stopped reading.
     pub fn postpone(&mut self, by: Duration) {
         self.timers.postpone(by);
     }
@@ -207,7 +206,7 @@ impl Conn {
         let begun = !self.tail.is_empty();
         let head_begun = in_head && begun && !self.held_back;
         let is_idle = self.exchanges.is_empty() && !begun;
-        // Whoever is gone resets the connection when something is written to it.
+        // A client that is gone resets the connection when data is written to it.
         let half_closed = self.input != Input::Open && self.outbox.is_empty();
         let half_closed_max = timeouts.half_closed;
         let now = &mut Now {

@@ -1,5 +1,5 @@
-//! Heads, chunks and trailers into bytes. Everything written here passed the validator, which is
-//! why no value can hold a line end and no response can be split (RFC 9110 section 5.5).
+//! Writes heads, chunks and trailers as bytes. All of them passed the validator, so no value holds
+//! a line end and no response can be split (RFC 9110 section 5.5).
 //!
 //! Framing fields are ours: the owner's `transfer-encoding` is never copied, `content-length`
 //! only where it may stand, and `connection` is replaced when the connection closes.
@@ -10,7 +10,7 @@ use crate::http::{Field, Fields, RequestHead, ResponseHead, Token, reason};
 use std::io::Write;
 use std::num::NonZeroU64;
 
-/// What a head says about the body behind it.
+/// The body framing that a head announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Announce {
     /// The content-length field of the head, if it has one, stands.
@@ -24,10 +24,10 @@ pub(super) enum Announce {
     Nothing,
 }
 
-/// What a head says about the connection.
+/// The connection persistence that a head announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Persist {
-    /// What the owner's head says.
+    /// As in the owner's head.
     AsGiven,
     /// `connection: close` instead of what it says.
     Close,
@@ -60,7 +60,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// What a request asks for.
+/// The form of a request's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// As the connection needs it.
@@ -154,7 +154,7 @@ pub(super) fn request_head(
     out.extend_from_slice(b"\r\n");
 }
 
-/// What is meant for the proxy, as far as the request says nothing else.
+/// Writes the fields meant for the proxy, where the request does not set them.
 fn proxy_lines(out: &mut Vec<u8>, head: &RequestHead, proxy: &Proxy) {
     if let Some(authorization) = &proxy.authorization
         && head.get(Token::PROXY_AUTHORIZATION).is_none()

@@ -1,5 +1,5 @@
-//! Every way in which the bytes of a peer can end, against every framing and every place: only an
-//! end in order completes a body, and only one that nothing else delimits.
+//! Every way in which a peer's bytes can end, against every framing and every position: only an
+//! orderly end completes a body, and only one that no length or chunk delimits.
 
 use super::script_test::*;
 use crate::error::TransportEnd;
@@ -100,7 +100,8 @@ fn a_request_is_whole_or_reset_however_its_client_ends() {
                 let ended = facts.iter().any(|fact| fact.ends_with(" end"));
                 assert_eq!(ended, at >= whole_at, "{case}");
                 let is_reset = facts.iter().any(|fact| fact.starts_with("1 reset "));
-                // A whole request is still answered, unless nobody can read the answer.
+                // A whole request is still answered, unless the client can no longer read the
+                // answer.
                 let lost = at < whole_at || end == TransportEnd::Failed;
                 assert_eq!(is_reset, begun && lost, "{case}");
                 if at >= whole_at && !lost {

@@ -6,7 +6,7 @@ use crate::http::idempotence::is_idempotent;
 use crate::http::{StreamId, Version};
 use crate::wire::Outbox;
 
-/// What the method means for framing and pipelining.
+/// The effect of the method on framing and pipelining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     /// A 2xx turns the connection into a tunnel (RFC 9110 section 9.3.6).

@@ -1,12 +1,12 @@
-//! Where a body that we send ends: the sender's half of RFC 9112 section 6. The receiver's half
-//! is the table in `http/body_length.rs`.
+//! Where the end of a sent body is: the sender's half of RFC 9112 section 6. The receiver's half is
+//! the table in `http/body_length.rs`.
 
 use super::encode::Announce;
 use super::exchange::{Method, SendLength, Sending};
 use crate::error::{Misuse, Violation};
 use crate::http::{RequestHead, ResponseHead, Version};
 
-/// What the head announces, and where our side stands behind it.
+/// The framing that the head announces, and our sending state behind it.
 pub(super) type Plan = (Announce, Sending);
 
 /// A request: content-length if the owner knows it, else chunked.

@@ -1,4 +1,4 @@
-//! A client that ends its side behind its requests: what it asked whole is answered.
+//! A client that closes its side behind its requests: each whole request is answered.
 
 use super::script_test::*;
 use crate::http::Side;

@@ -1,12 +1,12 @@
-//! Requests that two recipients could read in two ways (smuggling), and requests that are too
-//! much: each is refused with its status, and nothing behind it is a request. Every row runs
-//! split at every byte.
+//! Requests that two recipients could parse differently (smuggling), and requests beyond a limit:
+//! each is refused with its status, and no byte behind it becomes a request. Every row runs split
+//! at every byte.
 
 use super::script_test::*;
 use crate::http::Side;
 use crate::limits::Config;
 
-/// What a smuggler would like to be seen as a request of its own.
+/// The bytes that a smuggler wants parsed as a request.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n";
 
 #[track_caller]

@@ -1,6 +1,6 @@
-//! Seeded play: a client and a server machine talk over a wire that cuts bytes anywhere, and
-//! messages are damaged at random. Nothing is lost, nothing is doubled, nothing panics, and how the
-//! bytes were cut makes no difference. A failure names its seed.
+//! A client and a server machine with seeded random input over a wire that cuts bytes anywhere and
+//! damages messages at random. No message is lost or duplicated, no machine panics, and the cuts
+//! make no difference. A failure names its seed.
 
 use super::script_test::*;
 use crate::error::Misuse;

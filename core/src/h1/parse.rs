@@ -1,6 +1,6 @@
-//! Heads and trailer sections out of bytes. The syntax is httparse's; what it tolerates and we do
-//! not (bare LF, over-long parts, wrong versions) is refused here, before and after it. Whether a
-//! head makes sense is the validator's question (`http/head.rs`).
+//! Parses heads and trailer sections. httparse does the syntax; input that it tolerates and we do
+//! not (bare LF, over-long parts, wrong versions) is rejected here, before and after it. The
+//! validator checks the meaning of a head (`http/head.rs`).
 
 use crate::error::Violation;
 use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Side, Token, Version, reason};

@@ -1,4 +1,4 @@
-//! A server whose owner answers by itself what breaks a rule.
+//! A server whose owner answers malformed requests itself.
 
 use super::script_test::*;
 use crate::error::Violation;

@@ -1,4 +1,4 @@
-//! Why a connection takes no further exchange after this one (RFC 9112 section 9.3).
+//! The reasons why a connection takes no further exchange (RFC 9112 section 9.3).
 
 use crate::error::{Closed, H2Code, TransportEnd};
 use crate::http::{Field, Token, Version};
@@ -33,7 +33,7 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
-    /// How the owner is told when the last exchange is over.
+    /// The event for the owner when the last exchange is over.
     pub fn closed(self) -> Closed {
         match self {
             Self::PeerAskedClose | Self::Http10WithoutKeepAlive | Self::BodyUntilClose => {

@@ -1,6 +1,6 @@
-//! The rig of the machine's tests: a [`Script`] drives one connection in virtual time and keeps
-//! what it said. [`at_every_split`] runs a script with its input whole, split once at every place,
-//! and byte by byte, and asserts that nobody can tell the difference.
+//! The rig of the machine's tests: a [`Script`] drives one connection in virtual time and records
+//! its output. [`at_every_split`] runs a script with its input whole, split once at every position,
+//! and byte by byte, and asserts equal results.
 
 use super::Conn;
 use crate::error::TransportEnd;
@@ -13,7 +13,7 @@ use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the owner does when it hears a fact.
+/// The owner's reaction to an event.
 pub(super) type React = fn(&mut Script, &Event);
 
 pub(super) struct Script {
@@ -181,9 +181,9 @@ impl Script {
     }
 }
 
-/// Runs `play` with the peer's bytes whole, split at every place of `len`, and byte by byte;
-/// every run must say and write the same. `CapacityChanged` is left out: it is told once per call,
-/// so how often it comes depends on how the bytes come.
+/// Runs `play` with the peer's bytes whole, split at every position of `len`, and byte by byte; all
+/// runs must give the same events and bytes. `CapacityChanged` is left out: it comes once per call,
+/// so its count depends on the split.
 #[track_caller]
 pub(super) fn at_every_split(
     make: impl Fn() -> Script,
@@ -205,7 +205,7 @@ pub(super) fn at_every_split(
     whole
 }
 
-/// What a server with this behaviour says to `input`, the same at every split.
+/// The response of a server with this behaviour to `input`, equal at every split.
 #[track_caller]
 pub(super) fn server_hears(react: React, input: &str) -> (Vec<String>, String) {
     at_every_split(

@@ -1,4 +1,4 @@
-//! The server's side: what answers look like, and what can be none.
+//! The server's side: the form of responses, and which are refused.
 
 use super::script_test::*;
 use crate::error::{Misuse, Violation};
@@ -179,7 +179,7 @@ fn a_numbered_head_is_written_once_and_copied_where_its_lines_would_be_the_same(
         script.wrote()
     };
     assert_eq!(written(true), written(false));
-    // Whoever numbers two heads alike vouches for it.
+    // A caller that gives two heads one number states that they are equal.
     let mut script = Script::server();
     for (stream, length) in [(1, "2"), (2, "2"), (3, "02")] {
         let mut head = response(200, &[("content-length", length)]);

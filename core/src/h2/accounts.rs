@@ -1,17 +1,17 @@
-//! What a connection holds and may do, at a moment: for those who look, not for decisions.
+//! A snapshot of a connection's windows, for metrics.
 
 use super::conn::Conn;
 
 /// The accounts of a connection. Bytes, where nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// The connection's receive window: how much the peer may send that nobody has taken.
+    /// The connection's receive window: bytes that the peer may send beyond those taken.
     pub receive_window: u32,
     /// How much of that it may send now.
     pub receivable: u64,
-    /// What came and nobody has taken.
+    /// Bytes received and not taken.
     pub unread: u64,
-    /// What the peer lets us send now.
+    /// Bytes that the peer lets us send now.
     pub sendable: u32,
     /// The highest stream that the peer has opened.
     pub last_peer_stream: u32,

@@ -1,12 +1,13 @@
-//! One HTTP/2 connection, client or server: bytes and commands in, bytes and facts out.
+//! One HTTP/2 connection, client or server: bytes and commands in, bytes and events out.
 //!
-//! This file holds the state and the questions; each concern has a file of its own beside it:
-//! `conn_recv` cuts frames, `conn_head` takes header blocks, `conn_flow` keeps the windows,
-//! `conn_send` writes, `conn_settings`, `conn_ping`, `conn_goaway` and
-//! `conn_timers` do what they say, `held` keeps the slots of streams we reset, `conn_close` ends streams and the connection.
+//! This file holds the state and its getters; each concern has a file beside it: `conn_recv` cuts
+//! frames, `conn_head` takes header blocks, `conn_flow` keeps the windows, `conn_send` writes,
+//! `conn_settings`, `conn_ping`, `conn_goaway` and `conn_timers` handle the frames and deadlines
+//! that they are named for, `held` keeps the slots of streams that we reset, `conn_close` ends
+//! streams and the connection.
 //!
 //! Invariants: a closed stream is not in `streams`; a stream is in the scheduler exactly while it
-//! has bytes to send and its own window allows one; after [`Event::Closed`] nothing happens.
+//! has bytes to send and its own window allows one; no event follows [`Event::Closed`].
 
 use super::conn_goaway::Draining;
 use super::conn_recv::{PREFACE, Reader};
@@ -126,7 +127,7 @@ pub struct Conn {
     pub(super) last_head: LastHead,
     /// Memory of heads that the owner gave back.
     pub(super) spares: Spares,
-    /// What bodies that are over leave to the next ones; nothing before the first.
+    /// Memory of finished bodies for the next ones; `None` before the first.
     pub(super) spare_bodies: Option<Box<SpareBodies>>,
     pub(super) streams: Streams<Stream>,
     pub(super) schedule: Schedule,
@@ -136,10 +137,10 @@ pub struct Conn {
     pub(super) peer: Settings,
     /// The peer has acknowledged ours.
     pub(super) settings_acked: bool,
-    /// What we grant the peer on the connection: nothing before its first DATA, as on a connection
-    /// that only asks.
+    /// Our grant to the peer on the connection: `None` before its first DATA, as on a connection
+    /// without request bodies.
     pub(super) credit: Option<Box<Credit>>,
-    /// What the peer grants us on the connection.
+    /// The peer's grant to us on the connection.
     pub(super) quota: Quota,
     pub(super) lender: Lender,
     /// Server: what waits for the client, out of the budget of all connections.
@@ -171,7 +172,7 @@ pub struct Conn {
     /// Nothing while nothing is unanswered.
     pub(super) asked: Option<Box<Asked>>,
     pub(super) rtt: Option<Duration>,
-    /// What the owner of a client was told, or has asked for, last.
+    /// The capacity that the owner of a client has last received or requested.
     pub(super) capacity_told: u32,
     pub(super) counts: Counts,
 }
@@ -321,7 +322,7 @@ impl Conn {
             _ => self.timers.next(),
         }
     }
-    /// What waits to be written already, without a look at what else may go out now.
+    /// The bytes that already wait to be written, without choosing what else may go out now.
     pub fn written(&mut self) -> &mut Outbox {
         &mut self.outbox
     }
@@ -388,8 +389,8 @@ impl Conn {
     pub fn counts(&self) -> Counts {
         self.counts
     }
-    /// Server: a rule that a request broke which became no exchange, for metrics. What nobody asks
-    /// for is forgotten beyond [`REFUSED_NOTES_MAX`].
+    /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
+    /// [`REFUSED_NOTES_MAX`]; later ones are dropped.
     pub fn poll_refused(&mut self) -> Option<Violation> {
         self.refused.pop()
     }

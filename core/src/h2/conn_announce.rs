@@ -1,12 +1,13 @@
-//! What a server says of itself beside its answers: where else an origin is served (ALTSVC, RFC 7838
-//! section 4), and for which other origins it answers (ORIGIN, RFC 8336).
+//! A server's announcements beside its responses: alternative services of an origin (ALTSVC, RFC
+//! 7838 section 4), and further origins that it serves (ORIGIN, RFC 8336).
 
 use super::conn::{Conn, Life};
 use super::frame::{AltSvc, FRAME_BYTES_DEFAULT, origin};
 use crate::error::Misuse;
 use crate::http::Side;
 
-/// What fits a frame that every peer takes, bytes.
+/// The largest announcement, bytes: one that fits a frame of the default size, which every peer
+/// accepts.
 const ANNOUNCED_BYTES_MAX: usize = FRAME_BYTES_DEFAULT as usize;
 
 impl Conn {

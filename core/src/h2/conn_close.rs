@@ -1,5 +1,5 @@
-//! Ends: of our side or the peer's side of a stream, of streams before their time, and of the
-//! connection. Every open stream gets exactly one end, and the connection exactly one.
+//! Ends of one side of a stream, of streams before their time, and of the connection. Every open
+//! stream gets exactly one end, and the connection exactly one.
 
 use super::conn::{Conn, Life, Timer};
 use super::conn_goaway::Draining;
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// How far behind the newest stream an id may be and still be remembered when it closed.
 const REMEMBERED_IDS: u32 = 512;
-/// What a frame on a stream that is gone costs of the glitch budget.
+/// Points of the glitch budget for a frame on a stream that is gone.
 const LATE_FRAME_POINTS: u32 = 1;
 
 impl Conn {

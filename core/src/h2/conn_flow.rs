@@ -1,5 +1,5 @@
-//! Windows: what DATA uses, what consumption gives back, and what the peer grants us. All sums
-//! are kept by [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota).
+//! Windows: DATA uses them, consumption refunds them, and the peer's WINDOW_UPDATE raises ours.
+//! [`Credit`](crate::credit::Credit) and [`Quota`](crate::credit::Quota) keep all sums.
 
 use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
 use super::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
@@ -79,9 +79,9 @@ impl Conn {
         true
     }
 
-    /// More of a body comes behind a complete response, and nobody reads it: the peer is told to
-    /// stop, and that nothing is wrong (RFC 9113 section 8.1). A body whose end comes with its
-    /// first frame is not worth a reset. False: it is wanted.
+    /// A body continues behind a complete response, which ends its reader: the peer is asked to
+    /// stop without an error (RFC 9113 section 8.1). A body whose end comes with its first frame is
+    /// not worth a reset. False: the body is wanted.
     pub(super) fn decline_body(&mut self, now: Instant, id: u32) -> bool {
         let declined = self
             .streams
@@ -108,8 +108,8 @@ impl Conn {
         self.peer_ended(now, id, Input::RecvData { end: true });
     }
 
-    /// Bytes that nobody will read: padding, or DATA for a stream that is gone. They go back to
-    /// the connection at once, and to the stream if it lives.
+    /// Discards bytes without a reader: padding, or DATA for a stream that is gone. They return to
+    /// the connection's window at once, and to the stream's if it is open.
     pub(super) fn discard(&mut self, now: Instant, id: u32, bytes: u32) {
         self.refund(bytes);
         if let Some(incoming) = self.incoming(id) {
@@ -143,7 +143,7 @@ impl Conn {
         self.grant_connection(now);
     }
 
-    /// Body bytes are nobody's any more: the connection has room for as many.
+    /// Returns body bytes that were not passed on to the connection's window.
     pub(super) fn free(&mut self, bytes: u64) {
         self.refund(bytes as u32);
         self.abuse.data_consumed(bytes);
@@ -322,7 +322,7 @@ impl Conn {
     pub fn path_need(&self, now: Instant) -> u32 {
         self.path.seen(now)
     }
-    /// What an earlier connection to the same origin has seen with [`path_need`](Self::path_need):
+    /// Takes over the [`path_need`](Self::path_need) of an earlier connection to the same origin:
     /// requests of the next minute begin with it.
     pub fn remember_path(&mut self, now: Instant, need: u32) {
         self.path.remember(now, need);
@@ -409,7 +409,7 @@ impl Conn {
     }
 }
 
-/// What we grant the peer on a connection before it has used any.
+/// Our grant to the peer on a fresh connection.
 fn fresh_credit(windows: &Windows, now: Instant) -> Credit {
     Credit::new(windows.connection.max(WINDOW_INITIAL), 0, now)
         .allowing_unread(windows.memory_budget / 2)

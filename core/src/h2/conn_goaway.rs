@@ -1,6 +1,6 @@
 //! GOAWAY (RFC 9113 section 6.8). A server drains in two steps, so that requests which cross the
 //! first one are still served: GOAWAY with the highest id and a PING; at its answer, or after
-//! [`DRAIN_WAIT`], GOAWAY with the id of the last request taken.
+//! [`DRAIN_WAIT`], GOAWAY with the id of the last accepted request.
 
 use super::conn::{Conn, Life, Timer};
 use super::conn_ping::DRAIN_PING;

@@ -1,5 +1,5 @@
-//! Header blocks in: requests, responses and trailers. Every block goes through the decoder,
-//! whatever becomes of its stream, because the table is the connection's (RFC 9113 section 4.3).
+//! Received header blocks: requests, responses and trailers. Every block goes through the decoder,
+//! even for a closed stream, because the table belongs to the connection (RFC 9113 section 4.3).
 
 use super::conn::{Conn, Timer};
 use super::conn_recv::HeaderBlock;
@@ -16,7 +16,7 @@ use crate::limits::HEADER_BLOCK_READ_BYTES_MAX;
 use crate::pace::Pace;
 use std::time::Instant;
 
-/// What an empty CONTINUATION that ends nothing costs of the glitch budget.
+/// Points of the glitch budget for an empty CONTINUATION that does not end its block.
 const EMPTY_CONTINUATION_POINTS: u32 = 10;
 
 impl Conn {

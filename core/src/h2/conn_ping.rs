@@ -1,5 +1,5 @@
-//! PING (RFC 9113 section 6.7). Answers go into the outbox, which holds reading back while it is
-//! full, and are paid from a budget (CVE-2019-9512).
+//! PING (RFC 9113 section 6.7). Answers go into the outbox, which stops reading while it is full,
+//! and are charged to a budget (CVE-2019-9512).
 
 use super::conn::{Conn, Life};
 use super::frame::{FrameHeader, Ping};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub(super) const DRAIN_PING: [u8; 8] = *b"draining";
 /// The PING that proves which resets the peer has seen.
 pub(super) const RESET_PING: [u8; 8] = *b"seen it?";
-/// What an answer to nothing costs of the glitch budget.
+/// Points of the glitch budget for an answer to no PING.
 const STRAY_PONG_POINTS: u32 = 5;
 
 impl Conn {

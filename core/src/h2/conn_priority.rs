@@ -7,7 +7,7 @@ use crate::http::Side;
 use crate::http::priority::Priority;
 use std::time::Instant;
 
-/// What a deprecated PRIORITY frame costs of the glitch budget.
+/// Points of the glitch budget for a deprecated PRIORITY frame.
 const PRIORITY_POINTS: u32 = 1;
 
 impl Conn {

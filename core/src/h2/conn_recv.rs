@@ -1,16 +1,16 @@
-//! Bytes in: cuts the input into frames, in place. Only an incomplete frame is ever copied, and
-//! DATA never is: its payload goes on as it arrives (RFC 9113 section 4.1).
+//! Cuts the input into frames, in place. Only an incomplete frame is copied, and DATA never is: its
+//! payload is passed on as it arrives (RFC 9113 section 4.1).
 
 use super::conn::{Conn, Life, Timer};
 use super::frame::{DataLayout, FRAME_BYTES_DEFAULT, FRAME_HEADER_BYTES, FrameHeader, flag, kind};
 use crate::error::Violation;
 use std::time::Instant;
 
-/// What a client sends first (RFC 9113 section 3.4).
+/// The client's connection preface (RFC 9113 section 3.4).
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Our SETTINGS_MAX_FRAME_SIZE. We never raise it: a bigger frame only delays its siblings.
 pub(super) const FRAME_BYTES_MAX: u32 = FRAME_BYTES_DEFAULT;
-/// What an unknown frame costs of the glitch budget.
+/// Points of the glitch budget for an unknown frame.
 const UNKNOWN_FRAME_POINTS: u32 = 1;
 
 /// Where in the byte stream the reader stands.
@@ -154,7 +154,7 @@ impl Conn {
         bytes
     }
 
-    /// What must hold of a frame's header before its payload is looked at.
+    /// Checks a frame's header before its payload is read.
     fn admit_frame(&mut self, header: FrameHeader) -> Result<(), Violation> {
         // RFC 9113 section 3.4: the peer's preface is SETTINGS, not an acknowledgement of ours.
         if self.life == Life::Settings && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
@@ -174,7 +174,7 @@ impl Conn {
         }
     }
 
-    /// Hands a whole frame to whoever owns its kind.
+    /// Passes a whole frame to the handler of its type.
     fn take_frame(&mut self, now: Instant, header: FrameHeader, payload: &[u8]) {
         let taken = match header.kind {
             kind::HEADERS => self.take_headers(now, header, payload),
@@ -242,7 +242,7 @@ impl Conn {
                 match layout {
                     Ok(layout) => {
                         bytes = first.map_or(bytes, |(_, rest)| rest);
-                        // Padding counts against both windows and nobody will ever read it.
+                        // Padding counts against both windows and has no reader.
                         self.discard(now, stream, 1 + layout.pad_len);
                         layout
                     }

@@ -1,5 +1,5 @@
-//! Room for bodies on their way out: what waits for the peer is bounded per stream by its window
-//! and per connection by the [`SendAccount`](crate::send_account::SendAccount).
+//! Room for outgoing bodies: the peer's window bounds the waiting bytes per stream, the
+//! [`SendAccount`](crate::send_account::SendAccount) per connection.
 //!
 //! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
 

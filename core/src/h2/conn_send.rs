@@ -1,6 +1,6 @@
-//! Bytes out: heads go straight into the outbox, in the order of the commands, because a header
-//! block depends on the ones before it. Bodies go there too when nothing else waits; otherwise
-//! they queue on their stream, and `fill` makes frames of them in the order of RFC 9218.
+//! Writes frames. Heads go straight into the outbox, in the order of the commands, because a header
+//! block depends on the ones before it. Bodies go there too when no others wait; otherwise they
+//! queue on their stream, and `fill` frames them in the order of RFC 9218.
 //!
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
@@ -18,14 +18,20 @@ use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
 
-/// What `fill` fills the outbox to: one large write, and little that a more urgent stream would
-/// have to wait behind.
+/// The outbox size up to which `fill` adds frames, bytes: one large write, and little for a more
+/// urgent stream to wait behind.
 const OUTBOX_TARGET_BYTES: usize = 128 * 1024;
 /// DATA frames are not made larger than this, whatever the peer takes: a turn of the scheduler.
 const DATA_FRAME_BYTES_MAX: u32 = 16 * 1024;
 
 impl Conn {
     /// Client: starts an exchange. `end`: no body follows.
+    ///
+    /// # Errors
+    /// `WrongSide` on a server; `ConnectionClosed` when the connection takes no more exchanges;
+    /// `NoCapacity` when [`capacity`](Self::capacity) is 0; `Invalid(ConnectMalformed)` for an
+    /// extended CONNECT that the server has not allowed; `BodyLength` when `end` contradicts
+    /// content-length.
     pub fn open(
         &mut self,
         now: Instant,
@@ -79,6 +85,10 @@ impl Conn {
     }
 
     /// Server: a 1xx before the final head.
+    ///
+    /// # Errors
+    /// `Invalid(StatusInvalid)` for 101 and for a final status; `WrongSide` on a client;
+    /// `ConnectionClosed` when it is; `StreamNotOpen` when the exchange is over or answered.
     pub fn send_interim(
         &mut self,
         now: Instant,
@@ -97,6 +107,11 @@ impl Conn {
 
     /// Server: the final head. `end`: no body follows. A `priority` field overrides, member by
     /// member, what the request asked for (RFC 9218 section 8).
+    ///
+    /// # Errors
+    /// `Invalid(StatusInvalid)` for an interim status; `WrongSide` on a client; `ConnectionClosed`
+    /// when it is; `StreamNotOpen` when the exchange is over or answered; `BodyLength` when `end`
+    /// contradicts content-length.
     pub fn respond(
         &mut self,
         now: Instant,
@@ -169,6 +184,11 @@ impl Conn {
     }
 
     /// Body bytes; `end` may come with empty `data`.
+    ///
+    /// # Errors
+    /// `ConnectionClosed` when it is; `StreamNotOpen` when our side is not in its body;
+    /// `BodyLength` when the body would differ from the content-length that was sent (nothing is
+    /// queued then).
     pub fn send_body(
         &mut self,
         now: Instant,
@@ -236,6 +256,9 @@ impl Conn {
     }
 
     /// Trailers, which end our side.
+    ///
+    /// # Errors
+    /// As [`send_body`](Self::send_body), and `Invalid` for trailers that the validator refuses.
     pub fn send_trailers(
         &mut self,
         now: Instant,

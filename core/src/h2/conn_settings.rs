@@ -1,6 +1,6 @@
-//! SETTINGS, both ways (RFC 9113 section 6.5). What we advertise first binds us from the first
-//! byte. What is changed later binds from its acknowledgement on: whatever the peer sent before it,
-//! it sent by the settings before.
+//! SETTINGS, both ways (RFC 9113 section 6.5). Our initial settings bind us from the first byte. A
+//! later change binds us once the peer has acknowledged it, because the peer sent all earlier
+//! frames under the old values.
 
 use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
 use super::frame::{FrameHeader, Setting, SettingsFrame, WindowUpdate, settings};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What the user has asked the peer on the connection, oldest first, until it is answered.
+/// The user's unanswered PINGs and SETTINGS, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     pub(super) pings: VecDeque<([u8; 8], Instant)>,
@@ -71,10 +71,10 @@ impl Conn {
         self.peer
     }
 
-    /// Changes settings of ours, perhaps none: the peer is told, and is held to them once it has
-    /// acknowledged them. How many wait for that is the caller's to bound. What does not change
-    /// while a connection lives is left out: push, the size of frames, priorities, and extended
-    /// CONNECT once it was announced (RFC 8441 section 3). False: the connection is closed.
+    /// Sends changed settings, perhaps none; they bind the peer once it has acknowledged them. The
+    /// caller bounds how many wait for that. Settings that are fixed for a connection's life are
+    /// left out: push, the frame size, priorities, and extended CONNECT once it was announced (RFC
+    /// 8441 section 3). False: the connection is closed.
     pub fn change_settings(&mut self, now: Instant, changes: &[Setting]) -> bool {
         if self.life == Life::Closed {
             return false;

@@ -1,5 +1,5 @@
-//! Deadlines. Those of the connection lie in the table; those of streams share one entry, the
-//! earliest: when it is due the open streams are looked through, and never for an event.
+//! Deadlines. Those of the connection are in the timer table; those of streams share one entry, the
+//! earliest. Open streams are scanned when it is due, and never for an event.
 
 use super::conn::{Conn, Timer};
 use super::conn_goaway::Draining;
@@ -25,8 +25,7 @@ impl Conn {
         }
     }
 
-    /// Nobody read for so long, because whoever answers did not keep up: every deadline is as much
-    /// later.
+    /// Moves every deadline later by the time in which the service's pause stopped reading.
     pub fn postpone(&mut self, by: Duration) {
         self.timers.postpone(by);
         for (_, stream) in self.streams.iter_mut() {
@@ -153,7 +152,7 @@ impl Conn {
     }
 }
 
-/// What a stream's time depends on beside it.
+/// Facts outside of a stream that its deadline depends on.
 struct Pressed {
     /// Body bytes of the connection that came so far.
     carried_in: u64,

@@ -1,8 +1,8 @@
-//! HTTP/2 frames (RFC 9113 section 4 and 6): the nine-byte header here, one file per frame type
-//! below. Parsers check what a frame alone can tell (length, stream 0, padding, ranges); what
-//! depends on the stream or the connection is decided above. Writers append to a buffer.
+//! HTTP/2 frames (RFC 9113 sections 4 and 6): the nine-byte header here, one file per frame type
+//! below. Parsers check the rules of a single frame (length, stream 0, padding, ranges); rules of
+//! the stream or the connection are checked above. Writers append to a buffer.
 //!
-//! Nothing here allocates: parsed frames borrow the payload.
+//! No parser allocates: parsed frames borrow the payload.
 
 pub mod alt_svc;
 pub mod continuation;

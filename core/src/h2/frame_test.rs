@@ -56,7 +56,7 @@ pub(super) fn only_lengths<T: std::fmt::Debug>(
     }
 }
 
-/// The same numbers for the same seed, on every machine.
+/// Equal numbers for equal seeds, on every machine.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

@@ -1,12 +1,12 @@
-//! Slots of streams that we reset. Our RST_STREAM is on its way: until the peer has certainly
-//! seen it the stream counts against its limit there (RFC 9113 section 5.1.2), so its slot is not
-//! free here. Proof is anything the peer sends one round trip later, or the answer to a PING.
+//! Slots of streams that we reset. Until the peer has certainly seen our RST_STREAM, the stream
+//! counts against its limit there (RFC 9113 section 5.1.2), so its slot is not free here. The proof
+//! is any frame that the peer sends one round trip later, or the answer to a PING.
 //!
-//! Peers also count resets (CVE-2023-44487) and close with ENHANCE_YOUR_CALM when they are too
-//! many. RST_STREAM cannot wait, but the stream that would follow can: beyond a burst, slots come
-//! back only as fast as a peer's budget refills.
+//! Peers also count resets (CVE-2023-44487) and close with ENHANCE_YOUR_CALM beyond a limit.
+//! RST_STREAM cannot wait, but the stream that would follow can: beyond a burst, slots return only
+//! as fast as a peer's budget refills.
 //!
-//! Invariant: slots come back in the order of their resets.
+//! Invariant: slots return in the order of their resets.
 
 use crate::budget::Rate;
 use std::collections::VecDeque;
@@ -44,9 +44,9 @@ pub(super) struct Held {
 #[derive(Debug)]
 struct Books {
     slots: VecDeque<Slot>,
-    /// The first so many are known to be seen by the peer.
+    /// The number of leading slots whose reset the peer has seen.
     proven: usize,
-    /// The answer to the PING that is out proves so many.
+    /// The number of slots that the answer to the outstanding PING proves.
     asked: Option<usize>,
     asked_at: Option<Instant>,
     /// The peer has sent HEADERS or DATA since the last PING: some peers count those between.

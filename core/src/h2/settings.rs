@@ -1,5 +1,4 @@
-//! The settings of both sides (RFC 9113 section 6.5): what the peer's mean for us, and what we
-//! send.
+//! The settings of both sides (RFC 9113 section 6.5): applies the peer's and encodes ours.
 
 use super::frame::FRAME_BYTES_DEFAULT;
 use super::frame::settings::{self as settings_frame, Setting, SettingsFrame};
@@ -40,7 +39,7 @@ pub struct Settings {
     pub no_rfc7540_priorities: bool,
 }
 
-/// What applying a SETTINGS frame changed that others must hear of.
+/// The effects of a SETTINGS frame that other parts must handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Bytes by which the quota of every open stream moves; it may become negative
@@ -80,6 +79,9 @@ impl Default for Settings {
 impl Settings {
     /// Takes over a frame of the peer, in order (RFC 9113 section 6.5.3). `side` is ours. On an
     /// error nothing is changed. An acknowledgement changes nothing.
+    ///
+    /// # Errors
+    /// [`Violation::SettingInvalid`] for a value that `side`'s peer must not send.
     pub fn apply(&mut self, side: Side, frame: SettingsFrame<'_>) -> Result<Changes, Violation> {
         let mut next = *self;
         let mut header_table = None;

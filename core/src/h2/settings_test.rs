@@ -1,4 +1,4 @@
-//! Taking over the peer's settings, and announcing ours.
+//! Applying the peer's settings, and announcing ours.
 
 use super::{Changes, HeaderTableChange, Settings, write_ours};
 use crate::error::Violation;

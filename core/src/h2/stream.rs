@@ -1,8 +1,8 @@
-//! One stream as the connection keeps it: state, windows, body accounting, and what waits to be
-//! sent. It owns no timer and no map entry; the connection decides, this remembers.
+//! One stream's state: windows, body accounting, and queued bytes. It owns no timer and no map
+//! entry; the connection decides.
 //!
-//! Most exchanges are a head each way and a small body. What only the others need lies apart, in
-//! boxes that the connection uses again: a hundred streams then fit the nearest cache.
+//! Most exchanges are a head each way and a small body. State that only the others need is in boxes
+//! that the connection reuses, so that a hundred streams fit the L1 cache.
 
 use super::stream_state::{Input, State, step};
 use crate::credit::{Credit, Quota};
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// What the peer sends next, while it may send.
+/// The part of a message that the peer sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     /// Client: the final response head. The count of interim heads so far.
@@ -23,7 +23,7 @@ pub(super) enum Awaits {
     Body,
 }
 
-/// What the user gives next.
+/// The part of a message that the user gives next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sends {
     /// Server: the final response head.
@@ -83,7 +83,7 @@ pub(super) struct SendQueue {
 /// A body on its way in.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    /// What we grant the peer.
+    /// Our grant to the peer.
     pub(super) credit: Credit,
     /// The peer's content-length against its DATA.
     pub(super) length: Expected,
@@ -144,7 +144,7 @@ pub(super) struct Stream {
     pub(super) awaits: Awaits,
     pub(super) sends: Sends,
     pub(super) method: Method,
-    /// What the peer grants us.
+    /// The peer's grant to us.
     pub(super) quota: Quota,
     /// Our content-length against our DATA.
     pub(super) length_out: Expected,
@@ -153,7 +153,7 @@ pub(super) struct Stream {
     pub(super) incoming: Option<Box<Incoming>>,
     /// There once a body had to wait.
     pub(super) queue: Option<Box<SendQueue>>,
-    /// Server: its handler is gone, nobody reads what still comes.
+    /// Server: the handler is gone, so received bytes are discarded.
     pub(super) released: bool,
 }
 
@@ -169,7 +169,7 @@ impl Stream {
     pub(super) fn queued(&self) -> usize {
         self.queue.as_ref().map_or(0, |queue| queue.len())
     }
-    /// What is known of the body to come.
+    /// State of a body still to come.
     pub(super) fn incoming(&mut self) -> Option<&mut Incoming> {
         self.incoming.as_deref_mut()
     }

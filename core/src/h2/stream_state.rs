@@ -1,6 +1,6 @@
 //! The life of one stream (RFC 9113 section 5.1), as one total match: a new input does not compile
-//! until every state answers it. What a frame means for the message (a second head, a length that
-//! does not fit) is not decided here.
+//! until every state answers it. Message rules (a second head, a wrong length) are checked
+//! elsewhere.
 
 use crate::error::Violation;
 
@@ -51,7 +51,7 @@ pub enum ClosedHow {
     ResetByUs,
 }
 
-/// What happens to a stream. `end` is the END_STREAM flag.
+/// An event of a stream. `end` is the END_STREAM flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "side and frame are in the name")]
 pub enum Input {
@@ -70,6 +70,9 @@ pub enum Input {
 /// A refused `Recv*` is the violation to answer with. A refused `Send*` is a call that our own
 /// side must not make: the error names the same rule seen from the other side, and the caller
 /// turns it into [`Misuse::StreamNotOpen`](crate::error::Misuse::StreamNotOpen).
+///
+/// # Errors
+/// The [`Violation`] of RFC 9113 section 5.1 that the input is in this state.
 pub fn step(state: State, input: Input) -> Result<State, Violation> {
     use ClosedHow::{Ended, ResetByPeer, ResetByUs};
     use Input::{

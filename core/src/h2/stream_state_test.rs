@@ -1,4 +1,4 @@
-//! The whole table, cell by cell, and what the questions answer.
+//! The whole transition table, cell by cell, and the getters.
 
 use super::ClosedHow::{Ended, ResetByPeer, ResetByUs};
 use super::Input::{

@@ -2,9 +2,9 @@
 //! state.
 //!
 //! Ids only rise and are odd (push does not exist), so most live ids lie close together: a ring
-//! holds one slot number per id from `base` up, and the streams themselves lie in a slab whose
-//! places are used again. A few old, long-lived ids (a tunnel, a download) would stretch the ring:
-//! they move to an ordered map once it spans `SPAN_MAX` ids.
+//! holds one slot number per id from `base` up, and the streams themselves are in a slab whose
+//! slots are reused. A few old, long-lived ids (a tunnel, a download) would stretch the ring: they
+//! move to an ordered map once it spans `SPAN_MAX` ids.
 //!
 //! Invariants: every live id is in the ring or in `old`, never in both; the ring's front is a live
 //! id; the ring holds at most `SPAN_MAX` slots; a key stays the same as long as its stream.

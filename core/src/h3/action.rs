@@ -1,10 +1,10 @@
-//! What the machine asks of the transport, in order. Carry out each before the next is asked for.
+//! The machine's actions on the QUIC transport. Carry out each before the next is polled.
 
 use crate::error::H3Code;
 use crate::http::StreamId;
 use bytes::Bytes;
 
-/// What a unidirectional stream of ours is for.
+/// The purpose of a unidirectional stream of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UniKind {
     /// RFC 9114 section 6.2.1.
@@ -77,22 +77,23 @@ pub enum Action {
         /// From -2^30 to 2^30.
         order: i32,
     },
-    /// Server: the peer may have opened so many request streams since the start (MAX_STREAMS,
-    /// RFC 9000 section 19.11). Nothing to do for a transport that counts itself, as quinn-proto
-    /// does: see `stream_credit`.
+    /// Server: the peer may have opened this many request streams since the start (MAX_STREAMS, RFC
+    /// 9000 section 19.11). A transport that counts itself, as quinn-proto does, ignores it: see
+    /// `stream_credit`.
     GrantStreams {
         /// Counted from the start; never falls.
         limit: u64,
     },
-    /// Let the peer have so many bytes under way on all streams together, beyond what was read
-    /// (MAX_DATA, RFC 9000 section 19.9). A transport that grants what is read by itself needs
-    /// this for the size alone.
+    /// Lets the peer have this many bytes in flight on all streams together, beyond those read
+    /// (MAX_DATA, RFC 9000 section 19.9). A transport that refunds read bytes itself needs only the
+    /// size.
     GrantBytes {
         /// Before the first, it is [`first_window`](super::Conn::first_window). May fall: then withhold
         /// what is read until it fits. What rises again before that was never granted twice.
         window: u32,
     },
-    /// Let so many bytes wait for the peer's acknowledgement on all streams together, sent or not.
+    /// Lets this many bytes wait for the peer's acknowledgement on all streams together, sent or
+    /// not.
     HoldBytes {
         /// May fall: then take nothing until it fits.
         bytes: u64,
@@ -108,7 +109,7 @@ pub enum Action {
     Close {
         /// Why.
         code: H3Code,
-        /// The same in words, for the peer's log.
+        /// The reason as text, for the peer's log.
         reason: &'static str,
     },
 }

@@ -1,14 +1,14 @@
-//! One HTTP/3 connection, client or server: stream bytes and commands in, actions and facts out.
+//! One HTTP/3 connection, client or server: stream bytes and commands in, actions and events out.
 //!
-//! This file holds the state and the questions; each concern has a file of its own beside it:
-//! `conn_transport` sorts what comes by stream, `conn_uni` keeps the control and QPACK streams
-//! both ways, `conn_recv` reads request streams, `conn_head` takes their sections, `conn_send`
-//! and `conn_write` write, `conn_goaway`, `conn_datagram` and `conn_timers` do what they say,
-//! `conn_close` ends streams and the connection.
+//! This file holds the state and its getters; each concern has a file beside it: `conn_transport`
+//! sorts input by stream, `conn_uni` keeps the control and QPACK streams both ways, `conn_recv`
+//! reads request streams, `conn_head` takes their sections, `conn_send` and `conn_write` write,
+//! `conn_goaway`, `conn_datagram` and `conn_timers` handle what they are named for, `conn_close`
+//! ends streams and the connection.
 //!
 //! Invariants: a stream that is over both ways is not in `streams`; a stream is in the scheduler
-//! exactly while it has something to send and the transport takes it; after [`Event::Closed`] only
-//! actions come.
+//! exactly while it has bytes to send and the transport takes them; only actions follow
+//! [`Event::Closed`].
 
 use super::conn_goaway::Draining;
 use super::conn_slow::SlowReaders;
@@ -86,7 +86,7 @@ pub struct Counts {
     pub data_frames_sent: u64,
     /// Writes asked of the transport.
     pub writes: u64,
-    /// Datagrams that were dropped here: their stream is gone, or nobody reads them.
+    /// Datagrams dropped here: their stream is gone, or has no reader.
     pub datagrams_dropped: u64,
 }
 
@@ -147,9 +147,9 @@ pub struct Conn {
     pub(super) credit: Credit,
     /// How wide it is, as the transport was told last.
     pub(super) window_told: u32,
-    /// What the transport lets the peer send on each stream beyond what was read.
+    /// Bytes that the transport lets the peer send on each stream beyond those read.
     pub(super) stream_window: u32,
-    /// What may wait in the transport for an acknowledgement.
+    /// Bytes that may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
     pub(super) lender: Lender,
     /// Server: what waits here for the client, out of the budget of all connections.
@@ -158,7 +158,8 @@ pub struct Conn {
     pub(super) scarcity: Scarcity,
     /// Server: rules that requests broke which became no exchange, for metrics.
     pub(super) refused: Vec<Violation>,
-    /// What may wait in the transport beyond its first window: on a server out of the same budget.
+    /// The budget for bytes that wait in the transport beyond its first window: on a server shared
+    /// with all connections.
     pub(super) send_lender: Lender,
     /// Bytes in the queues of all streams.
     pub(super) queued: usize,
@@ -177,7 +178,7 @@ pub struct Conn {
     pub(super) running: u32,
     pub(super) timers: TimerTable<{ Timer::KINDS }>,
     pub(super) rtt: Option<Duration>,
-    /// What the owner of a client was told, or has asked for, last.
+    /// The capacity that the owner of a client has last received or requested.
     pub(super) capacity_told: u32,
     pub(super) counts: Counts,
 }
@@ -329,8 +330,8 @@ impl Conn {
     pub fn counts(&self) -> Counts {
         self.counts
     }
-    /// Server: a rule that a request broke which became no exchange, for metrics. What nobody asks
-    /// for is forgotten beyond [`REFUSED_NOTES_MAX`].
+    /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
+    /// [`REFUSED_NOTES_MAX`]; later ones are dropped.
     pub fn poll_refused(&mut self) -> Option<Violation> {
         self.refused.pop()
     }

@@ -1,6 +1,7 @@
-//! Ends: of one side of a stream, of streams before their time, and of the connection. Every open
+//! Ends of one side of a stream, of streams before their time, and of the connection. Every open
 //! exchange gets exactly one end, and the connection exactly one. A request stream is always
-//! finished or reset, and read to its end or stopped: without it no stream credit comes back.
+//! finished or reset, and read to its end or stopped, because otherwise its stream credit does not
+//! return.
 
 use super::Action;
 use super::conn::{Conn, Timer};

@@ -1,5 +1,5 @@
-//! HTTP datagrams (RFC 9297): each belongs to a request stream, which it names by a quarter of its
-//! id. They may be lost, so what nobody can take is dropped.
+//! HTTP datagrams (RFC 9297), each for the request stream whose id is four times its prefix. They
+//! are unreliable, so a datagram without a receiver is dropped.
 
 use super::Action;
 use super::conn::Conn;
@@ -65,6 +65,10 @@ impl Conn {
 
     /// A datagram about an open extended CONNECT (RFC 9297). May be dropped on the way. The peer
     /// must have announced that it takes them, as we must.
+    ///
+    /// # Errors
+    /// `ConnectionClosed` when it is; `WrongSide` unless both sides have announced datagrams;
+    /// `StreamNotOpen` when `stream` is not an extended CONNECT whose sending side is open.
     pub fn send_datagram(&mut self, stream: StreamId, data: &[u8]) -> Result<(), Misuse> {
         if self.closed {
             return Err(Misuse::ConnectionClosed);

@@ -1,5 +1,5 @@
-//! A client's early data (RFC 8446 section 2.3): requests that go out with the handshake, under what
-//! the server said on an earlier connection, and that go out again when it takes none.
+//! A client's early data (RFC 8446 section 2.3): requests sent with the handshake under remembered
+//! SETTINGS, and sent again when the server rejects early data.
 
 use super::Action;
 use super::conn::Conn;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl Conn {
-    /// What the peer has said in SETTINGS: to be remembered with its session ticket.
+    /// The peer's SETTINGS, to be stored with its session ticket.
     pub fn peer_settings(&self) -> Option<Settings> {
         self.settings
     }

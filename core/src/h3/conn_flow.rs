@@ -1,11 +1,9 @@
-//! Receive windows, and what is held for the peer. QUIC's are the transport's: it grants what was
-//! read of each stream, and of the connection, by itself. A stream's is fixed for all of the
-//! connection's life; how wide the connection's is, is decided here, by the rule that widens
-//! HTTP/2's streams ([`Credit`](crate::credit::Credit)): it grows with what the user takes and
-//! borrows from the one budget; a client's only where a reader waits for the peer, and not the peer for
-//! the reader.
-//! Behind it, what a stream may hold of unread bytes is bounded by
-//! [`read_room`](Conn::read_room) and the transport's stream window.
+//! Receive windows and the send window. The QUIC transport refunds read bytes of streams and
+//! connection itself. A stream's window is fixed for the connection's life. The connection's window
+//! is decided here by the rule of HTTP/2's streams ([`Credit`](crate::credit::Credit)): it grows
+//! with the bytes that users take and borrows from the shared budget, on a client only while a
+//! reader waits for the peer. [`read_room`](Conn::read_room) and the transport's stream window
+//! bound a stream's unread bytes.
 
 use super::Action;
 use super::conn::{Conn, Timer};
@@ -238,7 +236,7 @@ impl Conn {
     pub fn path_need(&self, now: Instant) -> u32 {
         self.path.seen(now)
     }
-    /// What an earlier connection to the same origin has seen with [`path_need`](Self::path_need):
+    /// Takes over the [`path_need`](Self::path_need) of an earlier connection to the same origin:
     /// the first exchanges of the next minute begin with it.
     pub fn remember_path(&mut self, now: Instant, need: u32) {
         self.path.remember(now, need);

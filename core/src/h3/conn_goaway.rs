@@ -1,7 +1,7 @@
 //! GOAWAY (RFC 9114 section 5.2). A server drains in two steps, so that requests which cross the
 //! first are still served: GOAWAY with the highest id; a round trip later GOAWAY with the first
-//! request that is not taken. It closes another round trip later, and not before the answers are
-//! acknowledged, because closing a QUIC connection throws away what is on its way.
+//! rejected request. It closes another round trip later, and only once the responses are
+//! acknowledged, because closing a QUIC connection discards data in flight.
 
 use super::conn::{Conn, Timer};
 use super::frame::{kind, put_frame};
@@ -80,7 +80,8 @@ impl Conn {
         self.finish_drain(now);
     }
 
-    /// What the peer is told now has arrived when the drain goes on, and what it sent before too.
+    /// Sets the drain's next step for the time when the peer has received GOAWAY and we have its
+    /// earlier requests.
     fn wait_for_peer(&mut self, now: Instant) {
         let wait = self.rtt.unwrap_or(ROUND_TRIP_GUESS);
         self.timers.set(Timer::Drain as usize, now + wait);

@@ -1,4 +1,4 @@
-//! Field sections in: requests, responses and trailers.
+//! Received field sections: requests, responses and trailers.
 
 use super::Action;
 use super::conn::Conn;
@@ -65,7 +65,7 @@ impl Conn {
         self.take_decoded(now, id, decoded, fields, ends, Some(section))
     }
 
-    /// What comes next is a head. The same bytes behind a body are trailers.
+    /// Whether the next section is a head. Behind a body it is trailers.
     fn awaits_head(&self, id: StreamId) -> bool {
         let stream = self.streams.get(id);
         stream.is_some_and(|stream| stream.state == State::Head)

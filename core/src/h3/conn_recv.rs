@@ -1,5 +1,5 @@
-//! Request streams in: frames are cut in place, DATA goes on as it arrives, and a section is only
-//! copied when it came in pieces (RFC 9114 section 4.1).
+//! Reads request streams: frames are cut in place, DATA is passed on as it arrives, and a section
+//! is copied only when it arrives in pieces (RFC 9114 section 4.1).
 
 use super::conn::Conn;
 use super::frame::{Kind, Piece};
@@ -8,7 +8,7 @@ use crate::error::{H3Code, Violation};
 use crate::http::StreamId;
 use std::time::Instant;
 
-/// What an unknown frame costs of the glitch budget.
+/// Points of the glitch budget for an unknown frame.
 const UNKNOWN_FRAME_POINTS: u32 = 1;
 /// Body bytes that are read and thrown away behind a complete answer, before we stop the peer: a
 /// request that is nearly sent ends in peace.

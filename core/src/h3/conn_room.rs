@@ -1,6 +1,5 @@
-//! Room for bodies on their way out: what waits for the peer is bounded per stream and per
-//! connection by the [`SendAccount`](crate::send_account::SendAccount), and behind that by what the
-//! transport holds.
+//! Room for outgoing bodies: the [`SendAccount`](crate::send_account::SendAccount) bounds the
+//! waiting bytes per stream and per connection, the transport those behind it.
 //!
 //! Invariant: the owner of a stream that found no room gets `SendReady` when there is some.
 

@@ -1,5 +1,5 @@
-//! The commands that send. A head and a small body go into one slab, so that a whole answer leaves
-//! as one contiguous write; where the transport is busy, or much waits, bodies queue on their
+//! The commands that send. A head and a small body go into one slab, so that a whole response
+//! leaves as one contiguous write; when the transport is busy, or much waits, bodies queue on their
 //! stream and go out in the order of RFC 9218.
 
 use super::Action;
@@ -14,6 +14,12 @@ use std::time::Instant;
 
 impl Conn {
     /// Client: starts an exchange. `end`: no body follows.
+    ///
+    /// # Errors
+    /// `WrongSide` on a server; `ConnectionClosed` when the connection takes no more exchanges;
+    /// `NoCapacity` when [`capacity`](Self::capacity) is 0; `Invalid(ConnectMalformed)` for an
+    /// extended CONNECT that the server has not allowed; `Invalid(FieldSectionTooLarge)` for a head
+    /// above the peer's limit; `BodyLength` when `end` contradicts content-length.
     pub fn open(
         &mut self,
         now: Instant,
@@ -54,6 +60,10 @@ impl Conn {
     }
 
     /// Server: a 1xx before the final head.
+    ///
+    /// # Errors
+    /// `Invalid(StatusInvalid)` for 101 and for a final status; `WrongSide` on a client;
+    /// `ConnectionClosed` when it is; `StreamNotOpen` when the exchange is over or answered.
     pub fn send_interim(
         &mut self,
         now: Instant,
@@ -74,6 +84,11 @@ impl Conn {
 
     /// Server: the final head. `end`: no body follows. A `priority` field overrides, member by
     /// member, what the request asked for (RFC 9218 section 8).
+    ///
+    /// # Errors
+    /// As [`send_interim`](Self::send_interim), but `Invalid(StatusInvalid)` for an interim status;
+    /// `Invalid(FieldSectionTooLarge)` for a head above the peer's limit; `BodyLength` when `end`
+    /// contradicts content-length.
     pub fn respond(
         &mut self,
         now: Instant,
@@ -142,6 +157,11 @@ impl Conn {
     }
 
     /// Body bytes; `end` may come with empty `data`.
+    ///
+    /// # Errors
+    /// `ConnectionClosed` when it is; `StreamNotOpen` when our side is not in its body;
+    /// `BodyLength` when the body would differ from the content-length that was sent (nothing is
+    /// queued then).
     pub fn send_body(
         &mut self,
         now: Instant,
@@ -175,6 +195,10 @@ impl Conn {
     }
 
     /// Trailers, which end our side.
+    ///
+    /// # Errors
+    /// As [`send_body`](Self::send_body), and `Invalid` for trailers that the validator refuses or
+    /// that exceed the peer's limit.
     pub fn send_trailers(
         &mut self,
         now: Instant,

@@ -1,9 +1,8 @@
-//! Bodies whose readers are slow, beside others on the same connection. What lies unread of them
-//! holds the connection's window: QUIC's streams have one size each for all of a connection's life,
-//! so it can be all of it. Then the window is raised for those that wait for the peer, as far as half
-//! of the budget goes; where it grows no more, a client takes no further exchange: they go over
-//! another connection. Alone, a slow reader has no more than the window that it found: more would
-//! not be read sooner.
+//! Slow readers beside others on one connection. Their unread bytes can fill the whole connection's
+//! window, because QUIC's stream windows have one fixed size. Then the window is raised for the
+//! streams that wait for the peer, up to half of the budget; beyond that a client takes no further
+//! exchange on this connection. A single slow reader gets no larger window, because it would not
+//! read sooner.
 
 use super::conn::Conn;
 use super::request_stream::State;
@@ -85,10 +84,10 @@ impl Conn {
         self.slow.full > 0
     }
 
-    /// The peer says that the connection's window holds it up (DATA_BLOCKED, RFC 9000 section
-    /// 19.12). Where that is because of bodies that nobody reads, the others get as much again,
-    /// from half of the budget. A client knows whether there are others; a server does not, because
-    /// the head of a client's next request needs room in this window too.
+    /// Handles the peer's DATA_BLOCKED (RFC 9000 section 19.12). If unread bodies cause it, the
+    /// window grows by their size, from half of the budget. A client does so only while other
+    /// exchanges are open; a server always, because the head of a client's next request needs room
+    /// in this window too.
     pub fn handle_blocked(&mut self, now: Instant) {
         if !self.closed && self.config.windows.auto && self.holds_back() {
             self.widen(now);

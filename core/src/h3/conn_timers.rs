@@ -1,6 +1,6 @@
-//! Deadlines. Those of the connection lie in the table; those of streams share one entry, the
-//! earliest: when it is due the open streams are looked through, and never for an event. The
-//! transport keeps its own, the idle time of QUIC among them.
+//! Deadlines. Those of the connection are in the timer table; those of streams share one entry, the
+//! earliest. Open streams are scanned when it is due, and never for an event. The transport keeps
+//! its own, QUIC's idle timeout among them.
 
 use super::conn::{Conn, Timer};
 use super::request_stream::State;
@@ -29,8 +29,7 @@ impl Conn {
         self.note_capacity();
     }
 
-    /// Nobody read for so long, because whoever answers did not keep up: every deadline is as much
-    /// later.
+    /// Moves every deadline later by the time in which the service's pause stopped reading.
     pub fn postpone(&mut self, by: Duration) {
         self.timers.postpone(by);
         for (_, stream) in self.streams.iter_mut() {
@@ -90,7 +89,7 @@ impl Conn {
                 .get(id)
                 .is_some_and(|stream| stream.discarding.is_some());
             if is_answered {
-                // The rest of a request that nobody waits for.
+                // The rest of a request without a handler.
                 self.stop_receiving(now, id, H3Code::NO_ERROR);
             } else if let Err(violation) = self.break_stream(now, id, violation) {
                 return self.fail(now, violation);
@@ -99,7 +98,7 @@ impl Conn {
     }
 }
 
-/// What a stream's time depends on beside it.
+/// Facts outside of a stream that its deadline depends on.
 struct Pressed {
     /// Body bytes of the connection that came so far.
     carried_in: u64,

@@ -1,4 +1,4 @@
-//! What the transport tells, sorted by stream.
+//! Input from the QUIC transport, sorted by stream.
 
 use super::Action;
 use super::conn::{Conn, Timer};
@@ -119,7 +119,7 @@ impl Conn {
         let _ = now;
         let more = limit.saturating_sub(self.streams_told);
         self.streams_told += more;
-        // Beyond what a window can hold nobody looks: our own ceiling is far below.
+        // A count beyond u32 has no effect: our own ceiling is far below.
         let more = u32::try_from(more).unwrap_or(u32::MAX);
         let room = crate::credit::WINDOW_MAX.saturating_sub(self.stream_quota.available());
         let _ = self.stream_quota.grant(more.min(room));
@@ -134,7 +134,8 @@ impl Conn {
         }
     }
 
-    /// The peer made the transport work for nothing: so many points of the glitch budget.
+    /// Charges `points` of the glitch budget for useless work that the peer caused in the
+    /// transport.
     pub fn handle_glitches(&mut self, now: Instant, points: u32) {
         if !self.closed
             && let Err(violation) = self.glitch(now, points)

@@ -14,9 +14,9 @@ use crate::wire::varint;
 use bytes::Bytes;
 use std::time::Instant;
 
-/// What a stream of unknown type costs of the glitch budget.
+/// Points of the glitch budget for a stream of unknown type.
 const UNKNOWN_STREAM_POINTS: u32 = 10;
-/// What a frame on the control stream costs that nobody needs.
+/// Points of the glitch budget for a frame without effect on the control stream.
 const IDLE_FRAME_POINTS: u32 = 1;
 /// With what QUIC adds, a packet of the size that every path carries (RFC 9000 section 14).
 const PADDING_BYTES: usize = 1120;
@@ -70,7 +70,7 @@ impl PeerUni {
     }
 }
 
-/// What the peer has opened so far.
+/// The unidirectional streams that the peer has opened.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Unidirectional streams of any kind.
@@ -109,7 +109,7 @@ impl Conn {
             put_frame(kind::RESERVED, &[0; PADDING_BYTES], out);
         }
     }
-    /// What waits to go out on the control stream.
+    /// The bytes that wait for the control stream.
     pub(super) fn control_out(&mut self) -> &mut Vec<u8> {
         &mut self.ours[UniKind::Control as usize].waiting
     }

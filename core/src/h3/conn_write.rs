@@ -1,5 +1,5 @@
-//! Bytes out: frames are put together in a slab, and become writes in the order of the commands,
-//! then of RFC 9218.
+//! Composes frames in a slab and turns them into writes, in the order of the commands, then of RFC
+//! 9218.
 //!
 //! Invariants: bytes of the stream in `open` stand at the end of `slab`, those of no other; a
 //! write that came back is the first of what its stream sends next; the end rides on the last
@@ -185,7 +185,7 @@ impl Conn {
         }
     }
 
-    /// Whether a body of so many bytes goes out at once with its head, by copy.
+    /// Whether a body of `len` bytes goes out at once with its head, by copy.
     pub(super) fn takes_whole(&self, len: usize) -> bool {
         let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;
         (1..BY_REFERENCE_BYTES_MIN).contains(&len) && self.schedule.is_empty() && !waits
@@ -242,7 +242,7 @@ impl Conn {
         }
     }
 
-    /// What waits is told by the queue of its stream.
+    /// The queue of the stream knows the waiting bytes.
     fn enqueue(&mut self, now: Instant, id: StreamId, bytes: Bytes, framed: bool) {
         let max = self.queue_max();
         let Some(open) = self.streams.get_mut(id) else {
@@ -365,8 +365,8 @@ impl Conn {
         }
     }
 
-    /// Tells the transport what the client asked for (RFC 9218 section 10). Without a wish
-    /// streams share: a small answer must not wait behind a download that nobody ranked.
+    /// Sets the transport's priority to the client's (RFC 9218 section 10). Without one, streams
+    /// share: a small response must not wait behind a download without a priority.
     pub(super) fn set_priority(&mut self, id: StreamId) {
         let Some(open) = self.streams.get(id).filter(|open| !open.is_sent) else {
             return;

@@ -1,5 +1,5 @@
-//! The frames of a control stream (RFC 9114 sections 6.2.1 and 7.2): which may come, and what they
-//! say.
+//! The frames of a control stream (RFC 9114 sections 6.2.1 and 7.2): which are allowed, and their
+//! effect.
 
 use super::frame::Kind;
 use super::settings::Settings;
@@ -32,6 +32,10 @@ pub enum ControlFrame<'a> {
 }
 
 /// Whether a frame of this kind may come now; `settled`: SETTINGS came.
+///
+/// # Errors
+/// [`Violation::SettingsMissing`] for any frame before SETTINGS; [`Violation::FrameUnexpected`] for
+/// a second SETTINGS and for a type that does not belong there.
 pub fn admit(kind: Kind, side: Side, settled: bool) -> Result<(), Violation> {
     match (kind, settled) {
         // RFC 9114 section 6.2.1.
@@ -56,6 +60,10 @@ pub fn admit(kind: Kind, side: Side, settled: bool) -> Result<(), Violation> {
 
 impl<'a> ControlFrame<'a> {
     /// Reads a payload of a kind that was admitted.
+    ///
+    /// # Errors
+    /// [`Violation::FrameMalformed`] for a payload of the wrong form; [`Violation::PushIdInvalid`]
+    /// for any push; the errors of [`Settings::parse`].
     pub fn parse(kind: Kind, payload: &'a [u8]) -> Result<Self, Violation> {
         match kind {
             Kind::Settings => Settings::parse(payload).map(Self::Settings),

@@ -1,5 +1,5 @@
-//! Frames (RFC 9114 section 7): a header of two integers, and a payload that is handed on as it
-//! arrives. Nothing is buffered here but a header in pieces.
+//! Frames (RFC 9114 section 7): a header of two integers, and a payload that is passed on as it
+//! arrives. Only an incomplete header is buffered.
 
 use crate::wire::{TypeLength, varint};
 use bytes::{BufMut, BytesMut};
@@ -20,7 +20,7 @@ pub mod kind {
     pub const PRIORITY_UPDATE_PUSH: u64 = 0xf_0701;
 }
 
-/// What a frame is.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are those of RFC 9114 section 7.2")]
 pub enum Kind {
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// What the next bytes are.
+/// The next part of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// A frame begins.

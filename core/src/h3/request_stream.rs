@@ -1,4 +1,4 @@
-//! What may come on a request stream, in which order (RFC 9114 section 4.1).
+//! The allowed order of frames on a request stream (RFC 9114 section 4.1).
 //!
 //! ```text
 //! Head --HEADERS (1xx)--> Head
@@ -8,7 +8,7 @@
 //! Body | Tunnel | Trailers --FIN--> Ended
 //! ```
 //!
-//! Frames of unknown kinds may stand anywhere, and are no input here.
+//! Frames of unknown types may stand anywhere and are not passed in.
 
 use super::frame::Kind;
 use crate::error::Violation;
@@ -33,7 +33,7 @@ pub enum State {
     Ended,
 }
 
-/// What comes.
+/// A frame or the end of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Input {
@@ -42,7 +42,7 @@ pub enum Input {
     Fin,
 }
 
-/// What it is.
+/// The meaning of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Takes {
     /// A head, interim or final.
@@ -55,7 +55,11 @@ pub enum Takes {
     End,
 }
 
-/// What `input` is in this state. `side` is ours.
+/// The meaning of `input` in this state. `side` is ours.
+///
+/// # Errors
+/// [`Violation::FrameUnexpected`] for a frame out of order; [`Violation::RequestIncomplete`] and
+/// [`Violation::ResponseIncomplete`] for an end before the head.
 pub fn step(state: State, input: Input, side: Side) -> Result<Takes, Violation> {
     match (state, input) {
         (State::Head, Input::Headers) => Ok(Takes::Head),
@@ -74,6 +78,10 @@ pub fn step(state: State, input: Input, side: Side) -> Result<Takes, Violation> 
 
 /// The input that a frame is; `None`: skip it. RFC 9114 section 7.2: the frames of control
 /// streams, and pushes that were never offered.
+///
+/// # Errors
+/// [`Violation::PushIdInvalid`] for PUSH_PROMISE on a client, [`Violation::FrameUnexpected`] for
+/// the others.
 pub fn input_of(kind: Kind, side: Side) -> Result<Option<Input>, Violation> {
     match kind {
         Kind::Data => Ok(Some(Input::Data)),

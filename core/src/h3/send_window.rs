@@ -1,11 +1,11 @@
-//! How many bytes may wait in the transport for the peer's acknowledgement, sent or not: twice what
-//! the path has shown to carry in a round trip. One such window is under way, and as much again
-//! waits to follow it at once.
+//! The send window: bytes that may wait in the transport for the peer's acknowledgement, sent or
+//! not. Twice the path's measured bandwidth-delay product: one window in flight, and one to follow
+//! at once.
 
 use crate::credit::Lender;
 use crate::limits::{QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX};
 
-/// The window moves by so many bytes: a congestion window moves with every acknowledgement.
+/// The step of the window, bytes: a congestion window changes with every acknowledgement.
 const STEP_BYTES: u64 = 1024 * 1024;
 
 /// The send window of one connection.

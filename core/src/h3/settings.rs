@@ -1,5 +1,5 @@
-//! SETTINGS (RFC 9114 section 7.2.4): what we say, and what the peer says. One frame each way, at
-//! the start, never changed.
+//! SETTINGS (RFC 9114 section 7.2.4), ours and the peer's. One frame each way, at the start, never
+//! changed.
 
 use super::frame::{kind, put_frame};
 use crate::error::Violation;
@@ -22,7 +22,7 @@ pub mod id {
     pub const H3_DATAGRAM: u64 = 0x33;
 }
 
-/// What a peer said; before it, and for what it left out, the defaults.
+/// A peer's settings; the defaults before its frame, and for settings that it leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Bytes that its QPACK decoder gives our table. Default 0.
@@ -53,6 +53,10 @@ impl Settings {
     /// Whether a server that took early data sent under `before` may say this now: it must not
     /// lower what the client may have used (RFC 9114 section 7.2.4.2, RFC 9297 section 2.1.1), and
     /// must say the same of the table that the client may have filled (RFC 9204 section 3.2.3).
+    ///
+    /// # Errors
+    /// [`Violation::SettingInvalid`] for a lower value; [`Violation::QpackDecoderStreamInvalid`]
+    /// for another table size.
     pub fn check_against(&self, before: &Self) -> Result<(), Violation> {
         let is_lower = self.field_section_bytes_max < before.field_section_bytes_max
             || self.qpack_blocked_streams_max < before.qpack_blocked_streams_max
@@ -66,6 +70,10 @@ impl Settings {
         }
     }
     /// Reads the payload of a SETTINGS frame.
+    ///
+    /// # Errors
+    /// [`Violation::FrameMalformed`] for a part of a setting; [`Violation::SettingInvalid`] for a
+    /// setting of HTTP/2, a repeated one, or a value out of its range.
     pub fn parse(mut payload: &[u8]) -> Result<Self, Violation> {
         let mut settings = Self::default();
         let mut seen = Vec::new();

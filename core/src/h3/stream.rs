@@ -1,5 +1,4 @@
-//! One request stream as the connection keeps it. It owns no timer and no map entry; the
-//! connection decides, this remembers.
+//! The state of one request stream. It owns no timer and no map entry; the connection decides.
 
 use super::frame::FrameReader;
 use super::request_stream::State;
@@ -11,7 +10,7 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// What the user gives next.
+/// The part of a message that the user gives next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sends {
     /// Server: the final response head.
@@ -66,7 +65,7 @@ pub(super) struct OutPiece {
     pub(super) framed: bool,
 }
 
-/// What waits to go out on one stream.
+/// Bytes that wait on one stream.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
     pub(super) pieces: VecDeque<OutPiece>,
@@ -156,14 +155,14 @@ pub(super) struct Stream {
     pub(super) received: u64,
     /// Body bytes that the user holds.
     pub(super) unread: u64,
-    /// What the user asked for beyond the transport's window: read ahead for it.
+    /// Bytes beyond the transport's window that are read ahead, as the user requested.
     pub(super) read_ahead: u32,
     /// The user holds a window full: nothing is read until it is half empty.
     pub(super) is_full: bool,
     /// It was full, and the transport has held more for it ever since: its reader is what it
     /// waits for, and not the peer.
     pub(super) is_behind: bool,
-    /// Body bytes are thrown away, so many so far.
+    /// Discarded body bytes so far, if the body is discarded.
     pub(super) discarding: Option<u64>,
     /// How fast it comes.
     pub(super) pace: Pace,
@@ -171,7 +170,7 @@ pub(super) struct Stream {
     // What we send.
     pub(super) sends: Sends,
     pub(super) length_out: Expected,
-    /// What waits; there once something had to.
+    /// Waiting bytes; allocated with the first.
     pub(super) queue: Option<Box<SendQueue>>,
     /// The transport takes nothing now.
     pub(super) blocked: bool,
@@ -185,7 +184,7 @@ pub(super) struct Stream {
     pub(super) is_request: bool,
     /// The handler is gone.
     pub(super) released: bool,
-    /// What the client asked for, if it did.
+    /// The client's priority, if it sent one.
     pub(super) priority: Option<Priority>,
 }
 

@@ -1,18 +1,17 @@
 //! Stream credit of a server: how many request streams its client may have opened.
 //!
 //! The rule, in this one place:
-//! - A stream gives one back when it is closed on both sides, finished or reset, whoever did it.
+//! - A stream gives one back when it is closed on both sides, finished or reset, by either side.
 //! - Credit is granted an eighth of the limit at a time, and at once when the client is blocked.
 //! - Never more streams are open than the limit (`request_streams_max`, default 256).
 //!
-//! What the transport does: quinn-proto sends MAX_STREAMS itself. It counts a stream back when
-//! our side of it is acknowledged to its end (or its reset is) and the peer's side was read to its
-//! end or stopped, and announces more than an eighth of the limit at once, or less beside other
-//! frames. So for it there is exactly this to do: `max_concurrent_bidi_streams` in its transport
-//! configuration is `request_streams_max`; every request stream is read to its end or stopped,
-//! and finished or reset (the machine asks for it by its actions, without exception); and
-//! `Action::GrantStreams` is passed over. A transport that does not count carries
-//! `Action::GrantStreams` out.
+//! With quinn-proto: it sends MAX_STREAMS itself. It counts a stream back when our side of it is
+//! acknowledged to its end (or its reset is) and the peer's side was read to its end or stopped,
+//! and announces more than an eighth of the limit at once, or less beside other frames. So
+//! `max_concurrent_bidi_streams` in its transport configuration is `request_streams_max`; every
+//! request stream is read to its end or stopped, and finished or reset (the machine asks for it by
+//! its actions, without exception); and `Action::GrantStreams` is ignored. A transport that does
+//! not count carries `Action::GrantStreams` out.
 //!
 //! Because quinn may announce less than a quantum, a client may run ahead of what was granted
 //! here, but never of what is free: opening beyond the last grant grants all that is free first.
@@ -42,6 +41,9 @@ impl StreamCredit {
         }
     }
     /// The client opened a stream.
+    ///
+    /// # Errors
+    /// [`Violation::StreamCreditExceeded`] beyond the limit.
     pub fn opened(&mut self, now: Instant) -> Result<(), Violation> {
         if self.credit.remaining() == 0 {
             self.blocked(now);

@@ -1,4 +1,4 @@
-//! Kinds of unidirectional streams (RFC 9114 section 6.2): the first integer of each says it.
+//! Kinds of unidirectional streams (RFC 9114 section 6.2), by the first integer of each.
 
 use super::UniKind;
 use crate::error::Violation;
@@ -13,8 +13,12 @@ pub mod wire {
     pub const QPACK_DECODER: u64 = 0x3;
 }
 
-/// What a stream that the peer opened is for; `None`: nobody knows, it is not read
-/// (RFC 9114 section 6.2: no error, and STOP_SENDING with H3_STREAM_CREATION_ERROR).
+/// The kind of a stream that the peer opened; `None`: unknown, so it is not read (RFC 9114 section
+/// 6.2: no error, and STOP_SENDING with H3_STREAM_CREATION_ERROR).
+///
+/// # Errors
+/// [`Violation::StreamTypeForbidden`] for a push stream of a client; [`Violation::PushIdInvalid`]
+/// for one of a server.
 pub fn admit(wire: u64, side: Side) -> Result<Option<UniKind>, Violation> {
     match (wire, side) {
         (wire::CONTROL, _) => Ok(Some(UniKind::Control)),
@@ -39,7 +43,7 @@ impl UniKind {
     }
 }
 
-/// Who opened a QUIC stream and whether it runs both ways: the two low bits of its id
+/// The side that opened a QUIC stream and whether it runs both ways: the two low bits of its id
 /// (RFC 9000 section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]

@@ -3,8 +3,8 @@
 //!
 //! Streams are opened in the order of their ids, 0, 4, 8 and so on (RFC 9000 section 2.1), so the
 //! number of a stream is its id by four. A ring holds one slot per number from `base` up; the
-//! streams themselves lie in a slab whose places are used again. A few old ones that live long
-//! would stretch the ring: they move to an ordered map once it spans `SPAN_MAX` numbers.
+//! streams themselves are in a slab whose slots are reused. A few old, long-lived ones would
+//! stretch the ring: they move to an ordered map once it spans `SPAN_MAX` numbers.
 //!
 //! Invariants: every live stream is in the ring or in `old`, never in both; the ring's front is a
 //! live stream; a key stays the same as long as its stream.
@@ -169,7 +169,7 @@ impl<T> Streams<T> {
 
     fn ring_index(&self, id: StreamId) -> Option<usize> {
         let index = (id.0 / 4).checked_sub(self.base)?;
-        // An id far ahead of all is nobody's: the ring has no such place.
+        // The ring has no slot for an id far ahead of all.
         Some(usize::try_from(index).unwrap_or(usize::MAX))
     }
     fn place(&mut self, id: StreamId, stream: T) -> u32 {

@@ -1,9 +1,8 @@
 //! Decoding of header blocks (RFC 7541 section 3 and 6).
 //!
-//! Every field goes straight into the arena of [`Fields`]. A block that breaks a limit is decoded
-//! to its end all the same, because the table is shared by all streams of the connection; from
-//! there on nothing is kept but the table, so that a small block never becomes much memory
-//! (CVE-2016-6581, CVE-2026-49975).
+//! Every field goes straight into the arena of [`Fields`]. A block that exceeds a limit is still
+//! decoded to its end, because all streams of the connection share the table; its further fields
+//! are dropped, so that a small block cannot use much memory (CVE-2016-6581, CVE-2026-49975).
 
 use super::{TABLE_BYTES_INITIAL, static_table};
 use crate::compress::table::{SOUND, Table};
@@ -19,7 +18,7 @@ use crate::limits::Limits;
 #[derive(Clone, Debug)]
 pub struct Decoder {
     table: Table,
-    /// What we advertised and the peer acknowledged: the bound of its size updates, bytes.
+    /// The advertised and acknowledged bound of the peer's size updates, bytes.
     table_bytes_max: usize,
     /// We advertised less than the table has: the next block must start with an update to this
     /// or less (RFC 7541 section 4.2).
@@ -28,7 +27,7 @@ pub struct Decoder {
     name: Vec<u8>,
 }
 
-/// What a decoded block is good for: the table is in step in either case.
+/// The result of a block; the table is in step in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded {
     /// The fields are complete.
@@ -59,12 +58,14 @@ impl Decoder {
             self.shrink_due = Some(self.shrink_due.map_or(bytes, |due| due.min(bytes)));
         }
     }
-    /// What its table holds, by the count of RFC 7541 section 4.1.
+    /// The table's size, by the count of RFC 7541 section 4.1.
     pub fn table_size(&self) -> usize {
         self.table.size()
     }
-    /// Decodes one whole block into `fields` (cleared first). `Err` is
-    /// [`Violation::CompressionInvalid`]: a connection error.
+    /// Decodes one whole block into `fields` (cleared first).
+    ///
+    /// # Errors
+    /// [`Violation::CompressionInvalid`], a connection error.
     pub fn decode(
         &mut self,
         block: &[u8],

@@ -1,8 +1,7 @@
 //! Encoding of header blocks (RFC 7541 section 6).
 //!
-//! A field is one or two bytes when a table has it; what enters our table is decided in
-//! `policy`. A head that came before under the same table is copied from
-//! `EncodeCache`.
+//! A field in a table takes one or two bytes; `policy` decides what enters ours. An equal head
+//! under the same table is copied from `EncodeCache`.
 
 use super::{TABLE_BYTES_INITIAL, static_table};
 use crate::compress::encode_cache::{EncodeCache, Section};
@@ -52,7 +51,7 @@ impl Encoder {
         let lowest = self.resized.map_or(last, |before| before.lowest.min(last));
         self.resized = Some(Resized { lowest, last });
     }
-    /// What its table holds, by the count of RFC 7541 section 4.1.
+    /// The table's size, by the count of RFC 7541 section 4.1.
     pub fn table_size(&self) -> usize {
         self.table.size()
     }

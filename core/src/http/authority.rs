@@ -1,11 +1,11 @@
-//! Whom a request is for.
+//! The authority of a request: host and port.
 
 use super::head::RequestHead;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 impl RequestHead {
-    /// Whether the authority names `host`, whatever the port (RFC 9110 section 4.3.3: a TLS
-    /// connection is for the host that the client asked for). A request without one names nobody.
+    /// Whether the authority names `host`, with any port (RFC 9110 section 4.3.3: a TLS connection
+    /// is for the host that the client requested). False without an authority.
     pub fn is_for(&self, host: &str) -> bool {
         let name = self.host_name();
         // A name may end in the dot of the root (RFC 1034 section 3.1); SNI leaves it out.

@@ -1,10 +1,10 @@
-//! Where a message's body ends: one decision for requests, one for responses (RFC 9112
-//! section 6.3), and the counting of DATA against content-length (RFC 9113 section 8.1.1).
+//! The length of a message's body: one decision for requests, one for responses (RFC 9112 section
+//! 6.3), and the check of DATA against content-length (RFC 9113 section 8.1.1).
 
 use super::{Field, RequestHead, ResponseHead, Token};
 use crate::error::Violation;
 
-/// What follows a head on an HTTP/1.1 connection.
+/// The body behind a head on an HTTP/1.1 connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
     /// No body; the next message may follow.
@@ -20,8 +20,12 @@ pub enum BodyLength {
 }
 
 impl BodyLength {
-    /// What follows a request head. A CONNECT that announces a body is refused: whether its bytes
-    /// belong to the body or to the tunnel would depend on the answer (RFC 9110 section 9.3.6).
+    /// The body of a request. A CONNECT that announces a body is refused: whether its bytes belong
+    /// to the body or to the tunnel would depend on the response (RFC 9110 section 9.3.6).
+    ///
+    /// # Errors
+    /// [`Violation::TransferEncodingInvalid`] for a coding other than chunked;
+    /// [`Violation::ConnectMalformed`] for a CONNECT with a body.
     pub fn of_request(head: &RequestHead) -> Result<Self, Violation> {
         let length = match (head.has_transfer_encoding(), head.content_length()) {
             (true, _) => chunked(head.fields())?,
@@ -34,8 +38,11 @@ impl BodyLength {
         }
         Ok(length)
     }
-    /// What follows a response head; `method` is the request's. The order of the rows is that of
-    /// RFC 9112 section 6.3.
+    /// The body of a response; `method` is the request's. The order of the rows is that of RFC 9112
+    /// section 6.3.
+    ///
+    /// # Errors
+    /// [`Violation::TransferEncodingInvalid`] for a coding other than chunked.
     pub fn of_response(method: &[u8], head: &ResponseHead) -> Result<Self, Violation> {
         match head.status {
             101 => Ok(Self::Tunnel),
@@ -105,6 +112,9 @@ impl Expected {
         }
     }
     /// `bytes` of body came, padding not counted.
+    ///
+    /// # Errors
+    /// [`Violation::ContentLengthMismatch`] when more came than was announced.
     pub fn receive(&mut self, bytes: u64) -> Result<(), Violation> {
         if let Some(left) = &mut self.left {
             *left = left
@@ -114,6 +124,9 @@ impl Expected {
         Ok(())
     }
     /// The peer ended its side.
+    ///
+    /// # Errors
+    /// [`Violation::ContentLengthMismatch`] when less came than was announced.
     pub fn end(&self) -> Result<(), Violation> {
         match self.left {
             None | Some(0) => Ok(()),

@@ -1,6 +1,6 @@
-//! DATA on its way to the user: copied into slabs, so that memory follows the bytes and not the
-//! frames (RUSTSEC-2026-0258), and so that the read buffer is never pinned. Pieces of one stream
-//! that come in one read become one event.
+//! Copies received DATA into slabs, so that memory follows the bytes and not the frames
+//! (RUSTSEC-2026-0258) and the read buffer is never pinned. Pieces of one stream from one read
+//! become one event.
 
 use super::{Event, StreamId};
 use bytes::{Bytes, BytesMut};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 const SLAB_BYTES: usize = 16 * 1024;
 /// The slab for bodies in large frames: fewer allocations and events for bulk.
 const BULK_SLAB_BYTES: usize = 64 * 1024;
-/// What a large frame is.
+/// The least size of a large frame, bytes.
 const BULK_FRAME_BYTES_MIN: usize = 8 * 1024;
 
 /// The slab that is being filled, and whose bytes stand in it.

@@ -1,5 +1,4 @@
-//! Capsules (RFC 9297 section 3): pieces with a type, of which the bytes of a tunnel consist where
-//! its protocol says so. Over any version of HTTP.
+//! Capsules (RFC 9297 section 3): typed pieces of a tunnel's bytes, over any version of HTTP.
 
 use crate::error::Violation;
 use crate::limits::CAPSULE_BYTES_MAX;
@@ -33,11 +32,11 @@ impl Capsule {
     pub fn kind(&self) -> u64 {
         self.kind
     }
-    /// What it carries.
+    /// The payload.
     pub fn value(&self) -> &Bytes {
         &self.value
     }
-    /// What it carries, by value.
+    /// The payload, by value.
     pub fn into_value(self) -> Bytes {
         self.value
     }
@@ -75,7 +74,8 @@ pub struct CapsuleReader {
 struct UnderWay {
     kind: u64,
     left: u64,
-    /// What came of it; `None`: it is skipped. Grows with what comes, never with what was said.
+    /// The payload so far; `None`: it is skipped. Grows with the received bytes, never with the
+    /// announced length.
     value: Option<BytesMut>,
 }
 

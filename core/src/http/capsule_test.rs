@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A type that nobody knows (RFC 9297 section 5.4 reserves 0x29 * N + 0x17).
+/// A reserved type without meaning (RFC 9297 section 5.4: 0x29 * N + 0x17).
 const UNKNOWN: u64 = 0x29 * 1000 + 0x17;
 const KNOWN: u64 = 0x2843;
 
@@ -19,7 +19,7 @@ fn capsule(kind: u64, len: usize) -> Capsule {
     Capsule::new(kind, value).unwrap()
 }
 
-/// What is read of these pieces, and the reader at their end.
+/// The capsules read from these pieces, and the reader at their end.
 fn read(
     mut reader: CapsuleReader,
     pieces: impl IntoIterator<Item = Bytes>,
@@ -108,7 +108,7 @@ fn what_is_too_large_is_an_error_where_it_was_asked_for_and_dropped_where_it_may
 
 #[test]
 fn a_length_that_is_only_said_takes_no_memory() {
-    // 2^62-1 bytes of a type that nobody knows: they may come for ever.
+    // 2^62-1 bytes of an unknown type: they never end.
     let mut reader = CapsuleReader::default();
     let mut head = Vec::new();
     varint::put(UNKNOWN, &mut head);

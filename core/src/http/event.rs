@@ -1,4 +1,4 @@
-//! What a machine tells its owner: facts, in the past tense, alike for every version.
+//! Events of a machine for its owner: past tense, equal for every version.
 
 use super::{Fields, RequestHead, ResponseHead};
 use crate::error::{Closed, H2Code, Violation};
@@ -22,14 +22,14 @@ pub struct StreamId(pub u64);
 /// How an exchange ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
-    /// Who ended it, and why.
+    /// The side that ended it, and why.
     pub by: ResetBy,
     /// Provably not processed by the peer: safe to send again, whatever the method
     /// (RFC 9113 section 8.7).
     pub unprocessed: bool,
 }
 
-/// Who ended an exchange.
+/// The side that ended an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetBy {
     /// We did: the peer broke a rule.

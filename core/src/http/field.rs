@@ -352,7 +352,7 @@ impl Fields {
             entry.sensitive = true;
         }
     }
-    /// What the arena of names and values could hold before it grows, bytes.
+    /// The capacity of the arena of names and values, bytes.
     #[cfg(test)]
     pub(crate) fn arena_capacity(&self) -> usize {
         self.bytes.capacity()

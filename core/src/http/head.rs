@@ -1,6 +1,6 @@
-//! Heads that passed the validator: a [`RequestHead`] or [`ResponseHead`] that exists is valid.
-//! One validator for all versions; it rejects and never repairs. What passes here can be written
-//! in any other version without changing where a message begins or ends.
+//! Validated heads: a [`RequestHead`] or [`ResponseHead`] that exists is valid. One validator for
+//! all versions; it rejects and never repairs. A valid head can be written in any other version
+//! without moving the bounds of its message.
 //!
 //! It is on the hot path: one pass over the fields, no allocation.
 
@@ -87,12 +87,15 @@ impl RequestHead {
     /// HTTP/1.1 parser puts its request line into the same pseudo-fields, `:scheme` only from the
     /// absolute form).
     ///
-    /// Whoever composes a request that may go out on any version validates it as
-    /// [`Version::Http2`]: HTTP/1.1 writes its host field from `:authority`.
+    /// Validate a request that may go out on any version as [`Version::Http2`]: HTTP/1.1 writes its
+    /// host field from `:authority`.
+    ///
+    /// # Errors
+    /// The [`Violation`] of the first rule that the section breaks.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
         Self::from_fields_in(None, fields, version)
     }
-    /// The same in the memory of a head that is over.
+    /// As [`from_fields`](Self::from_fields), in the memory of a finished head.
     pub(crate) fn from_fields_in(
         spare: Option<Self>,
         fields: Fields,
@@ -324,11 +327,19 @@ impl RequestHead {
 
 impl ResponseHead {
     /// Validates the head of a response to send or (HTTP/1.1) received: regular fields only.
+    ///
+    /// # Errors
+    /// The [`Violation`] of the first rule that a field breaks; [`Violation::StatusInvalid`] for a
+    /// status out of range.
     pub fn new(status: u16, fields: Fields, version: Version) -> Result<Self, Violation> {
         let marks = Marks::of(&fields, version, 0)?;
         Self::with_status(status, fields, marks, version)
     }
     /// Validates a decoded HTTP/2 or HTTP/3 section: `:status` in front.
+    ///
+    /// # Errors
+    /// [`Violation::PseudoFieldMissing`] without `:status`; [`Violation::StatusInvalid`]; the
+    /// [`Violation`] of the first rule that a field breaks.
     pub fn from_fields(fields: Fields, version: Version) -> Result<Self, Violation> {
         let marks = Marks::of(&fields, version, PSEUDO_RESPONSE)?;
         let digits = match fields.at(0) {
@@ -362,8 +373,8 @@ impl ResponseHead {
             reason: None,
         })
     }
-    /// HTTP/1.1: says `reason` behind the status, in place of the usual words. Nobody may heed it
-    /// (RFC 9112 section 4).
+    /// HTTP/1.1: sets the reason phrase behind the status, in place of the standard one. Clients
+    /// must ignore it (RFC 9112 section 4).
     ///
     /// # Errors
     /// [`Violation::FieldValueInvalid`] when it has a character that a field value cannot have.
@@ -375,8 +386,8 @@ impl ResponseHead {
         self.reason = Some(reason.into());
         Ok(self)
     }
-    /// What [`with_reason`](Self::with_reason) has said; of a head that came by HTTP/1.1 what the
-    /// peer said, where it is not the usual words.
+    /// The reason phrase set with [`with_reason`](Self::with_reason); of a head received over
+    /// HTTP/1.1 the peer's, where it is not the standard one.
     pub fn reason(&self) -> Option<&[u8]> {
         self.reason.as_deref()
     }
@@ -429,6 +440,10 @@ impl ResponseHead {
 
 /// Validates a trailer section: no pseudo-fields (RFC 9113 section 8.1), no fields that frame,
 /// route or control the message (RFC 9110 section 6.5.1).
+///
+/// # Errors
+/// [`Violation::PseudoFieldInTrailers`], [`Violation::ConnectionFieldForbidden`],
+/// [`Violation::TrailerForbidden`], and those of an invalid name or value.
 pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violation> {
     for field in fields.iter() {
         if field.name.first() == Some(&b':') {

@@ -1,5 +1,5 @@
-//! What one pass over a section finds: whether each field is allowed, and where those stand that
-//! others ask for.
+//! One validation pass over a section: checks each field, and marks the positions of those that
+//! later code reads.
 
 use super::Version;
 use crate::error::Violation;
@@ -7,7 +7,7 @@ use crate::http::field::{Field, FieldName, Fields, Token};
 use crate::http::rules::{Rule, rule_of};
 use crate::http::syntax;
 
-/// What one pass over a section finds.
+/// The result of one pass over a section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     pub(super) content_length: Option<u64>,
@@ -66,8 +66,8 @@ impl Marks {
             check_name_and_value(&field)?;
             marks.see_regular(index, rule, &field, version)?;
         }
-        // RFC 9112 section 6.1: transfer-encoding in an HTTP/1.0 message means that somebody on
-        // the way does not know what it forwards; beside content-length it is an attack.
+        // RFC 9112 section 6.1: transfer-encoding in an HTTP/1.0 message means that a hop forwards
+        // framing that it does not understand; beside content-length it is an attack.
         if marks.transfer_encoding && version == Version::Http10 {
             return Err(Violation::TransferEncodingInvalid);
         }

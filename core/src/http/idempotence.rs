@@ -1,5 +1,5 @@
 //! Which methods may be sent again (RFC 9110 section 9.2). Methods that RFC 9110 does not define
-//! count as neither safe nor idempotent, because nobody has told us.
+//! count as neither safe nor idempotent.
 
 /// RFC 9110 section 9.2.1: the client asks for no change.
 pub fn is_safe(method: &[u8]) -> bool {
@@ -12,8 +12,8 @@ pub fn is_idempotent(method: &[u8]) -> bool {
     is_safe(method) || matches!(method, b"PUT" | b"DELETE")
 }
 
-/// Whether it may travel in TLS early data, which whoever recorded it can send again (RFC 8470
-/// section 4). TRACE is safe, and nobody needs it early.
+/// Whether the method may be sent as TLS early data, which an attacker can replay (RFC 8470 section
+/// 4). TRACE is safe, but no client needs it early.
 pub fn may_be_early(method: &[u8]) -> bool {
     matches!(method, b"GET" | b"HEAD" | b"OPTIONS")
 }

@@ -1,11 +1,8 @@
-//! The last request head of a connection, beside the bytes it came in: who calls one method or
-//! polls one resource says the same again and again, and what was decoded and validated once need
-//! not be a second time. Who asks for one thing after the other mostly says the same of itself each
-//! time, and only the target is another.
+//! Caches a connection's last request head beside its bytes. Clients usually repeat a request, or
+//! all of it but the target, so an equal section is neither decoded nor validated again.
 //!
-//! It is a saving, never a state of the protocol: forgetting it changes nothing but the time. Who
-//! says something else each time must not pay for it: a head that differs costs a comparison of
-//! lengths and a count.
+//! The cache saves time and holds no protocol state: dropping it changes no result. A peer whose
+//! heads never repeat pays a comparison of lengths and a count per head.
 
 use super::seldom::Seldom;
 use super::{RequestHead, Version, Whole};
@@ -14,7 +11,7 @@ use std::num::NonZeroU32;
 
 /// Longer heads mostly carry something that changes; and a few bytes may name much of a table.
 const BYTES_MAX: usize = 2048;
-/// The same for what they mean, by the count of RFC 9113 section 10.5.1.
+/// Bound of a cached head's decoded size, by the count of RFC 9113 section 10.5.1.
 const SECTION_BYTES_MAX: usize = 4096;
 
 /// Nothing, or the head that may come again.
@@ -32,7 +29,7 @@ pub(crate) struct LastHead {
 #[derive(Debug)]
 pub(crate) struct Known {
     bytes: Vec<u8>,
-    /// HTTP/1.1: so many are the first line.
+    /// HTTP/1.1: bytes of the first line.
     line_len: usize,
     /// Of the state, beside the bytes, that the head was read under.
     stamp: u64,

@@ -1,6 +1,5 @@
-//! The last response head of a client's connection, beside the section it came in: what one that
-//! comes again says need not be found out again. As with requests
-//! ([`last_head`](super::last_head)) it is a saving and never a state of the protocol.
+//! Caches a client connection's last response head beside its section, so that an equal section is
+//! not decoded again. Like [`last_head`](super::last_head) it holds no protocol state.
 
 use super::seldom::Seldom;
 use super::{Checked, ResponseHead};
@@ -8,7 +7,7 @@ use crate::http::Fields;
 
 /// Longer sections mostly carry something that changes; and a few bytes may name much of a table.
 const BYTES_MAX: usize = 2048;
-/// The same for what they mean, by the count of RFC 9113 section 10.5.1.
+/// Bound of a cached head's decoded size, by the count of RFC 9113 section 10.5.1.
 const SECTION_BYTES_MAX: usize = 4096;
 
 /// Nothing, or the head that may come again.

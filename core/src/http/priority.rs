@@ -1,5 +1,5 @@
-//! What goes out first (RFC 9218): the priority field and the PRIORITY_UPDATE frame say the same
-//! in the same words. The priority tree of RFC 7540 does not exist here.
+//! Priorities (RFC 9218): parses the priority field and the PRIORITY_UPDATE frame, which share a
+//! syntax. The priority tree of RFC 7540 is not implemented.
 
 use super::structured::{self, Value};
 
@@ -34,8 +34,8 @@ impl Priority {
     pub fn parse(value: &[u8]) -> Self {
         Self::default().overridden_by(value)
     }
-    /// What a response says over what the request asked for (RFC 9218 section 8): a member that
-    /// the response leaves out stays.
+    /// Merges a response's priority into the request's (RFC 9218 section 8): a member that the
+    /// response leaves out stays.
     #[must_use]
     pub fn overridden_by(self, value: &[u8]) -> Self {
         let (mut urgency, mut incremental) = (None, None);

@@ -1,4 +1,4 @@
-//! The words behind a status in HTTP/1.1.
+//! Standard reason phrases of HTTP/1.1 statuses.
 
 /// RFC 9110 section 15. Unknown ones have none; the space before it stays (RFC 9112 section 4).
 pub(crate) fn usual(status: u16) -> &'static str {

@@ -1,8 +1,8 @@
-//! Which fields mean something to the framing or the connection, by name.
+//! Fields with a meaning for the framing or the connection, by name.
 
 use super::field::Token;
 
-/// What there is to know about a field beyond its syntax.
+/// A field's rule beyond its syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Any value, in heads and in trailers.
@@ -25,7 +25,7 @@ pub(super) enum Rule {
     TransferEncoding,
 }
 
-/// What holds for the fields of this name.
+/// The rule for fields of this name.
 pub(super) fn rule_of(token: Token) -> Rule {
     RULES[token.index()]
 }

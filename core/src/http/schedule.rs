@@ -1,7 +1,6 @@
-//! Which stream sends next (RFC 9218 section 10): the lowest urgency that has one; within it, in
-//! order of arrival, a stream that is not incremental until it has nothing left, an incremental
-//! one for one turn. So small streams that arrived behind large incremental ones are not starved,
-//! nor the other way round.
+//! Chooses the stream that sends next (RFC 9218 section 10): the lowest urgency first; within it,
+//! in order of arrival, a non-incremental stream until it is drained, an incremental one for one
+//! turn. So neither small streams behind large incremental ones are starved, nor the reverse.
 //!
 //! Streams are known by the key of their slab: small and dense. Every operation is
 //! O(1): one doubly linked list per urgency through an array of links indexed by key, and a bit

@@ -1,4 +1,4 @@
-//! Every rule in a sentence, then long random runs against a schedule that is slow and plain.
+//! Every rule in a sentence, then long random runs against a slow and simple schedule.
 
 use super::Schedule;
 use crate::http::priority::Priority;
@@ -150,7 +150,7 @@ fn memory_goes_back_only_while_nothing_is_queued() {
     assert_eq!(schedule.pop(), Some(3));
 }
 
-/// The same rules, over one vector in order of arrival.
+/// The rules over one vector in order of arrival.
 #[derive(Default)]
 struct Plain(Vec<(u32, Priority)>);
 

@@ -1,19 +1,18 @@
-//! Which of the heads that are not the known one are kept in its place. Who says something else each
-//! time must not pay for what only helps those who repeat themselves.
+//! Admission policy of the head cache: a peer whose heads never repeat must not pay for caching.
 
-/// A head that came again stays while so many others pass.
+/// A head that came again stays for this many other heads.
 pub(super) const STAYS: u8 = 8;
-/// Where heads differ, at most so many pass before another one is kept in vain: to keep one costs
-/// about as much as to decode it, which is then less than a fiftieth more, and who begins to say
-/// the same after all waits for so many.
+/// The most misses between two replacements of an entry that was never used: caching costs about as
+/// much as decoding, so this adds less than a fiftieth; a peer that begins to repeat itself waits
+/// for this many heads.
 const SKIP_MAX: u8 = 63;
 
 /// The count beside a known head.
 #[derive(Debug)]
 pub(super) struct Seldom {
-    /// So many heads are not kept in place of the known one,
+    /// Misses left before the entry may be replaced.
     skip: u8,
-    /// and so many in place of the next: more with each that never came again.
+    /// Misses required next time; doubles each time an entry is replaced unused.
     skip_next: u8,
 }
 

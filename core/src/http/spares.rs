@@ -1,6 +1,6 @@
-//! Memory of heads and trailer sections that their owner has read, for the next ones. A request
-//! head stays what it was until another takes its place: where the same one comes again
-//! ([`Known::again`](super::head::last_head::Known::again)), it need not be written again.
+//! The free list of head and trailer memory. A request head keeps its content until it is reused,
+//! so that an equal head need not be written again
+//! ([`Known::again`](super::head::last_head::Known::again)).
 
 use super::{Fields, RequestHead};
 

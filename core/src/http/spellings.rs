@@ -1,4 +1,4 @@
-//! The names of an HTTP/1.1 section as they were spelled, case and all.
+//! The original spelling of an HTTP/1.1 section's field names.
 
 /// Names as they were spelled.
 #[derive(Clone, Copy, Debug)]

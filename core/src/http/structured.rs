@@ -1,5 +1,5 @@
-//! Structured field dictionaries (RFC 9651 section 4.2.2), as far as HTTP itself reads them: the
-//! whole syntax is checked, the members are handed out one by one, and nothing is allocated.
+//! Parses structured field dictionaries (RFC 9651 section 4.2.2) where HTTP itself uses them:
+//! checks the whole syntax, returns the members one by one, and does not allocate.
 
 /// The field does not parse: RFC 9651 section 4.2 says to ignore it whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

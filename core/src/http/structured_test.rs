@@ -26,7 +26,7 @@ fn members(field: &str) -> Result<Vec<(String, Value)>, Malformed> {
     Ok(members)
 }
 
-/// What the corpus expects of a member, as far as [`Value`] keeps it.
+/// The corpus's expectation of a member, as far as [`Value`] represents it.
 fn expected_value(member: &Json) -> Value {
     match &member[0] {
         Json::Bool(truth) => Value::Boolean(*truth),

@@ -1,5 +1,5 @@
-//! Which bytes may stand where (RFC 9110 section 5.6.2, RFC 3986 section 3): one table of byte
-//! classes, and the checks built on it. Nothing here repairs.
+//! Allowed bytes of tokens, values and targets (RFC 9110 section 5.6.2, RFC 3986 section 3): one
+//! table of byte classes, and the checks built on it. Rejects and never repairs.
 
 const TOKEN: u8 = 1;
 const TOKEN_LOWER: u8 = 1 << 1;
@@ -141,7 +141,7 @@ fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ spread(byte), 1)
 }
 
-/// What [`authority`] found behind the host.
+/// The part behind the host that [`authority`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     /// No `:`, or nothing behind it.

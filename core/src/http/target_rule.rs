@@ -1,4 +1,4 @@
-//! Which requests the connection of an origin server may carry (RFC 9110 sections 7.4 and 15.5.20).
+//! Which requests an origin server's connection may carry (RFC 9110 sections 7.4 and 15.5.20).
 
 use super::head::RequestHead;
 

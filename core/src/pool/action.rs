@@ -1,9 +1,9 @@
-//! What the pool asks its owner to do.
+//! The pool's actions, which its owner carries out.
 
 use super::decide::WaitReason;
 use super::{AttemptId, ConnectionId, OriginId};
 
-/// What the owner must do.
+/// An action for the owner.
 #[derive(Debug)]
 pub enum Action<R> {
     /// Open a connection; answer with `handle_connected` or `handle_attempt_failed`.
@@ -15,14 +15,14 @@ pub enum Action<R> {
     },
     /// Start the exchange. The connection counts it as `taken` in its next report.
     Dispatch {
-        /// What was submitted.
+        /// The submitted request.
         request: R,
         /// On which connection.
         connection: ConnectionId,
     },
     /// Tell the user.
     Fail {
-        /// What was submitted.
+        /// The submitted request.
         request: R,
         /// Why.
         why: Failure,
@@ -55,7 +55,7 @@ pub enum Failure {
     QueueTimeout(WaitReason),
     /// The peer was connected and allowed no exchange.
     NoExchanges,
-    /// So many wait already.
+    /// The queue holds this many already.
     QueueFull(u32),
     /// The pool is shut down.
     ShutDown,

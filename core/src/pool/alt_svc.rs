@@ -1,9 +1,8 @@
-//! What origins say of where else they are served (Alt-Svc, RFC 7838), as far as it concerns us:
-//! HTTP/3 on the same host. And what became of it: an alternative that did not answer is left
-//! alone for a while, longer each time.
+//! Alternative services (Alt-Svc, RFC 7838), restricted to HTTP/3 on the same host, and their
+//! outcomes: an alternative that did not answer is avoided for a time that grows with each failure.
 //!
-//! Another host may be named too; such alternatives are not used, because no path says that the
-//! one who named it may speak for that host's address.
+//! Alternatives on another host are ignored, because nothing proves that the advertiser may direct
+//! traffic to that address.
 
 use super::origin::{Origin, Scheme};
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ const MAX_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 const ORIGINS_MAX: usize = 1024;
 /// Bytes of a field that are looked at.
 const FIELD_BYTES_MAX: usize = 4096;
-/// What QUIC gets before TCP is tried beside it: more than a round trip nearly everywhere, less
+/// QUIC's head start before TCP is tried beside it: more than a round trip nearly everywhere, less
 /// than a person notices.
 pub const QUIC_HEAD_START: Duration = Duration::from_millis(200);
 /// How long an alternative is left alone after it failed for the first time; doubled each time.
@@ -25,7 +24,7 @@ const BROKEN_FIRST: Duration = Duration::from_secs(60);
 /// The longest that it is left alone.
 const BROKEN_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// What a field says.
+/// The content of an Alt-Svc field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AltSvc {
     /// `clear`: forget all.

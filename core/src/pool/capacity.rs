@@ -1,7 +1,7 @@
-//! What the pool sees of a connection. It never sees a version: an HTTP/1.1 connection and an
-//! HTTP/2 connection differ in their numbers only.
+//! A connection's capacity for the pool. It names no version: HTTP/1.1 and HTTP/2 connections
+//! differ in their numbers only.
 
-/// A connection's report, made by whoever drives it, at most once per turn.
+/// A connection's report, made by its driver at most once per turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// How many more exchanges may start now.

@@ -1,4 +1,4 @@
-//! What a user may set, and its bounds.
+//! The pool's settings and their bounds.
 
 use super::queue::PriorityClass;
 use std::time::Duration;
@@ -15,10 +15,10 @@ pub const WAITING_MAX: u32 = 100_000;
 pub const ORIGINS_MAX: usize = 4096;
 
 /// How long connections are kept warm after [`Pool::warm_up`](super::Pool::warm_up) or the last
-/// request: beyond the pauses of somebody at work, short of a night.
+/// request: beyond the pauses of a working user, short of a night.
 pub const WARM_TIME: Duration = Duration::from_secs(600);
 
-/// What a user may set.
+/// The user's settings of the pool.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
     /// Connections and attempts per origin. Default: [`CONNECTIONS_MAX`], or
@@ -42,7 +42,7 @@ pub struct PoolConfig {
     /// A connection this old gets nothing new, up to a tenth earlier. A name that points
     /// elsewhere meanwhile is followed then. Default: none.
     pub age_max: Option<Duration>,
-    /// A connection that has carried so many requests gets nothing new. Default: none.
+    /// Requests after which a connection gets no new ones. Default: none.
     pub requests_max: Option<u64>,
     /// Exchanges of an origin kept free for each class, by [`PriorityClass`]: less urgent classes
     /// do not take them, so that long polls cannot hold every slot. Default 0.

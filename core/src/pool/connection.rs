@@ -1,4 +1,4 @@
-//! A connection as the pool keeps it.
+//! The pool's record of a connection.
 
 use super::gate::Gate;
 use super::origin::Multiplexing;
@@ -18,7 +18,7 @@ pub(super) struct Connection {
     pub(super) is_draining: bool,
     /// It is counted as suspect.
     pub(super) is_suspect: bool,
-    /// What it adds to its origin's sums of room and of exchanges.
+    /// Its part of its origin's sums of room and of exchanges.
     pub(super) filed: (u32, u32),
     pub(super) born: Instant,
     /// Since when it carries nothing.

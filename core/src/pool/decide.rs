@@ -1,8 +1,9 @@
-//! Where the pool decides to reuse a connection, to open one, to wait or to refuse. Pure: the same
-//! view, the same decision. Carried out by [`Pool`](super::Pool) and the engine.
+//! Decides whether to reuse a connection, open one, wait or refuse. Pure: equal views give equal
+//! decisions. [`Pool`](super::Pool) and the engine carry them out.
 //!
-//! Growth follows demand beyond the limits of what is there and what is coming, never a queue that
-//! our own send window caused (RFC 9113 section 9.1: SHOULD NOT open more than one connection).
+//! The number of connections grows with demand beyond the limits of the open and opening ones,
+//! never with a queue that our own send window caused (RFC 9113 section 9.1: SHOULD NOT open more
+//! than one connection).
 
 use super::ConnectionId;
 
@@ -15,7 +16,7 @@ pub struct OriginView {
     pub waiting_max: u32,
     /// The ready connection that should get the next request.
     pub roomiest: Option<ConnectionId>,
-    /// What is left is kept for more urgent requests than the one in question.
+    /// The remaining room is kept for requests more urgent than this one.
     pub kept_free: bool,
     /// The attempt that asks for the version has taken too long.
     pub probe_is_late: bool,
@@ -30,7 +31,7 @@ pub struct OriginView {
     pub connections_max: u32,
     /// Sockets that the client as a whole may still open.
     pub sockets_left: u32,
-    /// What one more connection is expected to carry; `None` while nobody has said.
+    /// Expected capacity of one more connection; `None` while unknown.
     pub per_connection: Option<u32>,
     /// Exchanges expected of connections whose limit is not known yet.
     pub coming: u32,
@@ -40,12 +41,12 @@ pub struct OriginView {
     pub backing_off: bool,
 }
 
-/// What to do with the request at the head of the line.
+/// The decision for the request at the head of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Start it on this connection.
     Reuse(ConnectionId),
-    /// Begin so many attempts, and ask again.
+    /// Open this many connections, and decide again.
     Open(u32),
     /// Let it wait.
     Wait(WaitReason),
@@ -66,7 +67,7 @@ pub enum WaitReason {
     BackOff,
     /// The client's bound on sockets is reached by other origins.
     Sockets,
-    /// What is left is kept for more urgent requests.
+    /// The remaining room is kept for more urgent requests.
     Reserve,
     /// The peer refused it; it pauses before it is sent again.
     Pause,
@@ -156,7 +157,7 @@ fn wanted(origin: &OriginView) -> (u32, WaitReason) {
         WaitReason::Settings
     };
     let Some(per_connection) = origin.per_connection else {
-        // One attempt asks for all: until its answer nobody knows what a second would be good for.
+        // One attempt probes for all: until it answers, the use of a second is unknown.
         let alone = origin.attempts == 0 || origin.attempts == 1 && origin.probe_is_late;
         let wants = alone && origin.connections == 0 && origin.waiting > 0;
         return (u32::from(wants), reason);

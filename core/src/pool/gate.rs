@@ -1,7 +1,8 @@
-//! The gate: may one more request start on this connection now? One rule for every version.
+//! The gate: decides whether one more request may start on a connection now. One rule for every
+//! version.
 //!
 //! Invariant: `taken <= dispatched`; their difference is on its way to the connection and holds
-//! room that the connection's own report cannot know of yet.
+//! room that the connection's report does not include yet.
 
 use super::capacity::{Capacity, Standing};
 

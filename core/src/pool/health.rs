@@ -1,19 +1,19 @@
-//! Does the peer still live? Nobody asks while bytes come. A connection that has been quiet gets
-//! a PING together with its next request, or without one after a time of its own; silence after it
-//! makes the connection suspect (it gets nothing new) and then dead. Any byte of the peer's clears
-//! it. Where a path can die without the peer (QUIC), a connection whose exchanges wait is asked
-//! too: what the peer sends may be going
-//! where nobody is any more. Such a connection moves when it becomes suspect, and is then watched
-//! closely: the first packets of a path may get lost as well, and a peer that has not proved the
-//! path yet may send no more than three times what it got (RFC 9000 section 8.2), and nothing by
-//! itself. So it is asked again and again until it is heard, and sooner after the next silence.
+//! Liveness of a connection's peer. No probe is sent while bytes arrive. A connection that was
+//! quiet gets a PING with its next request, or after a time of its own; silence after it makes the
+//! connection suspect (no new requests) and then dead. Any byte of the peer clears it. Where a path
+//! can die without the peer (QUIC), a connection with waiting exchanges is probed too, because the
+//! peer may be sending to an old address. Such a connection migrates when it becomes suspect and is
+//! then probed closely: the first packets of a path may get lost too, and a peer that has not
+//! validated the path may send no more than three times what it received (RFC 9000 section 8.2),
+//! and nothing unprompted. So it is probed repeatedly until it answers, and sooner after the next
+//! silence.
 //!
-//! What a transport sends again and again without an answer says the same sooner, and without a
-//! question of ours: QUIC's probe timeouts (RFC 9002 section 6.2), TCP's retransmission timeouts
-//! (RFC 6298 section 5). Two of them in [`HealthTimes::unanswered`] make the connection suspect,
-//! and a replacement is opened. The suspect ends when another connection to its origin works while
-//! it stays silent, or when the network says that no process listens there. Silence alone does not
-//! end it before `dead`: a path that comes back within that time goes on (RFC 9000 section 9).
+//! A transport's unanswered retransmissions show the same sooner, without a probe: QUIC's probe
+//! timeouts (RFC 9002 section 6.2), TCP's retransmission timeouts (RFC 6298 section 5). Two of them
+//! in [`HealthTimes::unanswered`] make the connection suspect, and a replacement is opened. The
+//! suspect ends when another connection to its origin works while it stays silent, or when the
+//! network reports that no process listens there. Silence alone does not end it before `dead`: a
+//! path that comes back within that time goes on (RFC 9000 section 9).
 //!
 //! ```text
 //! Heard --(request after a quiet time, exchanges wait in a quiet time over QUIC, silence for so
@@ -33,8 +33,8 @@ use std::time::{Duration, Instant};
 pub struct HealthTimes {
     /// A connection that was quiet for this long is asked with its next request. Default 10 s.
     pub quiet: Duration,
-    /// A connection that was quiet for this long is asked though it gets no request, so that what
-    /// waits for a dead peer hears of it and idle paths stay open. Default: none, it is not.
+    /// A connection that was quiet for this long is probed even without a request, so that
+    /// exchanges on a dead peer fail and idle paths stay open. Default: none, it is not.
     pub unasked: Option<Duration>,
     /// An HTTP/1.1 connection that rested for this long is looked at once more before it gets a
     /// request: the peer may have closed it unnoticed. Default 1 s.
@@ -72,7 +72,7 @@ impl Default for HealthTimes {
     }
 }
 
-/// What was sent, and of which the peer has acknowledged nothing, nor said anything else since.
+/// Sent data of which the peer has acknowledged nothing, with no other sign of it since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered {
     /// When the first of it was sent.
@@ -84,7 +84,7 @@ pub struct Unanswered {
     pub refused: bool,
 }
 
-/// What to do now.
+/// The action to take now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkup {
     /// Nothing.
@@ -99,7 +99,7 @@ pub enum Checkup {
     Bury,
 }
 
-/// What is known of one connection's peer.
+/// The liveness of one connection's peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Health {
     heard_at: Instant,
@@ -209,8 +209,9 @@ impl Health {
         Checkup::Ask
     }
 
-    /// What the transport says now; before each [`handle_timeout`](Self::handle_timeout) and
-    /// [`next_deadline`](Self::next_deadline). `None`: all is acknowledged, or it does not say.
+    /// Sets the transport's unacknowledged data, before each
+    /// [`handle_timeout`](Self::handle_timeout) and [`next_deadline`](Self::next_deadline). `None`:
+    /// all is acknowledged, or it is unknown.
     pub fn note_unanswered(&mut self, unanswered: Option<Unanswered>) {
         self.unanswered = unanswered;
     }
@@ -281,7 +282,7 @@ impl Health {
         of_questions.into_iter().chain(of_timeouts).min()
     }
 
-    /// What follows from what is unanswered, if anything does now.
+    /// The consequence of unanswered data, if it is due now.
     fn judge_unanswered(
         &mut self,
         now: Instant,

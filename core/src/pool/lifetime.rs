@@ -1,16 +1,15 @@
-//! How many requests a connection of an origin carries in its whole life, where the peer counts
-//! them: many servers end a connection with GOAWAY after so many. Whatever is on its way to such a
-//! connection beyond that number comes back, and a burst would be sent to connection after
-//! connection, each time but for the few that it takes.
+//! Learns how many requests a server accepts per connection: many servers end a connection with
+//! GOAWAY after a fixed number. Requests in flight beyond it come back, and without a bound a burst
+//! would be sent to connection after connection, each accepting only a few.
 //!
-//! Nobody announces the number, so it is learned: two connections in a row that a GOAWAY cut off
-//! behind the same number of requests tell it. From then on a connection gets no more than that,
-//! and the pool opens as many as the line needs.
+//! The number is not announced, so it is learned: two connections in a row that end with GOAWAY
+//! after the same number of requests give it. From then on a connection gets no more, and the pool
+//! opens as many as the queue needs.
 //!
-//! Some say GOAWAY with the last request they take, others only when one more comes. A connection
-//! that is still open when all it was believed to take is answered may be of the second kind: for a
-//! while it is given up unasked, then the next one is asked with one request more. If that comes
-//! back, the number is believed twice as long; if it is answered, nobody counts.
+//! Some servers send GOAWAY with the last accepted request, others only when one more arrives. A
+//! connection still open after its learned number of responses may be of the second kind: for a
+//! while it is closed without a probe, then the next one is probed with one request more. If that
+//! comes back, the number is trusted twice as long; if it is answered, the number is forgotten.
 
 use super::slab::Key;
 use super::{Pool, Standing};
@@ -19,13 +18,13 @@ use std::time::{Duration, Instant};
 /// A spent connection with a long exchange that its peer has not ended by then is asked with one
 /// request more: GOAWAY is said when the last request is read, not when it is answered.
 pub(super) const LIFETIME_DOUBT: Duration = Duration::from_secs(1);
-/// How long a number is believed unasked after it was learned; doubled each time that it proves
-/// true. A wrong one costs a handshake per so many requests for as long.
+/// How long a learned number is trusted without a probe; doubles each time a probe confirms it.
+/// While it is wrong, every connection's worth of requests costs one extra handshake.
 const TRUST: Duration = Duration::from_secs(5);
 /// The longest. A right one costs one request sent twice in so long.
 const TRUST_MAX: Duration = Duration::from_secs(600);
 
-/// What is known of it at one origin.
+/// The learned number of one origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lifetime {
     believed: Option<Believed>,
@@ -38,7 +37,7 @@ struct Believed {
     /// Requests of a connection's whole life.
     most: u64,
     trust: Duration,
-    /// Nobody is asked before this.
+    /// No probe before this.
     until: Instant,
 }
 
@@ -48,13 +47,13 @@ impl Lifetime {
         self.believed.map(|believed| believed.most)
     }
 
-    /// What a new connection carries, where that is known.
+    /// The capacity of a new connection, where it is known.
     pub(super) fn bound(&self, per_connection: Option<u32>) -> Option<u32> {
         let most = self.believed().unwrap_or(u64::MAX);
         per_connection.map(|limit| limit.min(most.try_into().unwrap_or(u32::MAX)))
     }
 
-    /// A connection was cut off behind so many requests. The smallest number counts.
+    /// A connection was cut off after `carried` requests. The smallest number counts.
     fn learn(&mut self, now: Instant, carried: u64) {
         let trust = match self.believed {
             Some(Believed { most, trust, .. }) if most == carried => {

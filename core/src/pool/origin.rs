@@ -1,5 +1,5 @@
-//! What makes two requests eligible for the same connection: everything that the handshake or the
-//! path depends on. Two requests that differ in any part never share a connection.
+//! The key under which requests may share a connection: all properties that the handshake or the
+//! path depends on. Requests that differ in any of them never share a connection.
 
 use std::net::IpAddr;
 
@@ -85,8 +85,8 @@ impl Origin {
         }
     }
 
-    /// What is known about the version before the first connection: nothing when ALPN, or the
-    /// embedder, will say.
+    /// The version expected before the first connection: `None` when ALPN, or the embedder,
+    /// decides.
     pub(super) fn foreseen(&self) -> Option<Multiplexing> {
         match (self.protocols, self.scheme) {
             (Protocols::H1Only, _) => Some(Multiplexing::No),

@@ -1,4 +1,4 @@
-//! One origin's part of the pool: its line, its connections, and what is remembered of it.
+//! The pool's state of one origin: its queue, its connections, and what it remembers.
 
 use super::ConnectionId;
 use super::capacity::Standing;
@@ -12,7 +12,7 @@ use super::slab::{Key, Slab};
 use super::warm::Warmth;
 use std::time::{Duration, Instant};
 
-/// What an origin taught us, kept while the pool lives, so that later bursts do not ask again.
+/// Facts learned about an origin, kept while the pool lives, so that later bursts need no probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
     pub(super) multiplexing: Multiplexing,
@@ -40,7 +40,7 @@ pub(super) struct OriginState {
     unsettled: Vec<Key>,
     /// Connections that are open or suspect.
     pub(super) connections: u32,
-    /// Those of `connections` that get nothing new until their peer is heard.
+    /// Those of `connections` that get no new request until their peer answers.
     pub(super) suspect: u32,
     /// Connections that stay silent and for which another was asked, until it works.
     pub(super) silent: Vec<Key>,
@@ -346,7 +346,7 @@ impl OriginState {
             .map_or(0, |need| need.bytes)
     }
 
-    /// What failed before says nothing any more.
+    /// Forgets earlier failures.
     pub(super) fn forgive(&mut self) {
         self.failures = 0;
         self.not_before = None;
@@ -369,7 +369,7 @@ impl OriginState {
     }
 }
 
-/// What [`OriginState::view`] needs to know of the pool around it.
+/// The pool's bounds for [`OriginState::view`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) pipelining: u32,
@@ -409,7 +409,7 @@ const MEMORY_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
 const PATH_NEED_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 /// Round trips of an attempt: TCP, TLS, and one that is lost.
 const PROBE_ROUND_TRIPS: u32 = 3;
-/// RFC 9002 section 6.2.2: what to assume of a path that nobody has measured.
+/// RFC 9002 section 6.2.2: the assumed round trip of an unmeasured path.
 const ROUND_TRIP_UNKNOWN: Duration = Duration::from_millis(333);
 const BACK_OFF_MIN: Duration = Duration::from_millis(100);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What is known of the paths to origins, as their connections measured them.
+//! Measurements of the paths to origins, made by their connections.
 
 use super::{Origin, Pool};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Thousands of random steps: every request settles exactly once, and no bound is ever crossed.
+//! Thousands of random steps: every request settles exactly once, and no bound is ever exceeded.
 
 use super::*;
 

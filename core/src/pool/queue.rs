@@ -1,9 +1,10 @@
-//! Requests that wait: one line per origin, all in one slab, so that an abort takes a request out
-//! in constant time wherever it stands.
+//! Waiting requests: one queue per origin, all in one slab, so that an abort removes a request in
+//! constant time.
 //!
-//! A line is served by class, the most urgent first; within a class those that a connection gave
-//! back come first, then the groups take turns, and within a group whoever came first. A group
-//! that has a thousand waiting delays another group's one request by one turn.
+//! A queue is served by class, the most urgent first; within a class requests returned by a
+//! connection come first, then the groups take turns, and within a group the order is that of
+//! arrival. A group with a thousand waiting requests delays another group's single request by one
+//! turn.
 
 use super::slab::{Key, Slab};
 use std::collections::{BTreeMap, VecDeque};
@@ -16,7 +17,7 @@ pub struct Ticket(Key);
 /// How urgent a request is in its origin's line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PriorityClass {
-    /// Before all others: somebody looks at the screen.
+    /// Before all others: a person waits for it.
     Urgent,
     /// The usual.
     #[default]
@@ -137,7 +138,7 @@ impl Line {
     pub(super) fn front(&self) -> Option<Ticket> {
         self.lanes.iter().find_map(Lane::front).map(Ticket)
     }
-    /// Whether somebody of this class or a more urgent one waits.
+    /// Whether a request of this class or a more urgent one waits.
     pub(super) fn holds_up_to(&self, class: PriorityClass) -> bool {
         self.lanes[..=class as usize]
             .iter()

@@ -1,18 +1,8 @@
-//! Happy Eyeballs (RFC 8305): in which order and when the addresses of one host are tried, so that
-//! a family that leads nowhere costs a quarter of a second instead of a timeout.
+//! Happy Eyeballs (RFC 8305): the order and times at which a host's addresses are tried, so that an
+//! unreachable address family costs a quarter of a second instead of a timeout.
 //!
-//! Pure: addresses and time in, steps out. Whoever carries the steps out reports each attempt's
-//! end; dropping the others when one has won is the owner's business.
-//!
-//! ```text
-//! poll --> Connect(address)  start it now, ask again
-//!      --> Wait(until)       nothing to start before `until`, or before an attempt ends
-//!      --> Done              an attempt has won
-//!      --> Failed            every address was tried in vain
-//! ```
-//!
-//! Invariant: every address is tried at most once; two attempts begin at least the delay apart,
-//! unless the first of them has failed.
+//! Pure: addresses and time in, steps out. The owner carries out the steps, reports each attempt's
+//! end, and drops the others when one has won.
 
 mod quic;
 
@@ -29,7 +19,7 @@ pub const ATTEMPT_DELAY_MIN: Duration = Duration::from_millis(10);
 /// Longer would be no race (RFC 8305 section 5: recommended upper bound).
 pub const ATTEMPT_DELAY_MAX: Duration = Duration::from_secs(2);
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaceStep {
     /// Start an attempt at this address, then ask again.

@@ -1,14 +1,15 @@
-//! May a request that a connection lost be sent again, and when? Pure: random bytes come in.
+//! Decides whether and when a request that a connection lost is sent again. Pure: random bytes are
+//! an argument.
 //!
 //! Three classes. **A**, provably unprocessed (RFC 9113 section 8.7): any method. **B**, perhaps
-//! processed: only where RFC 9110 section 9.2.2 makes a second time harmless. Either the request was
-//! lost with its connection after it was written; then only when the connection had worked before
-//! (the usual race with a peer that closes an idle connection), and only if the user asked for it.
-//! Or the peer asked for it over HTTP/1.1. **C**, everything else: never.
+//! processed: only where RFC 9110 section 9.2.2 makes a repetition harmless. Either the request was
+//! lost with its connection after it was written: then only when the connection had worked before
+//! (the usual race with a peer that closes an idle connection), and only if the user allows it. Or
+//! the peer asked for a repetition over HTTP/1.1. **C**, everything else: never.
 //!
-//! A budget bounds what an origin in trouble gets on top of its load: a tenth of its traffic, and
-//! a burst. What was never sent and what a GOAWAY handed back once costs nothing: no peer can make
-//! a loop of it, because it ends its connection.
+//! A budget bounds the retries of a failing origin to a tenth of its traffic plus a burst. Requests
+//! that were never sent, or returned once by a GOAWAY, are free: a peer cannot make a loop of them,
+//! because each costs it a connection.
 
 use crate::error::{Closed, H2Code};
 use crate::http::Reset;
@@ -28,7 +29,7 @@ pub const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// How a request came back from its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// What happened to it.
+    /// The cause of the loss.
     pub cause: Cause,
     /// How often it was put on a connection, this time included.
     pub tries: u32,
@@ -38,7 +39,7 @@ pub struct Loss {
     pub idempotent: bool,
 }
 
-/// What happened to a request on its connection.
+/// The event that ended a request on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Nothing of it was written.
@@ -73,8 +74,8 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// What a reset means for sending the request again. `reused`: the connection had answered
-    /// something before; `has_room`: it may open another exchange, now that this one is over.
+    /// The cause that a reset gives. `reused`: the connection had answered a request before;
+    /// `has_room`: it may open another exchange, now that this one is over.
     pub fn of(reset: &Reset, reused: bool, has_room: bool) -> Self {
         match reset.by {
             ResetBy::Peer(H2Code::HTTP_1_1_REQUIRED)
@@ -107,12 +108,12 @@ pub enum RetryClass {
     Never,
 }
 
-/// What becomes of it.
+/// The verdict on a lost request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// Into the line again, after this pause.
     After(Duration),
-    /// Its user hears of it.
+    /// The request fails.
     No(NoRetry),
 }
 

@@ -1,5 +1,5 @@
-//! Requests that a connection gave back: sent again, now or after a pause, or not at all. What
-//! happened to them says something about the connection and the origin, too.
+//! Requests returned by a connection: sent again now or after a pause, or failed. Each loss also
+//! updates the connection and its origin.
 
 use super::queue::{End, Entrance, Rank};
 use super::retry::{Cause, Loss, NoRetry, Retry, RetryClass, classify};
@@ -39,7 +39,7 @@ impl<R> Pool<R> {
         let OriginId(key) = self.origin_id(origin);
         self.learn_from_loss(now, key, back.from, back.loss.cause);
         let given = self.send_again(now, key, request, back);
-        // The loss may have ended a connection, and whoever waits can have its successor.
+        // The loss may have ended a connection, and waiting requests can have its successor.
         self.pump(now, key);
         given
     }
@@ -137,7 +137,7 @@ impl<R> Pool<R> {
         self.pump(now, key);
     }
 
-    /// What a loss says about the connection and the origin.
+    /// Updates connection and origin after a loss.
     fn learn_from_loss(&mut self, now: Instant, origin: Key, from: ConnectionId, cause: Cause) {
         let from = from.0;
         match cause {

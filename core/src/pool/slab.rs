@@ -1,5 +1,5 @@
-//! Storage whose keys die with their entry: a key of something gone finds nothing, even when its
-//! place is taken again. This is what makes a late report about a closed connection harmless.
+//! A slab with generational keys: the key of a removed entry finds nothing, even when its slot is
+//! reused. So a late report about a closed connection is harmless.
 
 /// Names one entry of one [`Slab`], for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

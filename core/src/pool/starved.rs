@@ -1,6 +1,5 @@
-//! Origins that wait for a socket, because others hold all that the client may have. They take turns:
-//! whoever has waited longest gets the next that is free, and a connection that carries nothing is
-//! closed for it.
+//! Origins that wait for a socket while others hold all that the client may have. The longest
+//! waiting origin gets the next free one, and an idle connection is closed for it.
 
 use super::connection::Connection;
 use super::{Key, Pool};
@@ -18,7 +17,7 @@ impl<R> Pool<R> {
         self.make_room(now);
     }
 
-    /// A socket is free: whoever has waited longest for one asks again.
+    /// A socket is free: the longest waiting origin gets it.
     pub(super) fn feed_starved(&mut self, now: Instant) {
         for _ in 0..self.starved.len() {
             if self.sockets() >= self.config.sockets_max {
@@ -34,8 +33,8 @@ impl<R> Pool<R> {
         }
     }
 
-    /// Where origins wait for a socket and fewer are on their way out, the connection goes that has
-    /// carried nothing for the longest time and that nobody of its own origin waits for.
+    /// Where more origins wait for a socket than connections are closing, closes the connection
+    /// that has been idle longest and has no waiting request of its own origin.
     pub(super) fn make_room(&mut self, now: Instant) {
         let origins = &mut self.origins;
         self.starved.retain(|&key| {

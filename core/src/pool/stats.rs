@@ -1,4 +1,4 @@
-//! What the pool says of itself: every wait with its reason.
+//! Statistics of the pool: every wait with its reason.
 
 use super::decide::WaitReason;
 use super::origin::{Multiplexing, Origin};
@@ -10,13 +10,13 @@ use std::time::Duration;
 pub struct OriginStats {
     /// Which.
     pub origin: Origin,
-    /// What is known of its version.
+    /// The origin's version, if known.
     pub multiplexing: Option<Multiplexing>,
     /// Requests in line.
     pub waiting: u32,
     /// Requests that pause before they are sent again.
     pub paused: u32,
-    /// Why the line does not move; `None` when nobody waits.
+    /// Why the queue does not move; `None` when it is empty.
     pub wait_reason: Option<WaitReason>,
     /// Connections that may get requests.
     pub connections: u32,

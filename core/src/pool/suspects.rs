@@ -1,6 +1,6 @@
-//! Suspects and what the other connections of their origin say of them. One that is silent makes the
+//! Suspect connections, judged by the other connections of their origin. A silent one makes the
 //! others doubtful, because they lead to the same peer; one that works while another stays silent
-//! says that the silent one is dead.
+//! proves the silent one dead.
 
 use super::{Action, ConnectionId, Decision, Key, Pool, Standing, decide};
 use std::time::Instant;

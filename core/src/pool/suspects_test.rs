@@ -78,7 +78,7 @@ fn a_request_that_waits_because_every_open_connection_is_silent_says_so() {
     assert_eq!(scene.pool.waits(scene.now)[0].reason, reason);
     let counted = scene.pool.totals().waited_for;
     assert_eq!(counted[WaitReason::Silence as usize], 1);
-    // One that is heard again is a place to wait at no more, and takes the request.
+    // A connection that recovers leaves the suspects and takes the request.
     scene.report(silent, 98, 1, 1);
     assert_eq!(scene.pool.wait_reason(scene.now, ticket), None);
     assert_eq!(scene.on(silent), 2);

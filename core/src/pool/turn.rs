@@ -1,5 +1,5 @@
-//! What the pool does after each fact it is told: lines move, attempts start, requests fail.
-//! Decisions stand in `decide.rs`; here they are carried out.
+//! Updates the pool after each event: moves queues, starts attempts, fails requests. Carries out
+//! the decisions of `decide.rs`.
 
 use super::lifetime::LIFETIME_DOUBT;
 use super::queue::{End, Entrance};
@@ -273,7 +273,7 @@ impl<R> Pool<R> {
         let bounds = self.bounds_of(ticket);
         match decide(&state.view(now, &self.connections, &bounds)) {
             Decision::Wait(reason) => Some(reason),
-            // There is room: somebody before it waits for something else.
+            // There is room: an earlier request waits for another reason.
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Connections that have had their time: idle, old, worn, or never of any use.
+//! Closes connections that are idle, too old, worn out, or were never used.
 
 use super::connection::Connection;
 use super::{Action, Capacity, ConnectionId, Due, Failure, Key, OriginState, Pool, Standing};

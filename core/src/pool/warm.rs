@@ -1,5 +1,5 @@
-//! Connections opened before anybody asks, and opened again when they end, for as long as somebody
-//! may still come for them.
+//! Prewarming: opens connections before the first request, and opens them again when they end,
+//! until the warm time is over.
 
 use super::slab::Key;
 use super::{AttemptId, Due, OriginId, Pool};
@@ -12,15 +12,15 @@ const REFILL_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause between two refills.
 const REFILL_PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// What is to be kept warm at one origin.
+/// The warm connections of one origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Warmth {
     count: u32,
-    /// When nobody has come for so long that nobody is waited for.
+    /// When prewarming ends because the origin has had no request.
     until: Option<Instant>,
     /// Refills since the last request.
     refills: u32,
-    /// No refill before this; somebody looks then.
+    /// No refill before this; a deadline is set for it.
     not_before: Option<Instant>,
 }
 
@@ -84,7 +84,7 @@ impl<R> Pool<R> {
         self.origins.get(id.0).map_or(0, |state| state.connections)
     }
 
-    /// Opens what is missing of the warm connections, when nobody waits.
+    /// Opens missing warm connections when no request waits.
     pub(super) fn refill(&mut self, now: Instant, key: Key) {
         let Some(state) = self.origins.get_mut(key) else {
             return;

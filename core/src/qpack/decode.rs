@@ -1,8 +1,8 @@
 //! Decoding of field sections and of the encoder stream (RFC 9204 sections 2.2, 4.3 and 4.5).
 //!
 //! Every field goes straight into the arena of [`Fields`]. No section changes the table, so one
-//! that breaks a limit is not read any further (CVE-2016-6581, CVE-2026-49975). A section that
-//! needs insertions still on their way is held: a copy of its bytes, bounded in number and size.
+//! that exceeds a limit is not read any further (CVE-2016-6581, CVE-2026-49975). A section that
+//! needs missing insertions is blocked: a copy of its bytes is kept, bounded in number and size.
 
 use super::instruction::{Bounds, Feedback, TableInstruction, handle_pieces};
 use super::line::{
@@ -54,7 +54,7 @@ struct Held {
     lines: Vec<u8>,
 }
 
-/// What became of a section.
+/// The outcome of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded {
     /// The fields are complete.
@@ -84,8 +84,10 @@ impl Decoder {
             value: Vec::new(),
         }
     }
-    /// Handles bytes of the peer's encoder stream, in any pieces. `Err` is
-    /// [`Violation::QpackEncoderStreamInvalid`]: a connection error.
+    /// Handles bytes of the peer's encoder stream, in any pieces.
+    ///
+    /// # Errors
+    /// [`Violation::QpackEncoderStreamInvalid`], a connection error.
     pub fn handle_encoder_bytes(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         let mut pending = std::mem::take(&mut self.pending);
         let handled = handle_pieces(&mut pending, bytes, |input| {
@@ -103,7 +105,10 @@ impl Decoder {
         handled.map_err(|_| Violation::QpackEncoderStreamInvalid)
     }
     /// Decodes one whole section of `stream` into `fields` (cleared first), or keeps it if it is
-    /// blocked. `Err` is [`Violation::QpackDecompressionFailed`]: a connection error.
+    /// blocked.
+    ///
+    /// # Errors
+    /// [`Violation::QpackDecompressionFailed`], a connection error.
     pub fn decode(
         &mut self,
         stream: StreamId,
@@ -133,6 +138,9 @@ impl Decoder {
     }
     /// Decodes into `fields` the next held section whose insertions have arrived. To be called
     /// until it gives `None` after every [`handle_encoder_bytes`](Self::handle_encoder_bytes).
+    ///
+    /// # Errors
+    /// [`Violation::QpackDecompressionFailed`], a connection error.
     pub fn poll_unblocked(
         &mut self,
         limits: &Limits,
@@ -441,7 +449,7 @@ fn failed(_: Violation) -> Violation {
     Violation::QpackDecompressionFailed
 }
 
-/// What a section stands on.
+/// The prefix of a section.
 #[derive(Clone, Copy, Debug)]
 struct Prefix {
     /// Insertions that the section needs; 0 if it does not name the table.

@@ -1,10 +1,9 @@
 //! Encoding of field sections and of the encoder stream (RFC 9204 sections 2.1, 4.3 and 4.5).
 //!
-//! A field is one or two bytes when a table has it; what enters ours is decided in
-//! `compress/policy.rs`, as in HPACK. A section refers to an entry that the peer has not
-//! acknowledged only where the peer lets streams block, and then on a few streams: one lost packet
-//! of the encoder stream holds up those and no others. A head that came before under the same
-//! table is copied from `EncodeCache`.
+//! A field in a table takes one or two bytes; `compress/policy.rs` decides what enters ours, as in
+//! HPACK. A section refers to an entry that the peer has not acknowledged only where the peer lets
+//! streams block, and then on a few streams: one lost packet of the encoder stream delays those and
+//! no others. An equal head under the same table is copied from `EncodeCache`.
 
 use super::instruction::{self, Feedback, handle_pieces};
 use super::line::{
@@ -22,8 +21,8 @@ use crate::http::field::FIELD_OVERHEAD_BYTES;
 use crate::http::{Field, FieldName, Fields, RequestHead, ResponseHead, StreamId, Token};
 use crate::limits::{QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
 
-/// Instructions that nobody took yet, bytes: above it nothing more enters the table. The peer may
-/// give its encoder stream no credit (RFC 9204 section 2.1.3).
+/// Unsent instructions, bytes: above it no entry is added to the table. The peer may give its
+/// encoder stream no credit (RFC 9204 section 2.1.3).
 const INSTRUCTION_BYTES_MAX: usize = 8 * 1024;
 /// The part of the table that is kept free of references: entries that the next insertions of
 /// this share of it push out are named no more, but copied to the front (RFC 9204 section
@@ -118,8 +117,10 @@ impl Encoder {
     pub fn encoder_stream_bytes(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.instructions);
     }
-    /// Handles bytes of the peer's decoder stream, in any pieces. `Err` is
-    /// [`Violation::QpackDecoderStreamInvalid`]: a connection error.
+    /// Handles bytes of the peer's decoder stream, in any pieces.
+    ///
+    /// # Errors
+    /// [`Violation::QpackDecoderStreamInvalid`], a connection error.
     pub fn handle_decoder_bytes(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         let (references, inserted) = (&mut self.references, self.table.inserted());
         let handled = handle_pieces(&mut self.pending, bytes, |input| {
@@ -363,8 +364,9 @@ impl Encoder {
         Some(place)
     }
 
-    /// Whether `size` bytes may enter: nothing that the peer lacks or that is named may go for
-    /// them (RFC 9204 section 2.1.1), and somebody takes the instructions.
+    /// Whether an entry of `size` bytes may be added: no entry that the peer lacks or that is
+    /// referenced may be evicted for it (RFC 9204 section 2.1.1), and the instructions must be
+    /// read.
     fn has_room(&self, size: usize, draft: &Draft) -> bool {
         if self.instructions.len() + size > INSTRUCTION_BYTES_MAX {
             return false;

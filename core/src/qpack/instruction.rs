@@ -1,5 +1,5 @@
-//! The instructions of the encoder stream (RFC 9204 section 4.3) and of the decoder stream
-//! (section 4.4), both ways. They come in any pieces: what is not complete stays in the input.
+//! The instructions of the encoder stream (RFC 9204 section 4.3) and of the decoder stream (section
+//! 4.4), both ways. Input may be split anywhere: an incomplete instruction stays in the input.
 
 use super::static_table;
 use crate::compress::integer;
@@ -7,7 +7,8 @@ use crate::compress::text::{self, Text};
 use crate::error::Violation;
 use crate::http::FieldName;
 
-/// What an instruction may name, and how long its literals may be on the wire.
+/// The bounds of an instruction: the entries that it may reference, and the length of its literals
+/// on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) literal_bytes_max: usize,
@@ -15,7 +16,7 @@ pub(super) struct Bounds {
     pub(super) inserted: u64,
 }
 
-/// What an encoder tells about its table.
+/// An encoder's instruction about its table.
 #[derive(Clone, Copy)]
 pub(super) enum TableInstruction<'a> {
     /// Section 4.3.1.
@@ -135,14 +136,14 @@ pub(super) fn put_duplicate(age: u64, out: &mut Vec<u8>) {
     integer::put_long(age, 5, 0, out);
 }
 
-/// What a decoder tells about sections.
+/// A decoder's instruction about sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feedback {
     /// Section 4.4.1: the oldest section of this stream that names the table is processed.
     Acknowledged(u64),
     /// Section 4.4.2: no section of this stream will be processed any more.
     Cancelled(u64),
-    /// Section 4.4.3: so many more insertions arrived.
+    /// Section 4.4.3: this many more insertions arrived.
     Inserted(u64),
 }
 

@@ -1,4 +1,4 @@
-//! The first bits of the field lines of a section (RFC 9204 section 4.5).
+//! The first bits of a section's field lines (RFC 9204 section 4.5).
 
 /// The Base is behind the Required Insert Count (section 4.5.1.2).
 pub(super) const BASE_BEHIND: u8 = 0x80;

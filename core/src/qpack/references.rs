@@ -1,6 +1,6 @@
-//! What the peer's decoder still needs of our table (RFC 9204 section 2.1): which insertions it
-//! has, and which sections it has not acknowledged. Nothing that such a section names may be
-//! evicted, nor what the decoder does not have yet.
+//! The encoder's references (RFC 9204 section 2.1): the insertions that the peer has acknowledged,
+//! and the sections that it has not. An entry that such a section references, or that is not
+//! acknowledged, must not be evicted.
 
 use crate::error::Violation;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// acknowledges costs this and no more.
 const SECTIONS_MAX: usize = 256;
 
-/// What a section names of the table.
+/// The entries that a section references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Insertions that it needs; 0 if it names none.

@@ -24,7 +24,7 @@ impl Table {
     pub(super) fn inserted(&self) -> u64 {
         self.inserted
     }
-    /// What the entries may be large together, bytes.
+    /// The bound of the entries' total size, bytes.
     pub(super) fn capacity(&self) -> usize {
         self.ring.bytes_max()
     }
@@ -41,7 +41,7 @@ impl Table {
     pub(super) fn get(&self, absolute: u64) -> Option<(FieldName<'_>, &[u8])> {
         self.ring.get(self.age(absolute)?)
     }
-    /// The same with the note that came with it.
+    /// As [`get`](Self::get), with the entry's note.
     #[inline]
     pub(super) fn get_noted(&self, absolute: u64) -> Option<(FieldName<'_>, &[u8], u32)> {
         self.ring.get_noted(self.age(absolute)?)

@@ -1,5 +1,5 @@
-//! A type and a length: what frames of HTTP/3 (RFC 9114 section 7.1) and capsules (RFC 9297 section
-//! 3.2) begin with.
+//! The type-length prefix of HTTP/3 frames (RFC 9114 section 7.1) and capsules (RFC 9297 section
+//! 3.2).
 
 use super::varint;
 

@@ -1,4 +1,4 @@
-//! Integers of variable length (RFC 9000 section 16).
+//! Variable-length integers (RFC 9000 section 16).
 
 /// The largest that can be written.
 pub const MAX: u64 = (1 << 62) - 1;

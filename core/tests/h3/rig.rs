@@ -37,7 +37,7 @@ pub fn however_it_is_cut(script: impl Fn(Cut)) {
     script(Cut::EndApart);
 }
 
-/// What the machine did to one stream.
+/// The machine's actions on one stream.
 #[derive(Clone, Debug, Default)]
 pub struct Lane {
     pub bytes: Vec<u8>,

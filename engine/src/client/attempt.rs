@@ -1,5 +1,5 @@
-//! A connection being opened: the way there, TLS, and the version that ALPN chose. The task that opens
-//! it goes on to run it.
+//! One attempt to open a connection: socket or proxy tunnel, TLS, and the version that ALPN
+//! selects. The task that opens a connection also runs it.
 
 use super::connection::Connection;
 use super::connection_listener::Farewell;
@@ -65,12 +65,12 @@ pub(super) fn run(
 pub(super) struct Start {
     /// It may be given back before its handshake is done, if requests can go out with it.
     pub(super) early: bool,
-    /// What the peer may send on each stream beyond what was read.
+    /// Bytes that the peer may send on each stream beyond those read.
     pub(super) stream_window: u32,
 }
 
-/// The pool, and whoever listens, hear of every attempt's end, that of a task dropped by its runtime
-/// too.
+/// Reports the end of an attempt to the pool and the connection listener, exactly once, even when
+/// its runtime drops the task.
 struct Answer {
     owed: Option<(Weak<Dispatch>, AttemptId)>,
     origin: Origin,
@@ -188,7 +188,7 @@ impl Opened {
             Self::Quic(_) => None,
         }
     }
-    /// What it is; `None`: its socket cannot say so any more.
+    /// Describes the connection; `None`: the socket no longer knows its addresses.
     fn info(&self, origin: &Origin) -> Option<ConnectionInfo> {
         let name = origin.server_name.as_deref().unwrap_or(&origin.host);
         // RFC 6066 section 3: an address is not asked for by SNI.
@@ -290,7 +290,8 @@ async fn race(
     let quic = quic::establish(settings, origin, port, ahead, start.stream_window);
     // A network without any way says nothing about QUIC.
     match first_of(quic, establish_bytes(settings, origin)).await? {
-        // A handshake that nobody has answered has won nothing yet: the connection will tell.
+        // An unanswered handshake has not won the race yet: the connection reports the outcome
+        // later.
         Winner::Quic(lane) if lane.is_early() => Ok(Opened::Quic(lane)),
         Winner::Quic(lane) => {
             settings.alternatives().handle_connected(origin);

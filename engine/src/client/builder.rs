@@ -1,4 +1,4 @@
-//! Settings of a client, checked when it is built.
+//! Settings of a client; `build` checks their ranges.
 
 use super::Client;
 use super::connection_listener::ConnectionListener;
@@ -237,7 +237,7 @@ impl ClientBuilder {
         self.connection_info = on;
         self
     }
-    /// Hears of every connection that is opened and closed.
+    /// Calls `listener` for every connection that is opened or closed.
     #[must_use]
     pub fn connection_listener(mut self, listener: Arc<dyn ConnectionListener>) -> Self {
         self.listener = Some(listener);
@@ -275,19 +275,19 @@ impl ClientBuilder {
         self.tls = tls;
         self
     }
-    /// Who decides how much HTTP/3 sends at once. Default: [`Congestion::Cubic`].
+    /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
     #[must_use]
     pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
         self.quic.congestion = congestion;
         self
     }
     /// Whether HTTP/3 requests may go out with the handshake of a resumed session (0-RTT, RFC 8446
-    /// section 2.3), a round trip earlier. Whoever records them can send them to the server again:
-    /// so it is GET, HEAD and OPTIONS without a body alone, and what the server answers with 425
-    /// goes out once more after the handshake (RFC 8470 section 5.2). Where QUIC races TCP
+    /// section 2.3), a round trip earlier. An attacker who records early data can replay it, so
+    /// only GET, HEAD and OPTIONS without a body are sent early, and a request answered with 425 is
+    /// sent once more after the handshake (RFC 8470 section 5.2). Where QUIC races TCP
     /// ([`Protocols::All`]), a handshake that carries requests has TCP's head start, 200 ms, and a
-    /// round trip; then they go out once more over TCP.
-    /// [`Client::early_data`](super::Client::early_data) counts. Default: false.
+    /// round trip; after that its requests are sent again over TCP.
+    /// [`Client::early_data`](super::Client::early_data) counts the outcomes. Default: false.
     #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.quic.early_data = early_data;
@@ -423,8 +423,8 @@ const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 /// More slots than an origin has at its default bounds.
 const RESERVE_MAX: u32 = 10_000;
 
-/// The machine's own deadlines on a client: [`ClientTimeouts`] and the pool watch over exchanges
-/// and idle connections, so a slow stream (server-sent events) is nobody's offence.
+/// The machine's own deadlines on a client. [`ClientTimeouts`] and the pool watch over exchanges
+/// and idle connections, so a slow stream (server-sent events) is no violation.
 fn machine_timeouts() -> Timeouts {
     Timeouts {
         body_idle: None,

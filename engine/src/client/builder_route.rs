@@ -1,4 +1,4 @@
-//! Settings of the way to an origin.
+//! Settings of the route to an origin: proxies, resolver, overrides, Unix sockets, local address.
 
 use super::builder::ClientBuilder;
 use super::connector::Connector;

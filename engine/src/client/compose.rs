@@ -1,5 +1,5 @@
-//! Between the `http` crate's types and the core's heads. A request is composed before it is known
-//! which version it will go out on, so it must meet the strictest rules: those of HTTP/2.
+//! Converts between the `http` crate's types and the core's heads. A request is composed before its
+//! connection's version is known, so it must meet the strictest rules, those of HTTP/2.
 
 use crate::body::Body;
 use crate::error::Error;
@@ -52,7 +52,7 @@ pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Er
     for (name, value) in &parts.headers {
         // The framing is the machine's; both fields do not exist in HTTP/2.
         let framing = name == TRANSFER_ENCODING || (name == CONNECTION && value == "keep-alive");
-        // RFC 9110 section 10.1.1: nobody waits for a body that does not come.
+        // RFC 9110 section 10.1.1: an expectation without a body has no effect.
         let idle = name == EXPECT && body.is_end_stream();
         if name != HOST && !framing && !idle {
             fields.push_named(name.as_str().as_bytes(), value.as_bytes());
@@ -69,7 +69,7 @@ pub(super) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Er
         .map_err(|violation| Error::misuse(Misuse::Invalid(violation)))
 }
 
-/// The same head without its expectation (RFC 9110 section 10.1.1); `None`: it has none.
+/// A copy of the head without its `expect` field (RFC 9110 section 10.1.1); `None`: it has none.
 pub(super) fn without_expectation(head: &RequestHead) -> Option<RequestHead> {
     head.get(Token::EXPECT)?;
     let section = head.section();
@@ -179,5 +179,5 @@ static NAMES: LazyLock<Vec<Option<HeaderName>>> = LazyLock::new(|| {
 
 /// Pseudo-fields, a length, and one to spare.
 const EXTRA_FIELDS: usize = 6;
-/// What a field's value usually takes.
+/// Usual size of a field's value, in bytes.
 const FIELD_BYTES_USUAL: usize = 24;

@@ -1,7 +1,9 @@
-//! A connection's task: its link, the exchanges on it, and the turn that serves them all.
+//! The task of one client connection: transport and machine, the exchanges on it, and the turn that
+//! serves them.
 //!
-//! A turn is: read everything that is there, settle what it settles, tell the pool once, take what
-//! the pool sends in answer, write once. The task alone touches the machine; users leave notes.
+//! A turn reads all available bytes, handles the events, reports capacity to the pool once, starts
+//! the requests that the pool assigns, and writes once. Only this task touches the machine; other
+//! tasks leave notes.
 
 use super::connection_listener::Farewell;
 use super::connection_use::ConnectionUse;
@@ -55,7 +57,7 @@ const TURNS_MAX: usize = 4;
 /// The future that runs a connection to its end.
 pub(super) struct Connection<S> {
     link: Link<S>,
-    /// What responses say of it.
+    /// The connection's part of each response's extensions.
     used: ConnectionUse,
     id: ConnectionId,
     door: Arc<Door>,
@@ -79,7 +81,7 @@ pub(super) struct Connection<S> {
     health: Health,
     /// The deadline of the peer's silence that is set.
     watched_until: Option<Instant>,
-    /// What the system knows of its socket, if that is asked.
+    /// Reads the kernel's acknowledgement state of the socket, where available.
     ask_system: Option<AskSystem<S>>,
     /// It got requests before its handshake was done, and is not known to be alive.
     was_early: bool,
@@ -97,7 +99,7 @@ pub(super) struct Connection<S> {
     tunnel: Option<Tunnel>,
     /// Why it ended, if the machine has said so.
     ended: Option<Closed>,
-    /// Who hears of its end.
+    /// The listener to notify of the connection's end.
     farewell: Option<Farewell>,
     /// Requests that wait for the peer's settings, which must allow them.
     unsettled: Vec<Unsettled>,
@@ -155,25 +157,25 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Its end is told.
+    /// Sets the listener to notify of the connection's end.
     pub(super) fn with_farewell(mut self, farewell: Option<Farewell>) -> Self {
         self.farewell = farewell;
         self
     }
 
-    /// What its socket has not got acknowledged is asked so.
+    /// Sets the function that reads the kernel's acknowledgement state of the socket.
     pub(super) fn asking_system(mut self, ask: AskSystem<S>) -> Self {
         self.ask_system = Some(ask);
         self
     }
 
-    /// Its handshake is not done, and what it is worth is told once it is.
+    /// Marks a connection whose handshake is not done; its capacity is reported once it is.
     pub(super) fn begun_early(mut self, is_early: bool) -> Self {
         self.was_early = is_early;
         self
     }
 
-    /// Whether QUIC has won the race with TCP is told once it is known.
+    /// Makes the connection report whether QUIC has won the race with TCP, once known.
     pub(super) fn with_race(mut self, raced: Option<Origin>) -> Self {
         self.raced = raced;
         self
@@ -271,8 +273,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.heed_stop(now);
         }
         let written = self.link.poll_write(cx, now);
-        // Writing may have made room for bodies that waited, and what they gave is not written yet:
-        // nobody else wakes the task for it.
+        // Writing may have made room for waiting bodies, whose new bytes are not written yet; no
+        // other event wakes the task for them.
         let pumped = self.take_events(now) && written.is_ready();
         self.hand_over_heads();
         self.watch_unasked();
@@ -293,7 +295,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.link.poll_timer(cx, now).is_pending()
     }
 
-    /// What users and the pool asked for since the last turn.
+    /// Handles the notes that users and the pool left since the last turn.
     fn heed_notes(&mut self, now: Instant) {
         self.door.signals.begin_turn(&mut self.notes);
         let Some(mut notes) = self.notes.take() else {
@@ -359,7 +361,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Ends an exchange that nobody wants any more.
+    /// Ends an exchange whose user has dropped it.
     fn cancel(&mut self, now: Instant, slot: u32) {
         if let Some(entry) = self.slots.remove(slot) {
             // RFC 9113 section 7: CANCEL says that nothing is wrong.

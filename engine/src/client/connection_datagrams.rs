@@ -1,4 +1,4 @@
-//! HTTP datagrams of the connection's exchanges, which extended CONNECTs over HTTP/3 have.
+//! HTTP datagrams of the connection's exchanges. Only an extended CONNECT over HTTP/3 has them.
 
 use super::*;
 use crate::datagrams::{DatagramInlet, Datagrams};
@@ -20,7 +20,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Some((inlet, Some(datagrams)))
     }
 
-    /// What the user gets with an answer of this status.
+    /// The datagram handle that a response of this status gives to its user.
     pub(super) fn datagrams_of_answer(&mut self, slot: u32, status: u16) -> Option<Datagrams> {
         let entry = self.slots.get_mut(slot)?;
         let (_, datagrams) = entry.datagrams.as_mut()?;

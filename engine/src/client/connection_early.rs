@@ -1,4 +1,4 @@
-//! Requests that went out with the handshake: what became of them, and of the race with TCP.
+//! Requests sent with the handshake (early data): their outcome, and that of the race with TCP.
 
 use super::entry::Entry;
 use super::*;

@@ -1,4 +1,4 @@
-//! The exchanges on a connection, by slot and by stream.
+//! The exchanges on a connection, indexed by slot and by stream id.
 
 use super::super::exchange::Outgoing;
 use super::super::listener::Receiver;
@@ -138,7 +138,7 @@ impl Entry {
             self.progress_at = now;
         }
     }
-    /// What it took too long for, in words.
+    /// The phase whose deadline has passed, as text for the error.
     pub(super) fn lateness(&self, now: Instant) -> &'static str {
         match self.incoming {
             _ if self.request.total_until.is_some_and(|at| at <= now) => {
@@ -210,8 +210,8 @@ impl Slots {
     }
 }
 
-/// Stream ids are ours and grow by a step: a multiplication spreads them well, and nobody can
-/// choose them to collide.
+/// Hashes stream ids. We choose them and they grow by a fixed step, so a multiplication spreads
+/// them well and a peer cannot force collisions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StreamHasher(u64);
 

@@ -1,5 +1,5 @@
-//! Whether the peer is still there: asked when a connection that rested gets a request, when
-//! streams time out, and when the network changed. What follows from silence is decided in core.
+//! Carries out the core's health decisions: pings a connection that gets a request after a rest,
+//! whose streams time out, or whose network changed. The core decides what follows from silence.
 
 use super::*;
 use std::pin::pin;
@@ -135,7 +135,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// The peer answered. Any byte of its tells that it lives; whoever listens hears how soon it was.
+    /// Reports the peer's answer, which any byte from it is, with its delay to the listener.
     pub(super) fn tell_answer(&mut self, now: Instant) {
         if let (Some(farewell), Some(asked_at)) = (&self.farewell, self.health.asked_at()) {
             let after = now.saturating_duration_since(asked_at);
@@ -145,7 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// A connection whose peer is asked though nobody needs it is watched from its first turn on.
+    /// Starts the health timer on the first turn of a connection that is pinged without requests.
     pub(super) fn watch_unasked(&mut self) {
         if self.settings.health.unasked.is_none() || self.watched_until.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! What becomes of a client's connections, told to whoever wants to hear of it.
+//! Callbacks for the life of a client's connections: opened, failed, closed.
 
 use super::connection_use::ConnectionUse;
 use crate::error::Error;
@@ -33,7 +33,7 @@ impl fmt::Debug for dyn ConnectionListener {
     }
 }
 
-/// Whom an open connection's end is told to, and what it was. Its end is told once.
+/// The listener of an open connection and the description to pass it. Reports the end exactly once.
 #[derive(Debug)]
 pub(super) struct Farewell {
     pub(super) listener: Arc<dyn ConnectionListener>,

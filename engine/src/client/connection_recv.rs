@@ -1,4 +1,4 @@
-//! What the machine says about responses, handed to whoever waits for them.
+//! Delivers the machine's response events to the exchanges that wait for them.
 
 use super::super::builder::KeepAlive;
 use super::super::compose;
@@ -170,7 +170,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.count_early(&entry, &reset);
         // Its own slot is free again by now.
         let cause = match self.link.is_early() {
-            // Nobody has answered the handshake. What went out with it harms nobody twice.
+            // The handshake was never answered, so the server has not processed the requests sent
+            // with it.
             true => Cause::TooEarly,
             false => Cause::of(&reset, self.answered, self.link.machine.capacity() > 0),
         };
@@ -214,7 +215,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// The machine has told every open exchange before; whoever is left here is told now.
+    /// Fails the exchanges that are still open after the machine has reported the end of each
+    /// stream.
     fn fail_all(&mut self, closed: Closed) {
         self.draining = true;
         self.ended.get_or_insert(closed);
@@ -330,7 +332,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.link.machine.recycle(fields);
     }
 
-    /// What lay unread with a listener is less now.
+    /// Subtracts bytes that a listener has taken from its exchange's unread bytes.
     pub(super) fn note_taken(&mut self, stream: StreamId, bytes: usize) {
         let slot = self.slots.of_stream(stream);
         if let Some(entry) = slot.and_then(|slot| self.slots.get_mut(slot))
@@ -361,7 +363,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// What an HTTP/1.1 peer says of its patience, when it says something new.
+    /// Applies an HTTP/1.1 peer's `keep-alive` timeout when it has changed.
     fn heed_patience(&mut self, now: Instant, head: &ResponseHead) {
         if self.link.machine.version() != Version::Http11 {
             return;

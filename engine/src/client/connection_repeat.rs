@@ -1,5 +1,5 @@
-//! Answers that speak of the way of a request and not of what it asks for: it goes out once more, and
-//! they are not the user's.
+//! Responses that concern how a request was sent, not what it asks for (417, 421, 425). The request
+//! is sent once more and the response is not delivered.
 
 use super::super::compose;
 use super::entry::Entry;
@@ -7,11 +7,11 @@ use super::*;
 use trunkline_core::http::RequestHead;
 use trunkline_core::pool::Cause;
 
-/// The request expected something that nobody on the way knows (RFC 9110 section 15.5.18).
+/// No server on the path supports the request's expectation (RFC 9110 section 15.5.18).
 const EXPECTATION_FAILED: u16 = 417;
 /// The connection is not one for its origin (RFC 9110 section 15.5.20).
 const MISDIRECTED: u16 = 421;
-/// It went out with the handshake, which whoever records it can send again (RFC 8470 section 5.2).
+/// The server refuses early data because it can be replayed (RFC 8470 section 5.2).
 const TOO_EARLY: u16 = 425;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -54,7 +54,7 @@ struct Repetition {
 }
 
 impl Repetition {
-    /// What this answer makes of a request, if it does.
+    /// How to repeat the request after this response, if at all.
     fn of(entry: &Entry, status: u16) -> Option<Self> {
         let request = &entry.request;
         match status {

@@ -1,4 +1,4 @@
-//! Request bodies on their way to the machine, as fast as it has room for them.
+//! Moves request bodies into the machine, as fast as it has room for them.
 
 use super::super::compose;
 use super::entry::Upload;

@@ -1,4 +1,4 @@
-//! Exchanges that start on the connection: what the pool dispatched to it.
+//! Starts the exchanges that the pool dispatched to this connection.
 
 use super::entry::{Entry, Incoming, Upload};
 use super::*;
@@ -16,7 +16,7 @@ pub(super) struct Unsettled {
 }
 
 impl Unsettled {
-    /// It waits no longer. `None`: nobody waits for it any more.
+    /// Ends the wait. `None`: the user has dropped the request.
     pub(super) fn go(self) -> Option<Box<Outgoing>> {
         self.request.exchange.unboard().then_some(self.request)
     }
@@ -52,8 +52,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Keeps a request until the peer's settings come. It is on the connection: nobody else looks
-    /// after its time, or hears when it is given up.
+    /// Keeps a request until the peer's settings arrive. It counts as on the connection, which
+    /// alone watches its deadline and its cancellation.
     fn hold(&mut self, now: Instant, request: Box<Outgoing>) {
         if !request.exchange.board(&self.door.signals, INBOX) {
             return;

@@ -139,7 +139,7 @@ async fn a_request_waits_for_the_peers_settings_no_longer_than_its_timeouts_say(
         }
         let exchange = Arc::clone(&request.exchange);
         let (mut connection, _far) = a_connection_that_never_settles(&client, request).await;
-        // Nobody but its own timer wakes it.
+        // Only the connection's own timer wakes it.
         run_until(&mut connection, |it| it.unsettled.is_empty()).await;
         let answer = ResponseFuture::new(Arc::clone(&client.dispatch), exchange);
         let error = answer.await.unwrap_err();
@@ -178,7 +178,7 @@ async fn an_idle_connection_gives_its_memory_back_and_serves_on() {
         if round > 0 {
             assert_eq!(connection.slots.slots(), 1, "not between two requests");
         }
-        // Nobody but its own timer wakes it.
+        // Only the connection's own timer wakes it.
         run_until(&mut connection, |connection| connection.slots.slots() == 0).await;
         assert_eq!(connection.arrivals.capacity(), 0);
     }

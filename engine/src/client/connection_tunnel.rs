@@ -1,5 +1,5 @@
-//! A connection that left HTTP (RFC 9110 section 7.8, section 9.3.6): its bytes go to the
-//! exchange's listener, and the request's body goes out as it is.
+//! A connection that has left HTTP (RFC 9110 sections 7.8 and 9.3.6): its bytes go to the
+//! exchange's listener, and the request's body is sent unframed.
 
 use super::entry::{Entry, Incoming};
 use super::*;
@@ -27,7 +27,7 @@ pub(super) struct Tunnel {
 }
 
 impl Tunnel {
-    /// `None`: nobody is there to take the connection.
+    /// `None`: no listener takes the connection.
     pub(super) fn new(mut entry: Entry, rest: Bytes) -> Option<Self> {
         let Incoming::Streaming(receiver) = &mut entry.incoming else {
             return None;
@@ -78,7 +78,7 @@ impl Tunnel {
         }
     }
 
-    /// What the user writes.
+    /// Moves the user's bytes to the peer.
     fn poll_up<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
@@ -109,7 +109,7 @@ impl Tunnel {
         Ok(())
     }
 
-    /// What the peer writes.
+    /// Moves the peer's bytes to the user.
     fn poll_down<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! On which connection a response came.
+//! The extension of a response that says which connection carried it.
 
 use crate::connection_info::ConnectionInfo;
 use std::time::Instant;
@@ -23,7 +23,7 @@ impl ConnectionUse {
             earlier: 0,
         }
     }
-    /// The same connection for a request that came behind `earlier` others.
+    /// A copy for a request that was sent behind `earlier` others.
     pub(super) fn after(&self, earlier: u64) -> Self {
         Self {
             earlier,

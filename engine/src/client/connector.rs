@@ -1,4 +1,4 @@
-//! Connections that the client's user makes.
+//! The user's connector: opens the byte streams that carry the client's connections.
 
 use super::attempt::Opened;
 use super::route::shown;

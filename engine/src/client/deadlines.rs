@@ -1,5 +1,5 @@
-//! Deadlines of a connection's exchanges. An exchange leaves one entry when it starts; progress
-//! costs nothing, because the entry is looked at only when it is due and put off then.
+//! Deadlines of a connection's exchanges. An exchange adds one entry when it starts. Progress does
+//! not touch the entry: it is checked, and postponed if need be, when it falls due.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,5 +1,5 @@
-//! One connection outside of the pool, driven by its caller, without a future per request: what a
-//! load generator needs. It goes over the same transport and the same machines.
+//! One connection outside of the pool, driven by its caller without a future per request, over the
+//! client's transport and machines. The load generator uses it.
 
 use super::attempt::{self, Start};
 use super::dispatch::Dispatch;
@@ -27,7 +27,7 @@ pub struct Direct {
     link: Link<Socket>,
 }
 
-/// What a turn's caller wants next.
+/// The next step that the caller of a turn asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Wait for the peer, or until the time if there is one.

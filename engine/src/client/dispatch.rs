@@ -1,5 +1,5 @@
-//! The pool carried out: decisions are made under one lock, their effects (tasks to start, tasks
-//! and users to wake) happen after it is given back. No I/O happens under the lock.
+//! Carries out the pool's decisions. Decisions are made under one lock; their effects (tasks to
+//! start, tasks and users to wake) run after it is released. No I/O happens under the lock.
 
 use super::attempt;
 use super::builder::{ClientTimeouts, KeepAlive};
@@ -26,7 +26,7 @@ use trunkline_core::pool::{
     Origin, OriginStats, Pool, PoolConfig, Protocols, Ticket, Totals, Wait, WaitReason,
 };
 
-/// What a client was built with.
+/// The frozen settings of a client.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) protocols: Protocols,
@@ -37,9 +37,9 @@ pub(super) struct Settings {
     pub(super) health: HealthTimes,
     /// Responses say on which connection they came.
     pub(super) connection_info: bool,
-    /// Who hears of connections.
+    /// The listener of connection events.
     pub(super) listener: Option<Arc<dyn ConnectionListener>>,
-    /// What an HTTP/1.1 peer says of its patience is heeded so.
+    /// How an HTTP/1.1 peer's `keep-alive` timeout is applied.
     pub(super) keep_alive: KeepAlive,
     pub(super) quic: QuicSettings,
     /// Requests may go out with the handshake of a resumed session, under what is remembered here.
@@ -49,7 +49,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// What is known of HTTP/3 at origins.
+    /// Knowledge of HTTP/3 at origins.
     pub(super) fn alternatives(&self) -> MutexGuard<'_, Alternatives> {
         // No code panics while it holds the lock.
         self.alternatives
@@ -106,7 +106,7 @@ impl Door {
 pub(super) struct Dispatch {
     pub(super) settings: Arc<Settings>,
     pub(super) recent_origins: RecentOrigins,
-    /// What the windows of all its connections borrow from.
+    /// The budget that the receive windows of all connections borrow from.
     lender: Lender,
     state: Mutex<State>,
     /// Wakes the task that watches the pool's deadlines.
@@ -116,7 +116,7 @@ pub(super) struct Dispatch {
 struct State {
     pool: Pool<Box<Outgoing>>,
     doors: BTreeMap<ConnectionId, Arc<Door>>,
-    /// What the machines of new connections go by.
+    /// Settings of the machines of new connections.
     machine_config: Arc<Config>,
     /// When the watching task looks next; `None`: there is no such task.
     alarm_at: Option<Instant>,
@@ -125,7 +125,7 @@ struct State {
     warmers: Vec<Warmer>,
 }
 
-/// What is to be done once the lock is given back.
+/// Effects to carry out once the lock is released.
 #[derive(Default)]
 struct Effects {
     /// Nearly every turn wakes one connection or none: no allocation for that.
@@ -374,10 +374,10 @@ impl fmt::Debug for Dispatch {
 }
 
 impl State {
-    /// Sees to it that somebody looks at the pool when its next deadline is due.
+    /// Plans a wake-up for the pool's next deadline.
     fn plan_alarm(&mut self, effects: &mut Effects) {
         if !effects.opens.is_empty() || self.runtime.is_none() {
-            // The runtime of whoever is here; a future may also be dropped outside of one.
+            // The caller's runtime; a future may also be dropped outside of one.
             if let Ok(runtime) = Handle::try_current() {
                 self.runtime = Some(runtime);
             }

@@ -1,4 +1,4 @@
-//! Requests that connections give back, handed to the pool again.
+//! Hands requests that a connection gave back to the pool again.
 
 use super::*;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -74,7 +74,7 @@ impl Dispatch {
     }
 }
 
-/// Bits that nobody can foresee, from the system's seed of hash tables: enough to spread pauses.
+/// Unpredictable bits from the seed of the standard hash tables: enough to spread pauses.
 pub(in super::super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

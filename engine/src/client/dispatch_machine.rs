@@ -1,5 +1,5 @@
-//! The machines of new connections: they share the client's memory, and begin with what earlier
-//! connections to the origin have learned of the path.
+//! Creates the machines of new connections, which share the client's memory budget and start with
+//! the path measurements of earlier connections to the origin.
 
 use super::*;
 use crate::driver::machine::Machine;
@@ -46,8 +46,8 @@ impl Dispatch {
         Machine::http3(conn)
     }
 
-    /// What a QUIC connection to an origin lets the peer send on each stream, by what is known of
-    /// the path.
+    /// The receive window per stream of a new QUIC connection to an origin, in bytes, from the
+    /// measured path.
     pub(in super::super) fn quic_stream_window(&self, origin: &Origin, now: Instant) -> u32 {
         let state = self.lock();
         let round_trip = state.pool.round_trip(now, origin);

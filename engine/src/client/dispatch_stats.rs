@@ -1,4 +1,4 @@
-//! What a client says of its pool.
+//! Statistics of a client's pool.
 
 use super::*;
 

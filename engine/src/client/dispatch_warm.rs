@@ -1,9 +1,9 @@
-//! Connections opened before a request needs them, and what is learned of paths and networks.
+//! Opens connections before requests need them, and keeps what was learned of paths and networks.
 
 use super::*;
 use tokio::sync::oneshot;
 
-/// Somebody who waits until these attempts have ended.
+/// A caller waiting for these attempts to end.
 pub(super) struct Warmer {
     attempts: Vec<AttemptId>,
     error: Option<Arc<Error>>,
@@ -84,7 +84,7 @@ impl Dispatch {
         let id = state.pool.origin_id(origin);
         match (state.pool.connections(id), error) {
             (0, Some(error)) => {
-                // Whoever hears that it failed does not expect that it goes on.
+                // A failed warm-up is not repeated, because its caller has the error.
                 state.pool.warm_up(Instant::now(), id, 0);
                 Err(failure(Failure::AttemptFailed, Some(&error)))
             }
@@ -94,7 +94,7 @@ impl Dispatch {
 }
 
 impl State {
-    /// An attempt ended: whoever has waited for the last of theirs goes on.
+    /// An attempt ended: completes the callers whose last attempt it was.
     pub(super) fn tell_warmers(&mut self, attempt: AttemptId, error: Option<&Arc<Error>>) {
         for warmer in &mut self.warmers {
             if let Some(at) = warmer.attempts.iter().position(|&a| a == attempt) {
@@ -104,7 +104,7 @@ impl State {
         }
         let done = |warmer: &mut Warmer| warmer.attempts.is_empty();
         for warmer in self.warmers.extract_if(.., done) {
-            // Whoever has gone meanwhile does not want to know.
+            // The caller may have dropped its receiver.
             let _ = warmer.tell.send(warmer.error);
         }
     }

@@ -1,4 +1,4 @@
-//! What a client says of its early data.
+//! Counts of a client's early data.
 
 use crate::driver::quic::early::EarlyCounts;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ pub struct EarlyDataCounts {
     pub rejected: u64,
     /// The server answered 425: the same.
     pub too_early: u64,
-    /// Nobody answered the handshake in time: they went out once more on another connection.
+    /// Sent again over another connection because the handshake was not answered in time.
     pub unanswered: u64,
 }
 

@@ -1,5 +1,5 @@
-//! One request on its way and the place where its response arrives. The connection's task puts
-//! the outcome there, the user's future takes it; either may go first, and either may vanish.
+//! The shared state of one request and the slot for its outcome. The connection's task stores the
+//! outcome, the user's future takes it; either may come first, and either may be dropped.
 
 use super::dispatch::Dispatch;
 use super::listener::Listener;
@@ -29,7 +29,8 @@ pub(super) struct Outgoing {
     pub(super) head: RequestHead,
     pub(super) body: Body,
     pub(super) on_interim: Option<OnInterim>,
-    /// Who hears the outcome, where no future waits for it. Gone once it has the response.
+    /// The listener of the outcome, where no future waits for it. Taken when the response is
+    /// delivered.
     pub(super) listener: Option<Box<dyn Listener>>,
     /// Its place in line.
     pub(super) rank: Rank,
@@ -45,7 +46,7 @@ pub(super) struct Outgoing {
     pub(super) leaves_http: bool,
     /// An HTTP/1.1 connection ends behind it.
     pub(super) ends_connection: bool,
-    /// What its user says of sending it twice; `None`: what its method says.
+    /// The user's statement that repeating the request is safe; `None`: its method decides.
     pub(super) idempotent: Option<bool>,
     /// HTTP/1.1: nothing is pipelined behind it before it is answered.
     pub(super) blocks: bool,
@@ -61,7 +62,7 @@ impl Outgoing {
     pub(super) fn queue_deadline(&self) -> Option<Instant> {
         self.wait_until.into_iter().chain(self.total_until).min()
     }
-    /// Whether it may go out with its connection's handshake, which somebody may record.
+    /// Whether the request may be sent as early data, which an attacker may record and replay.
     pub(super) fn may_be_early(&self) -> bool {
         self.early != Early::Never
             && self.idempotent != Some(false)
@@ -147,7 +148,7 @@ pub(super) struct Patience {
     pub(super) body: Option<Duration>,
 }
 
-/// What becomes of a request whose task is dropped.
+/// The error of a request whose task is dropped.
 fn lost() -> Error {
     Error::cancelled("the request was given up: its task or its runtime is gone")
 }
@@ -173,13 +174,13 @@ struct State {
 }
 
 impl Exchange {
-    /// It waits in line. False: nobody waits for it any more.
+    /// Records the place in the queue. False: the user has dropped the request.
     pub(super) fn wait_with(&self, ticket: Ticket) -> bool {
         let mut state = self.lock();
         state.ticket = Some(ticket);
         !state.abandoned
     }
-    /// It goes onto a connection. False: nobody waits for it any more.
+    /// Attaches the request to a connection. False: the user has dropped it.
     pub(super) fn board(&self, signals: &Arc<Signals>, slot: u32) -> bool {
         let mut state = self.lock();
         if state.abandoned {
@@ -189,7 +190,7 @@ impl Exchange {
         state.on = Some((Arc::clone(signals), slot));
         true
     }
-    /// It has this stream of the connection; only a listener's exchange is told.
+    /// Reports the stream that carries the request; only a listener's exchange uses it.
     pub(super) fn open_as(&self, stream: StreamId) {
         self.lock().stream = Some(stream);
     }
@@ -200,7 +201,7 @@ impl Exchange {
             signals.taken(stream, bytes);
         }
     }
-    /// Nobody waits for the outcome any more: out of the line, or off the connection.
+    /// Cancels the request, in the queue or on its connection, after its user has dropped it.
     pub(super) fn abandon(&self, dispatch: &Arc<Dispatch>) {
         let mut state = self.lock();
         state.abandoned = true;
@@ -214,12 +215,12 @@ impl Exchange {
             (None, None) => {}
         }
     }
-    /// What the request waits for now; `None`: it is on a connection, or has ended.
+    /// Why the request waits now; `None`: it is on a connection, or has ended.
     pub(super) fn wait_reason(&self, dispatch: &Dispatch) -> Option<WaitReason> {
         let ticket = self.lock().ticket?;
         dispatch.wait_reason(ticket)
     }
-    /// It came off a connection unanswered. False: nobody waits for it any more.
+    /// Detaches an unanswered request from its connection. False: the user has dropped it.
     pub(super) fn unboard(&self) -> bool {
         let mut state = self.lock();
         state.on = None;
@@ -229,7 +230,8 @@ impl Exchange {
     pub(super) fn is_abandoned(&self) -> bool {
         self.lock().abandoned
     }
-    /// The outcome, once: later ones are dropped. Gives it back when nobody waits for it.
+    /// Stores the first outcome and drops later ones. Discards it when the user has dropped the
+    /// request.
     pub(super) fn settle(&self, outcome: Result<Response<Body>, Error>) {
         let mut state = self.lock();
         if state.settled {
@@ -288,7 +290,7 @@ impl ResponseFuture {
 }
 
 impl ResponseFuture {
-    /// What the request waits for now; `None`: it is on a connection, or has ended.
+    /// Why the request waits now; `None`: it is on a connection, or has ended.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.exchange.wait_reason(&self.dispatch)
     }

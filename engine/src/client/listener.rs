@@ -1,5 +1,5 @@
-//! Exchanges without a future: whoever drives many of them from one place hears what becomes of
-//! each on its connection's task, in the heads' own form. Nothing is woken and no map is made.
+//! The callback API of the client, for embedders that drive many exchanges from one place. Events
+//! arrive on the connection's task with parsed heads: no future, waker or `HeaderMap` per request.
 
 use super::Client;
 use super::dispatch::Dispatch;
@@ -135,7 +135,7 @@ impl Client {
     }
 }
 
-/// What the owner of a submitted request can still do. Dropping it changes nothing.
+/// Handle to a submitted request. Dropping it does not cancel the request.
 #[derive(Clone, Debug)]
 pub struct Listening {
     dispatch: Arc<Dispatch>,
@@ -152,7 +152,7 @@ impl Listening {
     pub fn cancel(&self) {
         self.exchange.abandon(&self.dispatch);
     }
-    /// What the request waits for now; `None`: it is on a connection, or has ended.
+    /// Why the request waits now; `None`: it is on a connection, or has ended.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.exchange.wait_reason(&self.dispatch)
     }
@@ -177,7 +177,7 @@ impl Receiver {
             unread: 0,
         }
     }
-    /// Bytes came. False: nobody reads any more, so they are to be consumed at once.
+    /// Hands bytes to the listener. False: it takes no more, so the caller consumes them at once.
     #[must_use]
     pub(super) fn push(&mut self, data: Bytes, end: bool) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! Proxies: which one an origin is reached through, and what is said to it before the origin's own
-//! bytes flow.
+//! Proxies: selects the proxy of an origin and the exchange with it that comes before the origin's
+//! own bytes.
 //!
 //! | proxy's URL | `https` origins | `http` origins |
 //! |---|---|---|
@@ -37,7 +37,7 @@ use std::sync::Arc;
 use trunkline_core::h1::ProxyField;
 use trunkline_core::pool::Scheme;
 
-/// What a proxy speaks.
+/// Protocol between client and proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProxyKind {
     Http,
@@ -61,7 +61,7 @@ pub(super) struct Proxy {
     pub(super) shown: Box<str>,
 }
 
-/// What the URL says before its `@`, percent-decoded.
+/// User and password of the URL, percent-decoded.
 #[derive(PartialEq, Eq)]
 pub(super) struct Credentials {
     pub(super) user: Box<[u8]>,

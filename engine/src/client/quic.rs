@@ -1,5 +1,5 @@
-//! An HTTP/3 connection being opened: the name, then the QUIC handshake at one address after the
-//! other.
+//! Opens an HTTP/3 connection: resolves the name, then tries the QUIC handshake with one address
+//! after the other.
 
 use super::dispatch::Settings;
 use super::route::shown;
@@ -17,10 +17,11 @@ use trunkline_core::pool::{Origin, QUIC_HEAD_START};
 pub(super) enum Ahead {
     /// Nothing goes out before.
     Nothing,
-    /// What may, where a session is remembered. The handshake has the time of every connection.
+    /// Early data is allowed where a session is remembered. The handshake has the time limit of
+    /// every connection.
     Early,
-    /// The same beside TCP, which may be the way that works: the handshake has TCP's head start and
-    /// a round trip. After that what went out goes out again, over TCP.
+    /// As `Early`, while TCP may win: the handshake has TCP's head start and a round trip. After
+    /// that its requests are sent again over TCP.
     EarlyInRace,
 }
 

@@ -1,5 +1,5 @@
-//! Carries the race of QUIC and TCP for one connection out: two attempts and time in and out of
-//! [`QuicRace`]. The loser is closed by being dropped.
+//! Carries out the race of QUIC and TCP for one connection: runs two attempts and the timer of
+//! [`QuicRace`]. Dropping the loser closes it.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::time::Sleep;
 use trunkline_core::pool::{QuicRace, QuicRaceStep};
 
-/// Who was there first.
+/// The attempt that completed first.
 pub(super) enum Winner<Q, T> {
     Quic(Q),
     Tcp(T),

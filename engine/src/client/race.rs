@@ -1,5 +1,5 @@
-//! Carries the race for a host's addresses out (RFC 8305): sockets and time in and out of
-//! [`Race`]. Losers are closed by being dropped.
+//! Carries out the race for a host's addresses (RFC 8305): opens the sockets and runs the timer of
+//! [`Race`]. Dropping the losers closes them.
 
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
 use socket2::{SockRef, TcpKeepalive};

@@ -1,5 +1,5 @@
-//! A request being made: what cannot be sent is refused here, before anything waits for it, with
-//! what is wrong and what is allowed.
+//! The request builder. It rejects invalid requests before they queue, with the wrong value and the
+//! allowed ones.
 
 use super::compose;
 use super::dispatch::{Dispatch, Settings};
@@ -149,7 +149,7 @@ impl fmt::Debug for RequestBuilder {
     }
 }
 
-/// What only [`RequestBuilder`] can say.
+/// Settings that only [`RequestBuilder`] can make.
 pub(super) struct Extra {
     on_interim: Option<OnInterim>,
     total: Option<Duration>,
@@ -292,7 +292,7 @@ pub(super) fn origin_of_url(dispatch: &Dispatch, url: &str) -> Result<Origin, Er
     origin_of(&parts, &dispatch.settings)
 }
 
-/// What the pool keys a request by.
+/// The pool's key for a request.
 pub(super) fn origin_of(parts: &Parts, settings: &Settings) -> Result<Origin, Error> {
     let uri = &parts.uri;
     if parts.method == Method::CONNECT && parts.extensions.get::<Protocol>().is_none() {

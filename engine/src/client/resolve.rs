@@ -1,4 +1,4 @@
-//! Names into addresses.
+//! Resolves host names into addresses and HTTPS records.
 
 use super::route::Route;
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
@@ -12,8 +12,8 @@ use std::time::Duration;
 /// The addresses to come, in the order of preference (RFC 6724).
 pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// What a host's HTTPS record says (RFC 9460), as far as it concerns a client: of the records in
-/// service mode whose target is the host itself, the one with the lowest priority.
+/// The part of a host's HTTPS record (RFC 9460) that concerns a client. Of the records in service
+/// mode whose target is the host itself, the one with the lowest priority counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpsRecord {
     /// The identifiers in its `alpn` parameter, as in `h3`.

@@ -1,5 +1,5 @@
-//! The way to an origin: overrides and resolver, Unix sockets, the local address, proxies. Checks
-//! its settings when the client is built, and carries them out.
+//! The route to an origin: overrides and resolver, Unix sockets, local address, proxies. Checks its
+//! settings when the client is built, and applies them to each attempt.
 
 use super::connector::Connector;
 use super::proxy::socks::{self, Destination};
@@ -259,7 +259,7 @@ impl Route {
             .choose(origin.scheme, &origin.host, origin.port)
     }
 
-    /// What cannot be used, alone or together.
+    /// Rejects settings that are invalid alone or together.
     pub(super) fn check(&mut self) -> Result<(), Error> {
         if let Some(error) = self.refused.take() {
             return Err(error);

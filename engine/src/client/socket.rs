@@ -1,5 +1,6 @@
-//! What a client's bytes go through below HTTP and the origin's TLS: TCP, a Unix socket, TLS to a
-//! proxy, or a stream that the user's connector made. One enum: the way that nearly all connections take costs a predictable branch.
+//! The byte stream of a client connection below HTTP and the origin's TLS: TCP, a Unix socket, TLS
+//! to a proxy, or a stream of the user's connector. An enum, because the branch of the usual case
+//! is predictable.
 
 use crate::byte_stream::ByteStream;
 use crate::connection_info::Addresses;
@@ -54,13 +55,13 @@ impl Socket {
     }
 }
 
-/// What the system knows of a socket's acknowledgements; `None`: it does not say, or nothing was
-/// sent that is not acknowledged.
+/// Reads the kernel's acknowledgement state of a socket; `None`: not available, or all sent data is
+/// acknowledged.
 pub(super) type AskSystem<S> = fn(&S, Instant) -> Option<Unanswered>;
 
 impl Socket {
-    /// What the peer's system has not acknowledged, of sockets of Linux. A peer that reads nothing is
-    /// not meant: its system acknowledges what it has room for, and probes of a full window.
+    /// Sent data that the peer's kernel has not acknowledged (Linux only). A peer that does not
+    /// read is not reported: its kernel acknowledges what it has room for, and window probes.
     pub(super) fn unanswered(&self, now: Instant) -> Option<Unanswered> {
         let socket = match self {
             Self::Tcp(socket) => socket,
@@ -148,9 +149,9 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// TLS to a proxy. Whoever writes to a [`Socket`] never flushes, so a write here is over when its
-/// records are with the kernel: until then it is pending, and the writer comes again with the same
-/// bytes in front.
+/// TLS to a proxy. The user of a [`Socket`] never flushes, so a write completes when its records
+/// are with the kernel; until then it is pending, and the caller must retry with the same bytes in
+/// front.
 pub(super) struct ProxyTls {
     stream: TlsStream<TcpStream>,
     /// Bytes of the writer's that are sealed, and not yet all with the kernel.

@@ -1,5 +1,5 @@
-//! A socket on which a client has begun a TLS handshake, before it is clear what the handshake goes on
-//! with: its first message is read, and nothing is answered.
+//! A socket whose TLS ClientHello has been read and not answered, so that the TLS settings can
+//! still be chosen.
 
 use super::read_buffer::with_read_buffer;
 use super::socket::poll_socket_read;
@@ -18,14 +18,14 @@ use trunkline_core::limits::HELLO_AHEAD_BYTES_MAX;
 pub(crate) struct Greeted<S> {
     socket: S,
     accepted: Accepted,
-    /// What came behind the message.
+    /// Bytes received behind the ClientHello.
     behind: Vec<u8>,
 }
 
 /// A client with whom nothing is agreed on.
 pub(crate) struct Refused<S> {
     pub(crate) error: io::Error,
-    /// What it was told its reason over; `None`: it is not there any more.
+    /// The transport that carried the alert; `None`: it is gone.
     pub(crate) told: Option<Transport<S>>,
 }
 
@@ -38,7 +38,7 @@ impl<S> From<io::Error> for Refused<S> {
 /// Why there is no message.
 enum Unheard {
     Broken(io::Error),
-    /// It is none; what the client is told.
+    /// The bytes are no ClientHello; the alert to send.
     Refused(rustls::Error, AcceptedAlert),
 }
 

@@ -1,5 +1,5 @@
-//! The last record of a session that is over before it began: a fatal alert, where the handshake was
-//! fine by TLS and its client is refused all the same. rustls has no word for that, but gives its keys.
+//! Sends a fatal alert on a session whose handshake TLS accepted and whose client the server then
+//! refuses. rustls has no call for it, so the record is sealed here with the session's keys.
 
 use rustls::crypto::cipher::{MessageEncrypter, OutboundPlainMessage};
 use rustls::{

@@ -1,5 +1,5 @@
-//! One connection as its owner sees it: transport, machine and timer, with three steps to poll.
-//! A turn of the owner is: read what is there, let the owner answer the events, write once.
+//! One connection for its owner: transport, machine and timer, with three steps to poll. In a turn
+//! the owner polls the read, handles the events, and polls one write.
 
 use super::machine::Machine;
 use super::quic::lane::Lane;
@@ -18,7 +18,7 @@ use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::Side;
 use trunkline_core::pool::Unanswered;
 
-/// What carries a machine's exchanges.
+/// The transport under the machine's exchanges.
 enum Carrier<S> {
     /// A byte stream: TCP, with TLS or without.
     Bytes(Transport<S>),
@@ -375,7 +375,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Quic(lane) => lane.ask(&mut self.machine),
         }
     }
-    /// What a QUIC peer has not answered. Of a byte stream the system knows.
+    /// Data that a QUIC peer has not acknowledged; for a byte stream the kernel knows.
     pub(crate) fn unanswered(&self) -> Option<Unanswered> {
         match &self.carrier {
             Carrier::Bytes(_) => None,
@@ -406,7 +406,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Quic(lane) => Some(lane.round_trip()),
         }
     }
-    /// Whether requests go out with the handshake now, which somebody may record and send again.
+    /// Whether requests go out as early data now, which an attacker may record and replay.
     pub(crate) fn is_early(&self) -> bool {
         match &self.carrier {
             Carrier::Bytes(_) => false,
@@ -471,8 +471,9 @@ const LAST_READ_MAX: Duration = Duration::from_secs(1);
 /// How long a connection idles before it gives its buffers back. To get them anew costs about a
 /// microsecond, and to look at the clock for it as much.
 pub(crate) const RELEASE_AFTER: Duration = Duration::from_millis(100);
-/// The same for the first time: at once, which costs its microsecond once in a connection's life. Of
-/// many that open together and ask for one thing each, only those at work hold theirs.
+/// As `RELEASE_AFTER`, before the first release: at once, which costs a microsecond once in a
+/// connection's life. Of many connections that open together for one request each, only the busy
+/// ones hold buffers.
 const RELEASE_FIRST_AFTER: Duration = Duration::ZERO;
 
 #[cfg(test)]

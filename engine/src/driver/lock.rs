@@ -1,4 +1,4 @@
-//! The lock of [`signals`](super::signals): a model checker puts its own in its place
+//! The mutex of [`signals`](super::signals). A model checker replaces it by its own
 //! (`sanitize/src/lib.rs`).
 
 pub(super) use std::sync::{Mutex, MutexGuard};

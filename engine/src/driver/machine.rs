@@ -1,7 +1,6 @@
-//! An HTTP/1.1, an HTTP/2 or an HTTP/3 machine behind one set of verbs: the version is decided once
-//! per connection, by ALPN or by its first bytes. The verbs of exchanges are those of all three;
-//! the verbs of bytes are those of the first two, because HTTP/3 lives on streams
-//! ([`quic::session`](super::quic::session) moves those).
+//! An HTTP/1.1, HTTP/2 or HTTP/3 machine behind one set of verbs; ALPN or the first bytes decide
+//! the version once per connection. Exchange verbs exist for all three versions, byte verbs for
+//! HTTP/1.1 and HTTP/2 only: [`quic::session`](super::quic::session) moves HTTP/3's streams.
 
 use bytes::Bytes;
 use std::time::{Duration, Instant};
@@ -140,8 +139,8 @@ impl Machine {
             Self::H3(http3) => &mut http3.bytes,
         }
     }
-    /// What waits for the transport already: what else may go out is chosen when it is written, by
-    /// [`poll_write`](Self::poll_write).
+    /// The bytes that already wait for the transport; [`poll_write`](Self::poll_write) chooses what
+    /// follows them.
     pub(crate) fn written(&mut self) -> &mut Outbox {
         match self {
             Self::H1(conn) => conn.written(),

@@ -1,4 +1,4 @@
-//! Gives plaintext to rustls in pieces that are cheap to copy.
+//! Splits plaintext for rustls into pieces that are cheap to copy.
 
 use super::transport::{BATCH_BYTES_MAX, SLICES_MAX};
 use std::io::{self, IoSlice, Write};

@@ -1,6 +1,6 @@
-//! QUIC under HTTP/3. Packets, loss, congestion and TLS are quinn-proto's, most system calls
-//! are quinn-udp's; here bytes, time and stream events go between them and the machine. Nothing else
-//! in the project knows either library.
+//! QUIC under HTTP/3. quinn-proto does packets, loss recovery, congestion control and TLS,
+//! quinn-udp most system calls; this module moves bytes, time and stream events between them and
+//! the machine. No other module uses either library.
 
 pub(crate) mod batch;
 pub(crate) mod cid;

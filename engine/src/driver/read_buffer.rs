@@ -1,5 +1,5 @@
-//! One read buffer per thread: a connection borrows it for the length of a read, so that idle
-//! connections own none.
+//! One read buffer per thread, which a connection borrows for one read, so that idle connections
+//! own none.
 
 use std::cell::Cell;
 

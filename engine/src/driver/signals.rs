@@ -1,8 +1,8 @@
-//! What others tell the task that owns a connection: an exchange's future can go on, a reader took
-//! body bytes. Others only leave a note and wake the task; the task alone touches the machine.
+//! Notes that other tasks leave for the task that owns a connection: an exchange's future can
+//! progress, a reader took body bytes. A note wakes the task; only the task touches the machine.
 //!
-//! Invariant: a note left while the task is asleep wakes it once; a note left during its turn
-//! wakes nobody, because `end_turn` sees it under the same lock.
+//! Invariant: a note left while the task is asleep wakes it once; a note left during its turn wakes
+//! no task, because `end_turn` sees it under the same lock.
 
 use super::lock::{Mutex, MutexGuard};
 use crate::window::WindowAsk;
@@ -22,11 +22,11 @@ struct State {
     /// The owner is in its turn and looks here before it sleeps.
     awake: bool,
     waker: Option<Waker>,
-    /// Nothing until the first: a connection that idles is told nothing.
+    /// Allocated with the first note, so that an idle connection has none.
     notes: Option<Box<Notes>>,
 }
 
-/// What was noted since the last turn.
+/// The notes since the last turn.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// Slots of exchanges whose futures can go on.
@@ -86,8 +86,8 @@ impl Notes {
 }
 
 impl Signals {
-    /// The owner starts a turn: gets the notes, and notes from here on wake nobody. The memory of
-    /// `notes`, if there is any, is used for the next ones: they must be empty.
+    /// Starts a turn: returns the notes; later notes wake no task until the turn ends. The memory
+    /// of `notes`, which must be empty, is used for the next ones.
     pub(crate) fn begin_turn(&self, notes: &mut Option<Box<Notes>>) {
         debug_assert!(notes.as_ref().is_none_or(|notes| notes.is_empty()));
         let mut state = self.lock();

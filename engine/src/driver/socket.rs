@@ -1,4 +1,4 @@
-//! A socket to be polled, for whoever reads and writes by hand.
+//! A socket with polled readiness and non-blocking reads and writes.
 
 use std::io::{self, IoSlice, Write};
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! A socket, with TLS or without: bytes of HTTP in and out. Five verbs (handshake, read, write,
-//! is_flushed, shutdown), so that another record layer can take rustls's place.
+//! A socket with or without TLS: bytes of HTTP in and out. Five verbs (handshake, read, write,
+//! is_flushed, shutdown), so that another record layer can replace rustls.
 //!
 //! rustls is driven by hand: a socket read goes into the thread's shared buffer, from there
 //! through `read_tls` in slices, and plaintext is handed on in place. Outgoing bytes are sealed
@@ -97,7 +97,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             progress: false,
         }
     }
-    /// The same; the peer has sent `bytes` already.
+    /// As [`new`](Self::new), where the peer has already sent `bytes`.
     pub(crate) fn with_first(mut self, bytes: Vec<u8>) -> Self {
         if let Some(tls) = &mut self.tls {
             tls.early = bytes;
@@ -108,7 +108,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     pub(crate) fn alpn(&self) -> Option<&[u8]> {
         self.tls.as_ref()?.connection.alpn_protocol()
     }
-    /// What the handshake agreed on. `asked`: the host that our side asked for, if it is a client.
+    /// The parameters of the handshake. `asked`: the host that our side requested, if it is a
+    /// client.
     pub(crate) fn tls_info(&self, asked: Option<&str>) -> Option<TlsInfo> {
         let connection = &self.tls.as_ref()?.connection;
         let name = match connection {
@@ -118,7 +119,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         let alpn = connection.alpn_protocol();
         Some(TlsInfo::new(connection.protocol_version()?, name, alpn))
     }
-    /// What the peer has shown, its own certificate first.
+    /// The peer's certificate chain, its own certificate first.
     pub(crate) fn peer_certificates(&self) -> &[CertificateDer<'static>] {
         let shown = self
             .tls

@@ -1,5 +1,5 @@
-//! Listening sockets. Each worker has its own on the same port (SO_REUSEPORT), so that the kernel
-//! spreads connections and no accept is shared.
+//! Listening TCP and UDP sockets. Each worker has its own on the same port (SO_REUSEPORT), so that
+//! the kernel spreads connections and workers share no accept queue.
 
 use crate::error::Error;
 use socket2::{Domain, Protocol, Socket, Type};

@@ -1,4 +1,4 @@
-//! A listening socket of any kind, or none, before and after a worker's runtime has taken it.
+//! A listening socket of any kind, or none, before and after a worker's runtime has registered it.
 
 #[cfg(unix)]
 use super::unix::UnixListener;
@@ -82,7 +82,7 @@ pub(crate) enum Acceptor {
     None,
 }
 
-/// Who came; over TCP with the peer's address.
+/// An accepted socket; over TCP with the peer's address.
 #[derive(Debug)]
 pub(crate) enum Accepted {
     Tcp(TcpStream, SocketAddr),

@@ -1,4 +1,4 @@
-//! Unix sockets that are listened on. Workers share one: there is nothing like SO_REUSEPORT.
+//! Listening Unix sockets. Workers share one, because Unix sockets have no SO_REUSEPORT.
 
 use crate::error::Error;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -10,8 +10,8 @@ use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A listener, and its file where the socket was bound here. The file goes before the listener, as
-/// fields are dropped in their order: whoever still finds it reaches somebody.
+/// A listener, and its file if the socket was bound here. Fields drop in order, so the file is
+/// removed before the listener closes: a client that finds the file reaches a listening socket.
 #[derive(Debug)]
 pub(crate) struct UnixListener<L> {
     pub(super) bound: Option<Arc<Bound>>,
@@ -37,7 +37,7 @@ impl UnixListener<StdUnixListener> {
             false => Some(Arc::new(Bound::at(path).map_err(explain)?)),
         };
         if let (Some(mode), Some(_)) = (mode, &bound) {
-            // Nobody can connect before the socket listens.
+            // No client can connect before the socket listens.
             fs::set_permissions(path, Permissions::from_mode(mode)).map_err(explain)?;
         }
         let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
@@ -45,7 +45,7 @@ impl UnixListener<StdUnixListener> {
         let listener = socket.into();
         Ok(Self { bound, listener })
     }
-    /// A socket that somebody else has bound, whose file stays.
+    /// A socket bound by another process, whose file is not removed.
     pub(crate) fn of(listener: StdUnixListener) -> Self {
         let bound = None;
         Self { bound, listener }
@@ -67,7 +67,7 @@ fn is_abstract(path: &Path) -> bool {
     cfg!(target_os = "linux") && path.as_os_str().as_bytes().first() == Some(&0)
 }
 
-/// Whether `path` can be a path; its length is looked at by whoever makes an address of it.
+/// Checks that `path` can be a path; the address constructor checks its length.
 fn check(path: &Path) -> Result<(), Error> {
     if path.as_os_str().is_empty() {
         return Err(Error::config(
@@ -87,8 +87,8 @@ fn check(path: &Path) -> Result<(), Error> {
 #[derive(Debug)]
 pub(crate) struct Bound {
     path: PathBuf,
-    /// Device and inode: what somebody else has put there since is not ours to remove. No other file
-    /// gets this inode while the socket is open.
+    /// Device and inode: a file that another process has created since must not be removed. No
+    /// other file gets this inode while the socket is open.
     file: (u64, u64),
 }
 
@@ -104,7 +104,7 @@ impl Bound {
 impl Drop for Bound {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|file| file == self.file) {
-            // Whoever may not remove it leaves it, as a program does that is killed.
+            // Without permission to remove it the file stays, as after a kill.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,6 +1,6 @@
-//! From an accepted socket to a served connection: the TLS handshake, ALPN, or on cleartext the
-//! first bytes. One port serves every version; HTTP/2 in cleartext is by prior knowledge only
-//! (RFC 9113 section 3.3), never by upgrade.
+//! Turns an accepted socket into a served connection: TLS handshake and ALPN, or the first bytes of
+//! a cleartext connection. One port serves every version; HTTP/2 in cleartext is by prior knowledge
+//! only (RFC 9113 section 3.3), never by upgrade.
 
 use super::access::AccessLog;
 use super::connection::Connection;
@@ -44,7 +44,7 @@ use trunkline_core::{h1, h2};
 /// RFC 9113 section 3.4.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What handlers and others learn of a connection.
+/// Which facts of a connection handlers, logs and listeners need.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     /// Requests carry it.
@@ -54,24 +54,24 @@ pub(super) struct Shown {
     pub(super) handshake_log: Option<HandshakeLog>,
     /// Where HTTP/3 is served.
     pub(super) quic_addr: Option<SocketAddr>,
-    /// TLS tells somebody where its handshakes come from.
+    /// TLS callbacks need the addresses of their handshakes.
     pub(super) tls_tells_places: bool,
-    /// Who judges the certificates of clients, if they are asked for any.
+    /// Verifies client certificates, if they are requested.
     pub(super) judge: Option<Judge>,
 }
 
 impl Shown {
-    /// Nobody wants to know: it need not be asked for.
+    /// No reader of connection info exists, so it is not collected.
     pub(super) fn is_nothing(&self) -> bool {
         !self.info && !self.targets.needs_sni() && self.log.is_none()
     }
-    /// Nobody wants to know where connections come from.
+    /// No reader of connection addresses exists.
     pub(super) fn is_placeless(&self) -> bool {
         self.is_nothing() && !self.tls_tells_places && self.handshake_log.is_none()
     }
 }
 
-/// What all connections of a worker share.
+/// State that all connections of a worker share.
 #[derive(Clone)]
 pub(super) struct Ground<S> {
     pub(super) service: S,
@@ -80,19 +80,19 @@ pub(super) struct Ground<S> {
     /// Of connections of HTTP/1.1.
     pub(super) http1_config: Arc<Config>,
     pub(super) counters: Arc<Counters>,
-    /// What the windows of all connections of the server borrow from.
+    /// The budget that the receive windows of all connections of the server borrow from.
     pub(super) lender: Arc<Lender>,
-    /// What they hold for peers that do not take it comes out of this.
+    /// The budget for bytes that wait for peers which do not read.
     pub(super) send_lender: Arc<Lender>,
     /// Whether this worker's connections are scarce.
     pub(super) scarcity: Scarcity,
-    /// What every answer carries beside the handler's fields.
+    /// Fields that every response carries beside the handler's.
     pub(super) extra: Arc<Extra>,
     pub(super) shown: Shown,
     pub(super) cleartext: Cleartext,
 }
 
-/// What is served without TLS.
+/// The versions served without TLS.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cleartext {
     pub(super) http1: bool,
@@ -118,7 +118,7 @@ impl<S: Serve> Ground<S> {
 
 /// Facts of a transport before its first byte.
 pub(super) struct Known {
-    /// `None` on a Unix socket, and where nobody wants to know.
+    /// `None` on a Unix socket, and where no reader needs it.
     pub(super) addresses: Option<Addresses>,
     /// TLS is below it, in the embedder's hands.
     secured: bool,
@@ -173,7 +173,7 @@ enum Stage<S: Serve, T> {
     Over,
 }
 
-/// What an accepted socket turned out to be.
+/// The kind of connection that an accepted socket turned out to be.
 pub(super) enum Opening<S: Serve, T> {
     Http(Box<Connection<S, T>>),
     /// It does not say what it speaks: goes with its place among the open connections to who takes it.
@@ -212,7 +212,7 @@ where
         loop {
             match &mut self.stage {
                 Stage::Starting(starting, signals) => match starting.as_mut().poll(cx) {
-                    // A server that ends at once waits for nobody's handshake.
+                    // A server that is cut does not wait for handshakes.
                     Poll::Pending if signals.is_aborted(cx.waker()) => break,
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(Opening::Http(connection))) => {
@@ -382,7 +382,7 @@ where
 struct Opened<T> {
     transport: Transport<T>,
     http2: bool,
-    /// It is under TLS, whoever speaks it.
+    /// TLS protects the connection, in this process or in front of it.
     secure: bool,
     info: Option<ConnectionInfo>,
 }

@@ -1,4 +1,4 @@
-//! Who hears of every exchange when it is over.
+//! The access log: one record per finished exchange, passed to the user's function.
 
 use crate::connection_info::ConnectionInfo;
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub struct Access<'a> {
     pub error: Option<&'a Error>,
 }
 
-/// Who hears of every exchange.
+/// The user's function, called with every finished exchange.
 #[derive(Clone)]
 pub(super) struct AccessLog(Arc<dyn Fn(&Access<'_>) + Send + Sync>);
 
@@ -48,7 +48,7 @@ impl fmt::Debug for AccessLog {
     }
 }
 
-/// What an access log will say about an exchange.
+/// The part of an exchange that the access log reports.
 #[derive(Debug)]
 pub(super) struct Record {
     version: Version,

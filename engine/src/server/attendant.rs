@@ -1,6 +1,6 @@
-//! Serving without a future per request: whoever answers from one place hears of every connection
-//! and exchange of a server on the thread that serves, in the heads' own form, and answers when it
-//! likes by orders. Nothing is woken per request and no map is made.
+//! The callback API of a server, for embedders that answer from one place, such as the Node.js
+//! addon. Events arrive on the worker thread with parsed heads; responses are queued as commands.
+//! No future, waker or `HeaderMap` per request.
 
 use super::handshake_failure::HandshakeFailure;
 use super::heads::{Heads, Making, trailers};
@@ -20,18 +20,19 @@ use trunkline_core::error::{H2Code, Violation};
 use trunkline_core::h2::Accounts;
 use trunkline_core::http::{Fields, Refused, RequestHead, ResponseHead, StreamId, Version};
 
-/// Ends when whoever answers takes more.
+/// Completes when the embedder can take more.
 pub type Pause = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Hears of the connections of one server and of what is asked on them. It must not block.
+/// Receives the connections of one server and their requests, on the worker thread. It must not
+/// block.
 ///
-/// Each connection whose handshake is done is told with [`connected`](Self::connected) and
+/// Each connection whose handshake is done is reported with [`connected`](Self::connected) and
 /// [`disconnected`](Self::disconnected), and each exchange between them with
 /// [`requested`](Self::requested) and [`ended`](Self::ended).
 pub trait Attendant: Clone + 'static {
-    /// What it keeps of a connection.
+    /// The embedder's state of a connection.
     type Connection: 'static;
-    /// What it keeps of an exchange.
+    /// The embedder's state of an exchange.
     type Exchange: 'static;
 
     /// Asked before anything more is read, and before a connection is accepted: `Some` while it
@@ -41,9 +42,9 @@ pub trait Attendant: Clone + 'static {
     fn pause(&self) -> Option<Pause> {
         None
     }
-    /// A connection's handshake is done: without TLS, its first bytes said its version. One that
-    /// brings early data ([`Server::early_data`](crate::Server::early_data)) is told before that.
-    /// `line` is for orders to it. `info` is there if
+    /// A connection's handshake is done, or, without TLS, its first bytes gave its version. A
+    /// connection with early data ([`Server::early_data`](crate::Server::early_data)) is reported
+    /// before that. `line` takes commands for it. `info` is present if
     /// [`ServerConfig::connection_info`](crate::ServerConfig::connection_info) is set.
     fn connected(
         &self,
@@ -51,8 +52,7 @@ pub trait Attendant: Clone + 'static {
         version: Version,
         info: Option<&ConnectionInfo>,
     ) -> Self::Connection;
-    /// A request came. `end`: without a body. It may be one that somebody else sends again
-    /// ([`Place::is_early`]).
+    /// A request arrived. `end`: it has no body. Early data may be a replay ([`Place::is_early`]).
     fn requested(
         &self,
         connection: &Self::Connection,
@@ -71,7 +71,7 @@ pub trait Attendant: Clone + 'static {
     fn half_closed(&self, exchange: &Self::Exchange) {
         let _ = exchange;
     }
-    /// The connection took so many bytes that were sent piece by piece.
+    /// The connection took `bytes` of a body that is sent piece by piece.
     fn room(&self, exchange: &Self::Exchange, bytes: usize);
     /// The exchange is over.
     fn ended(&self, exchange: Self::Exchange, how: Ended);
@@ -156,10 +156,10 @@ impl Place {
     pub fn is_http10(self) -> bool {
         self.http10
     }
-    /// Whether the request came before its connection's handshake was done
-    /// ([`Server::early_data`](crate::Server::early_data)): somebody else may have recorded it and
-    /// sent it again. Who minds answers with 425 (RFC 8470 section 5.2), and the client sends it
-    /// after the handshake.
+    /// Whether the request arrived before its connection's handshake was done
+    /// ([`Server::early_data`](crate::Server::early_data)), so that an attacker may have recorded
+    /// and replayed it. To refuse it, answer with 425 (RFC 8470 section 5.2); the client sends it
+    /// again after the handshake.
     pub fn is_early(self) -> bool {
         self.early
     }
@@ -176,14 +176,14 @@ pub struct Answer<'a> {
     /// sensitive. Fields of the connection are left out where the version has none, and HTTP/1.1
     /// alone spells names as they are given.
     pub fields: &'a [u8],
-    /// What follows.
+    /// The body of the response.
     pub body: Given,
     /// The date is added where the fields do not say it, if the server says dates.
     pub date: bool,
     /// The length of a [`Given::Whole`] body is added where the fields do not say it.
     pub length: bool,
-    /// Once the answer is with the connection nobody reads the request any more, and nobody waits
-    /// to hear that all of it is over.
+    /// Suppresses the events after the response: the request's remaining body, and `ended` for a
+    /// whole exchange.
     pub quiet: bool,
 }
 
@@ -203,11 +203,11 @@ pub enum Given {
 #[derive(Clone)]
 pub struct Line(pub(super) Rc<Orders>);
 
-/// What a connection is to do in its next turn.
+/// Commands for a connection's next turn.
 pub(super) struct Orders {
     pub(super) list: RefCell<Vec<Order>>,
     pub(super) version: Cell<Version>,
-    /// Nobody carries orders out any more.
+    /// The connection is closed and carries out no more commands.
     closed: Cell<bool>,
     signals: Arc<Signals>,
     heads: Rc<Heads>,
@@ -243,7 +243,7 @@ impl Line {
             heads: Rc::clone(heads),
         }))
     }
-    /// What the connection speaks.
+    /// The version of the connection.
     pub fn version(&self) -> Version {
         self.0.version.get()
     }
@@ -296,8 +296,8 @@ impl Line {
     pub fn take(&self, place: Place, bytes: usize) {
         self.order(Order::Take(place, bytes));
     }
-    /// Nobody reads the rest of the request: the exchange is [`Ended::Whole`] once its answer is
-    /// with the connection, and a peer that goes on sending is told to stop (RFC 9113 section 8.1).
+    /// Discards the rest of the request: the exchange is [`Ended::Whole`] once its response is with
+    /// the connection, and a peer that goes on sending gets a stop request (RFC 9113 section 8.1).
     pub fn decline(&self, place: Place) {
         self.order(Order::Decline(place));
     }
@@ -326,10 +326,10 @@ impl Line {
             date,
         }
     }
-    /// The connection is closed: nobody carries orders out any more.
+    /// Marks the connection closed: later commands are dropped.
     pub(super) fn close(&self) {
         self.0.closed.set(true);
-        // Whoever hears of the end of its bytes may order something.
+        // Dropping a command may run a callback that adds another.
         drop(self.0.list.take());
     }
     fn order(&self, order: Order) {

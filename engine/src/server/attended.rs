@@ -1,8 +1,8 @@
-//! The exchanges of one connection that an attendant answers: the machine's facts go to the
-//! attendant as they are, its orders come back in batches, one note for all of them.
+//! The exchanges of one connection that a callback API answers. Passes the machine's events to the
+//! callbacks and applies queued commands in batches, with one note per batch.
 //!
-//! Invariant: each entry's attendant hears `ended` once, and the machine `handler_done` once, unless
-//! the machine ended before: closed, or its connection left HTTP.
+//! Invariant: each entry causes one `ended` callback and one `handler_done` of the machine, unless
+//! the machine ended first: closed, or left HTTP.
 
 use super::accept::Shown;
 use super::attendant::{Attendant, Ended, Line, Order, Pause, Place};
@@ -39,7 +39,7 @@ pub(super) struct Exchanges<A: Attendant> {
     early: bool,
     /// Empty between two turns; its memory is used again.
     orders: Vec<Order>,
-    /// By slot; of a free one nobody's.
+    /// Indexed by slot; no stream when the slot is free.
     streams: Vec<StreamId>,
     entries: Vec<Option<Entry<A>>>,
     free: Vec<u32>,
@@ -404,7 +404,8 @@ impl<A: Attendant> Exchanges<A> {
         self.free.push(slot as u32);
         let stream = entry.place.stream();
         if entry.unread > 0 {
-            // Nobody reads it any more; the connection's window gets it back.
+            // Returns the unread bytes to the connection's window, because the body has no reader
+            // any more.
             machine.consume(now, stream, entry.unread);
         }
         machine.handler_done(now, stream);

@@ -1,4 +1,4 @@
-//! One exchange of an attendant: its answer, sent as far as the machine takes it.
+//! One exchange of the callback API: its response, sent as far as the machine has room.
 
 use super::attendant::{Attendant, Given, Place};
 use super::respond::{Extra, Responses, is_bodiless};
@@ -18,14 +18,14 @@ pub(super) struct Entry<A: Attendant> {
     /// The request is whole.
     pub(super) received: bool,
     pub(super) quiet: bool,
-    /// Nobody reads the rest of the request.
+    /// The rest of the request is discarded.
     pub(super) declined: bool,
     /// Bytes of the request that were told and not taken.
     pub(super) unread: usize,
     stage: Stage,
-    /// The body was given whole: nobody sends it piece by piece, and nobody is told of room.
+    /// The body was given whole, so no `room` callback follows.
     whole: bool,
-    /// What the machine has no room for yet.
+    /// Body bytes that the machine has no room for yet.
     waiting: VecDeque<Bytes>,
     /// How our side ends, once nothing waits.
     finish: Option<Finish>,
@@ -191,7 +191,8 @@ impl<A: Attendant> Entry<A> {
         });
         self.pump(machine, now)
     }
-    /// What waits for the connection to leave HTTP, and whether our side ends behind it.
+    /// Takes the bytes that wait for the connection to leave HTTP, and whether our side ends behind
+    /// them.
     pub(super) fn take_waiting(&mut self) -> (VecDeque<Bytes>, bool) {
         (mem::take(&mut self.waiting), self.finish.take().is_some())
     }

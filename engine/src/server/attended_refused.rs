@@ -1,4 +1,5 @@
-//! Refusals: an attendant gets the bytes of a client that breaks the rules of its connection.
+//! Passes the raw bytes of a client that breaks its connection's rules to the callback API, which
+//! may answer them.
 
 use super::attendant::{Attendant, Place};
 use super::attended::Exchanges;
@@ -28,7 +29,7 @@ impl<A: Attendant> Exchanges<A> {
             None => self.give_back(place.slot),
         }
     }
-    /// The connection ends by a broken rule, which is told once and before its exchanges end.
+    /// Reports a broken rule once, before the connection's exchanges end.
     pub(super) fn tell_broken(&mut self, violation: Violation) {
         if let Some(connection) = &self.connection
             && !std::mem::replace(&mut self.is_broken, true)

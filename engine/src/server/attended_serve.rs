@@ -1,5 +1,5 @@
-//! What an attended server's connections come from: the attendant gets its exchanges, hears of
-//! handshakes that failed, and may take clients that speak no HTTP.
+//! The callback API as the source of a server's exchanges: it answers requests, receives failed
+//! handshakes, and may take clients that do not use HTTP.
 
 use super::attendant::{Attendant, Line, Pause, Place};
 use super::attended::Exchanges;
@@ -14,7 +14,7 @@ use crate::driver::signals::Signals;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What an attended server's connections get their exchanges from.
+/// The source of the exchanges of a server with callbacks.
 #[derive(Clone)]
 pub(super) struct Attended<A> {
     attendant: A,

@@ -1,5 +1,5 @@
-//! A connection that left HTTP, as its attendant sees it: the exchange goes on, and its bodies are
-//! the connection's bytes.
+//! A connection that has left HTTP, for the callback API: the exchange continues, and its bodies
+//! are the connection's bytes.
 
 use super::attendant::{Attendant, Ended, Line, Order, Place};
 use super::attended_entry::Entry;
@@ -89,8 +89,8 @@ impl<A: Attendant> Tunnel<A> {
             _entry: left.entry,
         }
     }
-    /// What was noted; true: the server cuts what is open. One that drains waits for the tunnel as
-    /// for any exchange.
+    /// Handles the notes; true: the server cuts open connections. A draining server waits for the
+    /// tunnel as for any exchange.
     fn heed_notes(&mut self) -> bool {
         self.signals.begin_turn(&mut self.notes);
         let Some(notes) = &mut self.notes else {

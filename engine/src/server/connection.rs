@@ -1,5 +1,5 @@
-//! One connection on one task: its socket, its machine and all its handlers. A turn reads what is
-//! there, runs what became ready, and writes once.
+//! One TCP or Unix connection on one task: its socket, its machine and all its handlers. A turn
+//! reads the available bytes, polls the ready handlers, and writes once.
 
 use super::open::OpenEntry;
 use super::serve::{Exchanging, Left, Serve};
@@ -18,7 +18,7 @@ const ROUNDS_PER_TURN_MAX: u32 = 4;
 /// How long a closed connection waits for the peer to close too: long enough for our last words
 /// to arrive, short enough to hold nothing.
 pub(super) const LINGER: Duration = Duration::from_secs(2);
-/// The same while the server drains and someone waits for it.
+/// As `LINGER`, while the server drains.
 const LINGER_DRAINING: Duration = Duration::from_millis(250);
 
 /// A connection from after its handshake to its end.

@@ -1,4 +1,4 @@
-//! The `date` field, made once per second and thread (RFC 9110 section 6.6.1).
+//! The `date` field (RFC 9110 section 6.6.1), formatted once per second and thread.
 
 use std::cell::RefCell;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Servers without a socket of their own, whose connections are given to them.
+//! Servers without a listening socket: the embedder passes them their connections.
 
 use super::{Listening, Server};
 use crate::error::Error;
@@ -15,7 +15,7 @@ impl Server<Detached> {
     pub fn detached() -> Self {
         Self::at(Detached)
     }
-    /// What is to be attended: [`Listening::attend`].
+    /// Prepares the server for [`Listening::attend`].
     ///
     /// # Errors
     /// When a setting is out of its range.

@@ -1,8 +1,8 @@
-//! The exchanges of one connection: each handler is polled inline where its request was read, and
-//! keeps its slot only when it is not ready. No task, no lock and no allocation per exchange: a
-//! slot's box, its waker and its place are used again.
+//! The exchanges of one connection under a tower service. Each handler is polled inline where its
+//! request was read, and takes a slot only when it is pending. No task, lock or allocation per
+//! exchange: a slot's box and waker are reused.
 //!
-//! Invariant: `handler_done` is called once per slot taken, when it is given back.
+//! Invariant: `handler_done` is called once per slot taken, when it is freed.
 
 use super::accept::Shown;
 use super::access::Record;
@@ -39,13 +39,13 @@ pub(super) struct Exchanges<S: HttpService> {
     service: S,
     /// The connection is under TLS.
     secure: bool,
-    /// What every answer carries beside the handler's fields.
+    /// Fields that every response carries beside the handler's.
     extra: Arc<Extra>,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
     /// The largest datagram that a packet holds; `None`: the peer has not said that it takes any.
     datagram_size: Option<usize>,
-    /// Who wants to know what of the connection, if anybody does.
+    /// The connection's context for handlers and logs, if any of them reads it.
     view: Option<Box<View>>,
     signals: Arc<Signals>,
     /// Nothing while the connection idles.

@@ -1,5 +1,5 @@
-//! What a handler is lent for the time of its exchange: a way to say something before its answer, and
-//! datagrams beside a tunnel's bytes; and where what comes for it goes.
+//! The extensions that a handler gets for the time of its exchange: the sender of interim
+//! responses, and the datagrams of a tunnel.
 
 use super::super::interim::InterimSender;
 use super::super::respond::Extra;

@@ -1,4 +1,4 @@
-//! One exchange: its handler, then its response's body, run as far as they go.
+//! One exchange: its handler, then its response's body, each polled until pending.
 
 use super::super::access::Record;
 use super::super::interim::InterimSender;
@@ -26,7 +26,7 @@ pub(super) struct Slot<S: HttpService> {
     /// The response's body, likewise.
     pub(super) body: Pin<Box<Option<S::ResponseBody>>>,
     pub(super) inlet: Option<Inlet>,
-    /// What the handler says before its answer, if it may.
+    /// The handler's interim responses, if it may send any.
     pub(super) interim: Option<InterimSender>,
     /// The connection's side of its datagrams, if it may have any.
     pub(super) datagrams: Option<DatagramInlet>,
@@ -50,7 +50,7 @@ pub(super) enum Stage<S> {
     Sending,
 }
 
-/// What an exchange does next.
+/// The next step of an exchange.
 pub(super) enum Step {
     Again,
     Wait,
@@ -58,7 +58,7 @@ pub(super) enum Step {
     Failed,
 }
 
-/// What a body had ready when its head was there.
+/// The part of a body that is ready together with its head.
 enum Begun<B: http_body::Body> {
     Whole(Bytes),
     Part(Poll<Polled<B>>),
@@ -99,8 +99,8 @@ impl<S: HttpService> Slot<S> {
         let Some(handler) = self.handler.as_mut().as_pin_mut() else {
             return Step::Failed;
         };
-        // A panic must cost one exchange, not the connection's others. The handler is dropped
-        // and never polled again, so that nobody sees what the panic left behind.
+        // A panic must cost one exchange, not the connection's others. The handler is dropped and
+        // never polled again, so the state that the panic left is not observed.
         let polled = catch_unwind(AssertUnwindSafe(|| handler.poll(cx)));
         self.send_interim(
             machine,
@@ -136,7 +136,7 @@ impl<S: HttpService> Slot<S> {
             && matches!(self.stage, Stage::Handling { .. })
             && let Some(handler) = self.handler.as_mut().as_pin_mut()
         {
-            // A panic is told where panics are; there is nothing left to fail.
+            // The panic hook has already reported it, and no exchange is left to fail.
             let _ = catch_unwind(AssertUnwindSafe(|| handler.poll(&mut cx).is_ready()));
         }
     }

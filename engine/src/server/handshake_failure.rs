@@ -1,4 +1,4 @@
-//! Why a TLS handshake failed, as far as others can make use of it.
+//! Why a TLS handshake failed, in kinds that metrics and logs can use.
 
 use crate::tls::{TlsRefusal, alert_of};
 use quinn_proto::ConnectionError;
@@ -14,7 +14,7 @@ pub enum HandshakeFailure {
     Timeout,
     /// The client left, or its connection broke.
     Gone,
-    /// What came is not TLS: mostly HTTP in cleartext.
+    /// The bytes are not TLS: usually HTTP in cleartext.
     NotTls,
     /// No version of TLS that both sides know.
     Version,
@@ -25,7 +25,7 @@ pub enum HandshakeFailure {
     /// The client has shown no certificate, or none that is believed
     /// ([`Tls::client_certificates`](crate::Tls::client_certificates)): why.
     Certificate(String),
-    /// Who was asked has refused the client ([`Tls::choose`](crate::Tls::choose)).
+    /// The user's callback has refused the client ([`Tls::choose`](crate::Tls::choose)).
     Refused(TlsRefusal),
     /// The client refused, with this alert (RFC 8446 section 6).
     Alert(u8),
@@ -33,7 +33,8 @@ pub enum HandshakeFailure {
     Other(String),
 }
 
-/// What [`Metrics::handshakes_failed_by`](super::Metrics::handshakes_failed_by) calls each.
+/// The names of the kinds in
+/// [`Metrics::handshakes_failed_by`](super::Metrics::handshakes_failed_by).
 pub(super) const NAMES: [&str; 10] = [
     "timeout",
     "gone",

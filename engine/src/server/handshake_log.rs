@@ -1,4 +1,4 @@
-//! Handshakes that failed: counted by their kind, and given to the user's log.
+//! Counts failed handshakes by kind and passes them to the user's log.
 
 use super::handshake_failure::HandshakeFailure;
 use super::metrics::{Counters, add};

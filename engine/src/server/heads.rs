@@ -1,6 +1,6 @@
-//! The heads of an attendant's answers, made from text: names and values by turns, a zero between
-//! two. Who answers many requests mostly answers some of them alike: a head that was made lately
-//! is used again, and nothing of it is read or checked a second time.
+//! Parses the response heads of the callback API: names and values in turn, separated by a zero
+//! byte. Recently parsed heads are cached by their text, so an equal head is neither parsed nor
+//! checked again.
 
 use super::number::number;
 use super::respond::{Adding, Extra, Said};
@@ -25,7 +25,7 @@ pub(super) struct Heads {
     kept: RefCell<[Option<Kept>; KEPT_MAX]>,
 }
 
-/// What a head is made of beside its text.
+/// The key of a head beside its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Making {
     pub(super) status: u16,

@@ -1,5 +1,5 @@
-//! What a handler says before its answer (RFC 9110 section 15.2). It may say so from any thread: it
-//! only leaves the response here and wakes the exchange, which alone touches the machine.
+//! Interim responses of a handler (RFC 9110 section 15.2), from any thread: the handler leaves the
+//! response here and wakes the exchange, which alone touches the machine.
 
 use crate::error::Error;
 use http::{Response, StatusCode, header};
@@ -62,8 +62,8 @@ impl InterimSender {
     /// # Errors
     /// When its status is not one of 100 and 102 to 199, when it has a `content-length` or
     /// `transfer-encoding`, which no interim response may have (RFC 9110 section 8.6, RFC 9112
-    /// section 6.1), when so many were sent that clients would give up (16), or when the final
-    /// response has begun.
+    /// section 6.1), when 16 were sent already, the bound at which clients give up, or when the
+    /// final response has begun.
     pub fn send(&self, response: Response<()>) -> Result<(), Error> {
         check(&response)?;
         let mut state = self.lock();
@@ -85,7 +85,8 @@ impl InterimSender {
         self.0.waker.wake_by_ref();
         Ok(())
     }
-    /// What is to be sent now. `over`: nothing may follow.
+    /// Takes the interim responses to send. `over`: the final response follows, so no more are
+    /// accepted.
     pub(super) fn take(&self, over: bool) -> Vec<Response<()>> {
         let mut state = self.lock();
         state.over |= over;

@@ -1,5 +1,5 @@
-//! The last head that the handlers of a thread answered with. Who answers many requests mostly
-//! answers alike: what is worded as the last one is that one, and needs no second look.
+//! Caches the last response head built on this thread. Handlers usually repeat status and headers;
+//! an identical response reuses the validated head.
 
 use super::number::number;
 use super::respond::Extra;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use trunkline_core::http::{Fields, ResponseHead, Token, Version};
 
-/// What a head is made of, beside the time.
+/// The key of a head, without its date.
 #[derive(Clone, Copy)]
 pub(super) struct Wording<'a> {
     pub(super) status: StatusCode,
@@ -138,7 +138,7 @@ impl Known {
     }
 }
 
-/// Mostly it is the same memory, which nobody has changed while we hold it.
+/// Usually both share one buffer, which cannot change while this cache holds it.
 #[inline]
 fn is_same(known: &HeaderValue, value: &HeaderValue) -> bool {
     let (one, other) = (known.as_bytes(), value.as_bytes());

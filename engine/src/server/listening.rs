@@ -1,5 +1,5 @@
-//! A server whose sockets are open, and the two ways to serve on it: workers of its own for a tower
-//! service, or the caller's thread for an attendant.
+//! A server whose sockets are open, and the two ways to serve on it: worker threads for a tower
+//! service, or the caller's thread for the callback API.
 
 use super::accept::{Cleartext, Ground, Shown};
 use super::attendant::Attendant;
@@ -29,7 +29,7 @@ use trunkline_core::credit::Lender;
 use trunkline_core::limits::Config;
 use trunkline_core::pace::Scarcity;
 
-/// Open sockets, on which nobody is accepted yet. It goes to the thread that is to serve.
+/// Open sockets that accept no connection yet. Move it to the thread that is to serve.
 pub struct Listening<A = SocketAddr> {
     pub(super) local_addr: A,
     pub(super) listeners: Vec<Listener>,
@@ -58,8 +58,8 @@ impl<A> Listening<A> {
     /// with an error if the runtime cannot use a socket.
     ///
     /// # Errors
-    /// With an access log ([`Server::access_log`](super::Server::access_log)): an attendant hears
-    /// of every exchange, and nobody else does.
+    /// With an access log ([`Server::access_log`](super::Server::access_log)): the callbacks
+    /// receive every exchange already.
     pub fn attend<T: Attendant>(
         mut self,
         attendant: T,
@@ -127,7 +127,8 @@ impl<A> Listening<A> {
             });
         }
         for begun in begins {
-            // A worker says so before it serves, unless it panics, which is told elsewhere.
+            // A worker reports before it serves, unless it panics; the panic is reported by the
+            // join.
             begun.recv().unwrap_or(Ok(())).map_err(unusable)?;
         }
         Ok(running)
@@ -191,7 +192,7 @@ impl Attending {
     /// # Errors
     /// When a setting is out of its range.
     pub fn configure(&self, config: &ServerConfig) -> Result<(), Error> {
-        // A server that has ended accepts nobody.
+        // A server that has ended accepts no connection.
         let (http1, others) = config.freeze_both()?;
         let _ = self.commands.send(Command::Configure { http1, others });
         Ok(())
@@ -203,7 +204,7 @@ impl Attending {
     pub fn serve_stream(&self, stream: ByteStream) {
         let _ = self.commands.send(Command::Serve(Box::new(stream)));
     }
-    /// What it has counted so far.
+    /// The counts so far.
     pub fn metrics(&self) -> Metrics {
         metrics::sum(std::slice::from_ref(&self.counters))
     }

@@ -1,4 +1,4 @@
-//! What a server counts. Each worker counts for itself; reading sums them up.
+//! Metrics of a server. Each worker counts without sharing; reading sums the workers.
 
 use super::handshake_failure;
 use crate::driver::quic::rules;
@@ -50,22 +50,22 @@ pub struct Metrics {
     /// Times that a QUIC peer went on from another address, on connections that have ended.
     pub quic_moves: u64,
     /// HTTP datagrams that were dropped on their way to and from handlers, on connections that have
-    /// ended: nobody's, or more than a path takes. Those that a handler leaves unread are counted by
-    /// its [`Datagrams`](crate::Datagrams).
+    /// ended: of no open exchange, or beyond the queue's bound. Those that a handler leaves unread
+    /// are counted by its [`Datagrams`](crate::Datagrams).
     pub datagrams_dropped: u64,
     /// QUIC packets of no connection that were answered (Version Negotiation, stateless reset).
     pub quic_answers: u64,
     /// Those of them that were not answered, because too many came.
     pub quic_answers_withheld: u64,
-    /// Connections that QUIC itself closed, or never let begin, because their peer broke one of
-    /// its rules: by the name of RFC 9000 section 20.1. Those that nobody broke are left out.
+    /// Connections that QUIC itself closed, or never let begin, because their peer broke one of its
+    /// rules: by the name of RFC 9000 section 20.1. Rules without a violation are left out.
     pub quic_violations: Vec<(&'static str, u64)>,
     /// Exchanges that ended before their response did.
     pub resets: u64,
-    /// Connections that we closed, exchanges that we reset and requests that we refused for a broken
-    /// rule, by the rule's name ([`Violation::name`](crate::core::error::Violation::name)): limits
-    /// and timeouts too, such as `BodyTooSlow` and `StreamStalled`. Rules that nobody broke are left
-    /// out.
+    /// Connections that we closed, exchanges that we reset and requests that we refused for a
+    /// broken rule, by the rule's name ([`Violation::name`](crate::core::error::Violation::name)):
+    /// limits and timeouts too, such as `BodyTooSlow` and `StreamStalled`. Rules without a
+    /// violation are left out.
     pub violations: Vec<(&'static str, u64)>,
 }
 

@@ -1,5 +1,5 @@
-//! Numbers that no two response heads of the process share. Each thread takes them in blocks, so
-//! that numbering costs no word that threads would fight for.
+//! Process-unique numbers for response heads. Each thread takes them in blocks, so that threads do
+//! not contend for the shared counter.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;

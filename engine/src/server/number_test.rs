@@ -1,4 +1,4 @@
-//! Heads with one number are taken for alike: no two may get the same.
+//! Heads with one number are treated as equal, so no two may share one.
 
 use super::*;
 use std::collections::HashSet;

@@ -1,5 +1,5 @@
-//! The open connections of a worker: how many there are, whose, and which give way when there are as
-//! many as there may be.
+//! The open connections of a worker: counts them in total and per client address, and chooses which
+//! to close when the bound is reached.
 
 use super::metrics::{Counters, add};
 use super::worker::{Command, LAST_WORDS, after};
@@ -23,12 +23,12 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    /// From so many on connections are scarce.
+    /// The number of connections from which they are scarce: three quarters of the bound.
     fn scarce_from(self) -> usize {
         self.connections - self.connections / 4
     }
-    /// So many that idle give way at once: to close takes a moment, and whoever is kept waiting for
-    /// a place is seldom alone.
+    /// How many idle connections are closed at once: closing takes a moment, and a client that
+    /// waits for a free place is seldom alone.
     fn displaced_at_once(self) -> usize {
         (self.connections / 64).max(1)
     }
@@ -54,7 +54,7 @@ struct OpenConnection {
     leaves: Cell<bool>,
 }
 
-/// What a connection is doing, as its owner last said.
+/// A connection's activity, as its owner last reported it.
 #[derive(Debug)]
 pub(super) struct Activity {
     /// Exchanges that are open.
@@ -129,7 +129,7 @@ impl OpenConnections {
                     }
                     // No connection begins any more; a stream that is given is closed.
                     Some(Command::Configure { .. } | Command::Serve(_)) => {}
-                    // Nobody waits for it any more.
+                    // The waiting side is gone.
                     None => return self.exchanges(),
                 },
             }
@@ -219,7 +219,7 @@ impl OpenConnections {
             open.leaves.set(true);
             open.signals.stop(match open.activity.is_serving.get() {
                 true => Stop::Drain,
-                // A handshake hears of nothing else.
+                // A handshake handles no other command.
                 false => Stop::Abort,
             });
             add(&self.counters.connections_displaced, 1);

@@ -1,4 +1,4 @@
-//! Servers on a port: of TCP, and of UDP for HTTP/3.
+//! Servers on a TCP port, and on the UDP port of the same number for HTTP/3.
 
 use super::exchange::Tower;
 use super::quic::Quic;
@@ -25,7 +25,7 @@ pub struct Port {
 #[derive(Debug)]
 enum Place {
     Address(Result<SocketAddr, Error>),
-    /// Somebody else has opened it.
+    /// A socket that another process has opened.
     Open(TcpListener),
 }
 
@@ -62,8 +62,8 @@ impl Port {
                             let tcp = tcp.into_iter().map(Listener::Tcp).collect();
                             break (tcp, address, udp);
                         }
-                        // A port that is free for TCP need not be for UDP; nobody asked for
-                        // this one.
+                        // A port that is free for TCP may be taken for UDP; port 0 lets us try
+                        // another.
                         Err(_) if asked.port() == 0 && tries > 0 => {}
                         Err(error) => return Err(error),
                     }
@@ -121,13 +121,13 @@ impl Server<Port> {
         self.place.http3 = http3;
         self
     }
-    /// What the keys of HTTP/3's stateless resets, tokens and connection ids are derived from: at
-    /// least 32 bytes that nobody else knows. A server that starts again with the same secret and
-    /// as many workers tells the clients of the one before it at once that their connections are
-    /// gone (RFC 9000 section 10.3); otherwise they wait until they give up. Default: derived from
-    /// the private key of the certificate (HKDF), so that a restart with the same key keeps it; for
-    /// a configuration of rustls ([`Tls::from_rustls`](crate::Tls::from_rustls)), which does not
-    /// give its key out, random for each start.
+    /// The secret from which the keys of HTTP/3's stateless resets, tokens and connection ids
+    /// derive: at least 32 bytes. A server that starts again with the same secret and as many
+    /// workers tells the clients of the one before it at once that their connections are gone (RFC
+    /// 9000 section 10.3); otherwise they wait until they give up. Default: derived from the
+    /// private key of the certificate (HKDF), so that a restart with the same key keeps it; for a
+    /// configuration of rustls ([`Tls::from_rustls`](crate::Tls::from_rustls)), which does not give
+    /// its key out, random for each start.
     ///
     /// Servers that share a secret must not get each other's packets (RFC 9000 section 21.11): the
     /// reset that one of them sends ends a connection that lives on the other. Where packets of one
@@ -138,19 +138,19 @@ impl Server<Port> {
         self.place.quic_secret = Secret::new(secret.as_ref()).map(Some);
         self
     }
-    /// Who decides how much HTTP/3 sends at once. Default: [`Congestion::Cubic`].
+    /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
     #[must_use]
     pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
         self.place.quic.congestion = congestion;
         self
     }
-    /// Whether HTTP/3 takes requests that come with the handshake of a resumed session (0-RTT,
-    /// RFC 8446 section 2.3), a round trip earlier. Whoever recorded such a request may send it
-    /// again, within the bounds of what this server remembers of sessions: a session is resumed
-    /// once. So GET, HEAD and OPTIONS alone reach their handlers, with
-    /// [`EarlyData`](crate::EarlyData) among their extensions (an attendant is told by
-    /// [`is_early`](crate::server::Place::is_early)); everything else is answered with 425 (RFC 8470
-    /// section 5.2), upon which clients send it again after the handshake. Default: false.
+    /// Whether HTTP/3 accepts requests sent with the handshake of a resumed session (0-RTT, RFC
+    /// 8446 section 2.3), a round trip earlier. An attacker may replay such a request, bounded by
+    /// this server's session memory: a session is resumed once. So GET, HEAD and OPTIONS alone
+    /// reach their handlers, with [`EarlyData`](crate::EarlyData) among their extensions (the
+    /// callback API has [`is_early`](crate::server::Place::is_early)); everything else is answered
+    /// with 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake.
+    /// Default: false.
     #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.place.quic.early_data = early_data;
@@ -182,7 +182,7 @@ impl Server<Port> {
         let workers = self.workers;
         self.open(workers)?.serve(Tower(service))
     }
-    /// Opens the sockets and accepts nobody yet: for [`Listening::attend`], which serves on one thread.
+    /// Opens the sockets without accepting connections, for [`Listening::attend`].
     ///
     /// # Errors
     /// When the address cannot be listened on or a setting is out of its range.

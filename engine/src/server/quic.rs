@@ -36,7 +36,7 @@ const PASSED_PACKETS_MAX: usize = 1024;
 /// Transmits of one connection in one turn, before the others send.
 const TRANSMITS_PER_TURN_MAX: usize = 8;
 
-/// What one worker gets to serve HTTP/3.
+/// The parts of one worker's QUIC endpoint.
 pub(super) struct Seat {
     socket: UdpSocket,
     worker: u16,
@@ -45,7 +45,7 @@ pub(super) struct Seat {
     steering: Steering,
     /// The way to every worker, by number.
     workers: Arc<[mpsc::Sender<Arrival>]>,
-    /// What the others pass on.
+    /// Packets passed on by other workers.
     passed: mpsc::Receiver<Arrival>,
 }
 
@@ -118,9 +118,9 @@ pub(super) struct QuicListener<S: Serve> {
     signals: Arc<Signals>,
     notes: Option<Box<Notes>>,
     arrivals: Vec<Arrival>,
-    /// What goes out together.
+    /// Datagrams that leave together.
     batch: Batch,
-    /// What packets of nobody's are answered from.
+    /// Budget for answers to packets of unknown connections.
     answers: Budget,
     /// No new connections.
     draining: bool,
@@ -237,7 +237,8 @@ impl<S: Serve> QuicListener<S> {
             Some(DatagramEvent::Response(reply)) => self.answer_stranger(now, &reply, &answer),
         }
     }
-    /// Whoever is named as the sender of a packet of no connection gets an answer, at a rate.
+    /// Answers a packet of no known connection, limited by a rate, because its source address may
+    /// be forged.
     fn answer_stranger(&mut self, now: Instant, transmit: &Transmit, contents: &[u8]) {
         if !self.answers.charge(1, now) {
             return add(&self.ground.counters.quic_answers_withheld, 1);
@@ -435,7 +436,7 @@ impl<S: Serve> Drop for QuicListener<S> {
         let now = Instant::now();
         let mut packet = Vec::new();
         for connection in self.connections.iter_mut().flatten() {
-            // One word of goodbye each; nobody is left to repeat it.
+            // One close packet each, not repeated.
             packet.clear();
             if let Some(transmit) = connection.goodbye(now, &mut packet) {
                 let _ = self.socket.try_send(&transmit, &packet);

@@ -35,7 +35,7 @@ pub(super) struct QuicConnection<S: Serve> {
     machine: Machine,
     serving: Serving<S>,
     waker: Waker,
-    /// Nothing is read: whoever answers does not keep up. QUIC itself goes on.
+    /// Requests are not read, because the service asked for a pause. QUIC itself goes on.
     is_paused: bool,
     /// Its place among the open connections, until the machine is done.
     entry: Option<OpenEntry>,
@@ -45,11 +45,11 @@ pub(super) struct QuicConnection<S: Serve> {
     counted_connected: bool,
     /// Why we ended the handshake ourselves.
     given_up: Option<HandshakeFailure>,
-    /// What the socket is bound to.
+    /// The local address of the socket.
     bound: Option<SocketAddr>,
     /// We have announced that we take datagrams.
     takes_datagrams: bool,
-    /// Who wants to know what the handshake brings; `None`: they know.
+    /// Which facts of the handshake are still to be collected; `None`: done.
     shown: Option<Shown>,
     /// When something last happened, and the machine may hold buffers since.
     stirred_at: Option<Instant>,
@@ -160,7 +160,7 @@ impl<S: Serve> QuicConnection<S> {
         }
         false
     }
-    /// Turns away whoever is not admitted, before anything that it has said is told.
+    /// Closes the connection of a client that is not admitted, before any of its requests is read.
     fn admit(&mut self, now: Instant) {
         let quic = &self.session.quic;
         let is_known = !quic.is_handshaking() || quic.has_0rtt();

@@ -1,5 +1,5 @@
-//! From a valid head to an [`http::Request`], with one copy of its bytes: the values are slices of
-//! one block.
+//! Builds an [`http::Request`] from a valid head with one copy of its bytes: the values are slices
+//! of one block.
 //!
 //! The blocks come from a small arena per thread that is used again as soon as every request
 //! cut from it is gone; a handler that keeps a value keeps at most `ARENA_BYTES` with it.
@@ -26,11 +26,12 @@ pub(super) struct Requests {
     misses: u32,
 }
 
-/// Where targets differ, one in so many is kept for the next one, and at first each whose count is
-/// a power of two: to keep one costs an allocation, because its memory is then shared.
+/// Where targets differ, one in this many is cached, and at first each whose count is a power of
+/// two: caching costs an allocation, because the memory is then shared.
 const KEPT_ONE_IN: u32 = 64;
 
-/// What a request was made of, for the next one that is alike, or alike but for what it asks for.
+/// The parts of the last request, reused for the next one that is equal, or equal but for its
+/// target.
 pub(super) struct Prepared {
     /// Of its regular fields: [`RequestHead::fields_number`].
     fields_number: NonZeroU32,
@@ -154,8 +155,8 @@ impl Requests {
         head: &RequestHead,
         headers: &mut HeaderMap,
     ) -> Result<(), Unsupported> {
-        // RFC 9112 section 3.2.2: a host field that differs from the target is ignored. It is replaced,
-        // so that nobody routes by the one and authorizes by the other.
+        // RFC 9112 section 3.2.2: a host field that differs from the target is ignored. It is
+        // replaced, so that routing and authorization see one value.
         let overruling = head.overruling_authority();
         let fields = head.fields().map(|field| match overruling {
             Some(authority) if field.token == Some(Token::HOST) => Field {
@@ -166,7 +167,7 @@ impl Requests {
         });
         let length = fields.clone().map(|field| field.value.len()).sum::<usize>();
         if self.arena.capacity() < length {
-            // Takes the old arena back when nobody holds a part of it.
+            // Reuses the old arena when no slice of it is held.
             self.arena.reserve(length.max(ARENA_BYTES));
         }
         for field in fields.clone() {

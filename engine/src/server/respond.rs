@@ -1,5 +1,5 @@
-//! From an [`http::Response`] to the machine: the head through a block that is used again, the
-//! body as far as the machine has room.
+//! Writes an [`http::Response`] to the machine: the head through a reused block, the body as far as
+//! the machine has room.
 
 use super::date::with_date;
 use super::last_answer::{LastAnswer, Wording};
@@ -26,7 +26,7 @@ pub(super) struct Responses {
     last: Option<LastAnswer>,
 }
 
-/// What the server says by itself, where the handler did not.
+/// Fields that the server adds where the handler did not set them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extra {
     /// The time (RFC 9110 section 6.6.1).
@@ -39,7 +39,7 @@ pub(super) struct Extra {
     pub(super) alt_svc: Option<Arc<str>>,
 }
 
-/// What the request was, as far as its answer depends on it.
+/// The facts of the request that its response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     /// The stream to answer on.
@@ -50,12 +50,12 @@ pub(super) struct Asked {
     pub(super) connect: bool,
 }
 
-/// What an answer's body said of itself, and its request, before a byte of it was taken.
+/// The body's length and end before any byte of it was taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coming {
     /// There is none, or none is sent.
     pub(super) nothing: bool,
-    /// What [`length_of`] says.
+    /// The result of [`length_of`].
     length: Option<u64>,
 }
 
@@ -220,7 +220,7 @@ impl Responses {
     }
 }
 
-/// What a handler has said of what a server says by itself otherwise.
+/// Which of the server's own fields the handler has set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Said {
     length: bool,
@@ -259,13 +259,13 @@ impl Said {
     }
 }
 
-/// What a server adds to the head of an answer, where the handler has not said it.
+/// The fields that a server adds to a response head where the handler has not set them.
 pub(super) struct Adding<'a> {
     /// The time of now.
     pub(super) date: bool,
     /// Where else the origin is served.
     pub(super) alt_svc: Option<&'a str>,
-    /// What [`length_of`] says.
+    /// The result of [`length_of`].
     pub(super) length: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! A server that serves, from its start to its end.
+//! A running server: metrics, shutdown and join.
 
 use super::metrics::{self, Counters, Metrics};
 use super::worker::Command;
@@ -16,7 +16,7 @@ pub struct Running<A = SocketAddr> {
     pub(super) counters: Vec<Arc<Counters>>,
 }
 
-/// What a drain had to cut.
+/// The connections that a drain had to cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drained {
     /// Exchanges that had not finished at the deadline.
@@ -39,7 +39,7 @@ impl<A> Running<A> {
     {
         self.local_addr.clone()
     }
-    /// What it has counted so far.
+    /// The counts so far.
     pub fn metrics(&self) -> Metrics {
         metrics::sum(&self.counters)
     }

@@ -1,6 +1,5 @@
-//! What the two ends of a connection say to each other about the connection itself, and not about
-//! an exchange. HTTP/2 has words for it; HTTP/3 for settings and for going away, and QUIC keeps the
-//! rest to itself; HTTP/1.1 has none.
+//! Connection-level control messages of the callback API: settings, pings and GOAWAY. HTTP/2 has
+//! all of them, HTTP/3 settings and GOAWAY, HTTP/1.1 none.
 
 use crate::driver::machine::Machine;
 use bytes::Bytes;
@@ -11,7 +10,7 @@ use trunkline_core::h2::settings::Settings;
 use trunkline_core::h3;
 use trunkline_core::http::Event;
 
-/// What a peer has said of its connection. All but [`Pong`](Self::Pong) is told only with
+/// A control message received from the peer. All but [`Pong`](Self::Pong) are reported only with
 /// [`ServerConfig::frame_events`](crate::ServerConfig::frame_events).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
@@ -38,7 +37,7 @@ pub enum Heard {
 }
 
 impl Heard {
-    /// What the machine's fact says, if it is of this kind.
+    /// Converts an event of the machine, if it is of this kind.
     pub(super) fn of(event: Event, machine: &mut Machine) -> Option<Self> {
         Some(match event {
             Event::SettingsReceived => match machine.h3() {
@@ -58,7 +57,7 @@ impl Heard {
     }
 }
 
-/// What is said to a peer of its connection by [`Line::say`](super::Line::say).
+/// A control message to send with [`Line::say`](super::Line::say).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// Asks whether it lives; [`Heard::Pong`] with the same bytes is its answer.

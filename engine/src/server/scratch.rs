@@ -1,5 +1,5 @@
-//! What turns heads into requests and responses into heads: one per thread, lent for the length of
-//! a batch, so that idle connections own none and busy ones find it warm.
+//! Reusable buffers that convert heads into requests and responses into heads: one per thread,
+//! borrowed for one batch, so that idle connections own none.
 
 use super::request::Requests;
 use super::respond::Responses;

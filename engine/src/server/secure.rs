@@ -1,4 +1,4 @@
-//! The TLS handshake of an accepted socket, and whether who did it is admitted.
+//! The TLS handshake of an accepted socket, and the check that its client is admitted.
 
 use super::connection::LINGER;
 use crate::connection_info::{Addresses, TlsInfo};
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// A transport whose handshake is done.
 pub(super) struct Secured<T> {
     pub(super) transport: Transport<T>,
-    /// What the handshake went on with, if it is not what the server has for everybody.
+    /// The TLS settings chosen for this handshake, if not the server's.
     chosen: Option<Tls>,
 }
 
@@ -33,7 +33,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
                     chosen: None,
                 }
             }
-            // Apart, so that its states are nobody else's.
+            // Boxed, so that the states of this rare path do not enlarge every handshake.
             Some(chooser) => Box::pin(chosen(socket, tls, chooser, addresses)).await?,
         };
         let transport = &mut secured.transport;
@@ -47,7 +47,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
         }
         Ok(secured)
     }
-    /// What the handshake went on with.
+    /// The TLS settings of the handshake.
     fn tls<'a>(&'a self, of_server: &'a Tls) -> &'a Tls {
         self.chosen.as_ref().unwrap_or(of_server)
     }
@@ -82,8 +82,8 @@ where
     Refused { error, told }
 }
 
-/// Who has shown a certificate that is not believed when its session is resumed hears it: TLS itself asks
-/// nobody then.
+/// rustls does not verify a client certificate again on resumption, so we do, and send an alert if
+/// it is no longer trusted.
 async fn unadmitted<T>(mut transport: Transport<T>, why: rustls::Error) -> Refused<T>
 where
     T: AsyncRead + AsyncWrite + Unpin,

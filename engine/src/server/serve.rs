@@ -1,5 +1,5 @@
-//! What stands between a connection and whoever answers its requests: a tower service
-//! ([`exchange`](super::exchange)) or an attendant ([`attended`](super::attended)).
+//! The interface between a connection and its source of responses: a tower service
+//! ([`exchange`](super::exchange)) or the callback API ([`attended`](super::attended)).
 
 use super::accept::Shown;
 use super::attendant::Pause;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use trunkline_core::error::Closed;
 use trunkline_core::http::{Fields, Refused, RequestHead, Reset, StreamId, Version};
 
-/// What a worker's connections get their exchanges from.
+/// The source of exchanges for a worker's connections.
 pub(super) trait Serve: Clone + 'static {
     type Exchanges: Exchanging;
     /// The exchanges of a new connection; `secure`: it is under TLS. `extra`: what every answer
@@ -31,7 +31,7 @@ pub(super) trait Serve: Clone + 'static {
         secure: bool,
         extra: &Arc<Extra>,
     ) -> Self::Exchanges;
-    /// `Some`: nobody is to be accepted until it is over.
+    /// `Some`: no connection is accepted until it completes.
     fn pause(&self) -> Option<Pause> {
         None
     }
@@ -80,9 +80,9 @@ pub(super) trait Exchanging: 'static {
         head: RequestHead,
         end: bool,
     );
-    /// What every response of this server carries.
+    /// Fields that every response of this server carries.
     fn extra(&self) -> &Extra;
-    /// Who wants to know what of the connection. Attendants know by themselves.
+    /// The connection's context for handlers and logs; the callback API has its own.
     fn view(&self) -> Option<&View> {
         None
     }

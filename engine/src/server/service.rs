@@ -1,4 +1,4 @@
-//! What a server serves.
+//! The trait alias of the tower services that a server accepts.
 
 use crate::body::Body;
 use http::{Request, Response};

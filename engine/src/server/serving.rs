@@ -1,5 +1,5 @@
-//! What a connection serves, whatever carries it: the notes of others, the machine's events, the
-//! handlers that answer them. TCP and QUIC connections have one each.
+//! The transport-independent part of a server connection: notes of other tasks, events of the
+//! machine, and the handlers that answer them. TCP and QUIC connections have one each.
 
 use super::attendant::Pause;
 use super::metrics::{Counters, add};
@@ -26,7 +26,7 @@ pub(super) struct Serving<S: Serve> {
     signals: Arc<Signals>,
     notes: Option<Box<Notes>>,
     counters: Arc<Counters>,
-    /// For whoever drains the server, or needs a place in it.
+    /// For the drain, and for the choice of connections to close.
     pub(super) activity: Rc<Activity>,
     /// The connection left HTTP with this exchange; the bytes came behind it.
     pub(super) left: Option<Box<(StreamId, Bytes)>>,
@@ -68,8 +68,8 @@ impl<S: Serve> Serving<S> {
     pub(super) fn set_targets(&mut self, targets: TargetRule) {
         self.targets = targets;
     }
-    /// Whether nothing may be read now, because whoever answers does not keep up; the owner is
-    /// woken when it does again. What the peer did not do meanwhile is not held against it.
+    /// Whether nothing may be read now, because the service asked for a pause; the owner is woken
+    /// when it ends. The peer's deadlines do not run meanwhile.
     pub(super) fn is_paused(
         &mut self,
         machine: &mut Machine,
@@ -247,7 +247,7 @@ impl<S: Serve> Serving<S> {
             self.notes = None;
         }
     }
-    /// Whether the owner may sleep: nobody left a note meanwhile.
+    /// Whether the owner may sleep: no note was left meanwhile.
     pub(super) fn end_turn(&self, waker: &Waker) -> bool {
         self.signals.end_turn(waker)
     }

@@ -105,8 +105,8 @@ impl<S> ServeBuilder<S> {
         self.server = self.server.access_log(log);
         self
     }
-    /// When `signal` is over, no connection is accepted, every peer is told (GOAWAY,
-    /// `connection: close`), and what is open finishes.
+    /// When `signal` is over, no connection is accepted, every peer gets a GOAWAY or `connection:
+    /// close`, and open exchanges finish.
     pub fn with_graceful_shutdown<F>(mut self, signal: F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,

@@ -1,25 +1,26 @@
-//! Which requests the connections of a server carry; all others are answered with 421.
+//! Which requests a server's connections carry, by scheme and host; all others are answered with
+//! 421.
 
 use crate::config::ServerConfig;
 use crate::connection_info::{ConnectionInfo, TlsInfo};
 use crate::tls::Tls;
 use trunkline_core::http::{HostRule, SchemeRule, TargetRule};
 
-/// What a server's settings say of the targets of requests.
+/// The server's settings for the targets of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Targets {
     scheme_from_gateway: bool,
     sni: Sni,
 }
 
-/// What SNI says of the requests behind it.
+/// How SNI restricts the requests of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sni {
     /// Nothing.
     Ignored,
     /// They are for the named host, if one was named.
     Binds,
-    /// The same; and without a name they are for an address.
+    /// As `Binds`; and without SNI requests must name an address.
     BindsStrictly,
 }
 

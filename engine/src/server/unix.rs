@@ -1,5 +1,5 @@
-//! Servers on a Unix socket: HTTP/1.1 and HTTP/2, in cleartext and under TLS. Without UDP there is no
-//! HTTP/3, and nothing is said of it.
+//! Servers on a Unix socket: HTTP/1.1 and HTTP/2, in cleartext and under TLS. HTTP/3 needs UDP, so
+//! it is neither served nor advertised.
 
 use super::exchange::Tower;
 use super::{HttpService, Listening, Running, Server};
@@ -19,7 +19,7 @@ enum Place {
         path: PathBuf,
         mode: Option<u32>,
     },
-    /// Somebody else has opened it.
+    /// A socket that another process has opened.
     Open(StdUnixListener),
 }
 
@@ -33,8 +33,8 @@ impl Server<UnixSocket> {
         let path = path.as_ref().to_owned();
         Self::at(UnixSocket(Place::Path { path, mode: None }))
     }
-    /// A server on a socket that listens already, which its workers share: one that was inherited
-    /// from whoever started the process. Its path stays. Otherwise as [`bind_unix`](Self::bind_unix).
+    /// A server on a socket that listens already, such as one inherited from the parent process;
+    /// its workers share it and its path stays. Otherwise as [`bind_unix`](Self::bind_unix).
     pub fn on_unix(listener: StdUnixListener) -> Self {
         Self::at(UnixSocket(Place::Open(listener)))
     }
@@ -55,7 +55,7 @@ impl Server<UnixSocket> {
         let workers = self.workers;
         self.open(workers)?.serve(Tower(service))
     }
-    /// Opens the socket and accepts nobody yet: for [`Listening::attend`], which serves on one thread.
+    /// Opens the socket without accepting connections, for [`Listening::attend`].
     ///
     /// # Errors
     /// When the path cannot be listened on or a setting is out of its range.

@@ -1,4 +1,4 @@
-//! What is told of a connection to the handlers and logs of its exchanges.
+//! The context of a connection for the handlers and logs of its exchanges.
 
 use super::accept::Shown;
 use super::access::{AccessLog, Record};
@@ -11,7 +11,7 @@ use std::time::Instant;
 use trunkline_core::error::{Closed, Violation};
 use trunkline_core::http::{RequestHead, Reset, ResetBy, Version};
 
-/// What handlers and the access log learn of the connection.
+/// Connection facts for handlers and the access log.
 pub(super) struct View {
     info: ConnectionInfo,
     /// Requests carry it.
@@ -84,7 +84,7 @@ impl View {
             self.tell(&record, now);
         }
     }
-    /// What an HTTP/1.1 machine answers by itself to a peer that breaks this rule.
+    /// The status that an HTTP/1.1 machine answers a broken rule with by itself.
     fn refusal(&self, violation: Violation) -> Option<StatusCode> {
         let status = match self.version {
             Version::Http10 | Version::Http11 => violation.h1_status(),

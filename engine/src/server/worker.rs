@@ -1,5 +1,5 @@
-//! One worker: a thread with its own runtime, its own listener and its own connections. Nothing
-//! on the way of a request is shared with another worker.
+//! One worker: a thread with its own runtime, its own listener and its own connections. Workers
+//! share no state on the path of a request.
 
 use super::accept::{Ground, Known, Served, start};
 use super::attendant::Pause;
@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trunkline_core::limits::Config;
 
-/// What a worker is told.
+/// A command to a worker.
 pub(super) enum Command {
     /// A connection over a stream of the embedder's.
     Serve(Box<ByteStream>),
@@ -43,7 +43,7 @@ pub(super) enum Command {
     },
 }
 
-/// What a worker serves on, and as what.
+/// A worker's listener and settings.
 pub(super) struct Post<S> {
     pub(super) listener: Listener,
     /// HTTP/3's.
@@ -77,7 +77,8 @@ pub(super) fn run<S: Serve>(
     }
 }
 
-/// The same on the caller's thread, where local tasks can be: cuts what is still open at the end.
+/// As [`serve`], on the caller's thread, where local tasks can run: cuts what is still open at the
+/// end.
 ///
 /// # Errors
 /// When the runtime cannot use a socket.
@@ -100,7 +101,7 @@ struct QuicTask {
 }
 
 impl QuicTask {
-    /// Starts the endpoint; a note to stop makes it take nobody new.
+    /// Starts the endpoint; a stop note makes it accept no new connection.
     fn new<S: Serve>(
         seat: Seat,
         ground: &Ground<S>,
@@ -187,7 +188,7 @@ impl<S: Serve> Worker<S> {
                 () = self.open.closed.notified(), if full => {}
             }
         };
-        // From here on nobody is accepted; what the kernel had queued is refused.
+        // No connection is accepted from here on; the kernel's queue is refused.
         drop(self.acceptor);
         if let Some(quic) = &self.quic {
             quic.signals.stop(Stop::Drain);
@@ -197,7 +198,7 @@ impl<S: Serve> Worker<S> {
             self.open.stop(Stop::Drain);
             let count = self.open.drain(until, &mut told, &mut commands).await;
             for cut in told {
-                // Nobody may be left to hear it.
+                // The receiver may be gone.
                 let _ = cut.send(count);
             }
         }
@@ -205,7 +206,7 @@ impl<S: Serve> Worker<S> {
             quic.end().await;
         }
     }
-    /// `None`: who answers fell behind while nobody came.
+    /// `None`: the service asked for a pause while we waited to accept.
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Accepted>>> {
         if self.ground.service.pause().is_some() {
             return Poll::Ready(None);

@@ -16,7 +16,7 @@ use trunkline_core::http::{Fields, RequestHead, Version};
 use trunkline_core::limits::Config;
 use trunkline_core::pace::Scarcity;
 
-/// Nobody asks it anything.
+/// A service that gets no request.
 #[derive(Clone)]
 struct Idle;
 

@@ -1,4 +1,4 @@
-//! What a handshake goes on with, chosen when a client has said whom it asks for.
+//! Chooses the TLS settings of a handshake after its ClientHello has been read.
 
 use super::server::Tls;
 use std::error::Error as StdError;
@@ -7,8 +7,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What a client says of itself before anything is agreed on (RFC 8446 section 4.1.2). Nothing of it
-/// is proven.
+/// The ClientHello of a client (RFC 8446 section 4.1.2). None of it is authenticated.
 #[derive(Clone, Debug)]
 pub struct ClientHello {
     addresses: Option<(SocketAddr, SocketAddr)>,
@@ -32,7 +31,7 @@ impl ClientHello {
     pub fn server_name(&self) -> Option<&str> {
         self.server_name.as_deref()
     }
-    /// What it speaks, best first (ALPN, RFC 7301); nothing where it does not say so.
+    /// The client's ALPN protocols (RFC 7301), best first; empty without ALPN.
     pub fn protocols(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.protocols.iter().map(Vec::as_slice)
     }
@@ -42,7 +41,7 @@ impl ClientHello {
     }
 }
 
-/// Why a client is refused before anything is agreed on, and what it is told.
+/// A refusal of a client before the handshake: the reason and the alert to send.
 #[derive(Clone, Debug)]
 pub struct TlsRefusal {
     alert: u8,
@@ -59,13 +58,13 @@ impl TlsRefusal {
     /// The alert for a client that speaks nothing that we speak.
     pub const NO_APPLICATION_PROTOCOL: u8 = 120;
 
-    /// The client is told `alert` (RFC 8446 section 6); an attendant hears why
-    /// ([`HandshakeFailure::Refused`](crate::server::HandshakeFailure::Refused)).
+    /// Sends `alert` (RFC 8446 section 6) to the client; the reason is reported as
+    /// [`HandshakeFailure::Refused`](crate::server::HandshakeFailure::Refused).
     pub fn new(alert: u8, why: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         let why = why.into().into();
         Self { alert, why }
     }
-    /// What the client is told.
+    /// The alert to send.
     pub fn alert(&self) -> u8 {
         self.alert
     }
@@ -92,12 +91,12 @@ impl PartialEq for TlsRefusal {
 
 impl Eq for TlsRefusal {}
 
-/// What a handshake goes on with; `None`: with what the server has for everybody.
+/// The chosen settings of a handshake; `None`: the server's own.
 type Chosen = Result<Option<Tls>, TlsRefusal>;
 type Choosing = Pin<Box<dyn Future<Output = Chosen> + Send>>;
 type Choose = dyn Fn(ClientHello) -> Choosing + Send + Sync;
 
-/// Who is asked at each handshake.
+/// The user's callback, called at each handshake.
 #[derive(Clone)]
 pub(crate) struct Chooser(Arc<Choose>);
 

@@ -1,5 +1,5 @@
-//! Whom a client believes and who it says it is. One rustls configuration per set of versions to
-//! offer, made when the first https connection needs it: reading the platform's roots costs
+//! A client's TLS settings: trusted roots and its own certificate. One rustls configuration per set
+//! of offered versions, built at the first https connection: reading the platform's roots takes
 //! milliseconds.
 
 use super::key_log::KeyLogFile;
@@ -95,8 +95,8 @@ impl ClientTls {
         self.identity = Some((chain, key));
         self
     }
-    /// Believes every certificate. Whoever is on the path can read and change everything: for
-    /// tests on your own machine only.
+    /// Accepts every certificate, so that an attacker on the path can read and change everything:
+    /// for tests on your own machine only.
     #[must_use]
     pub fn insecure(mut self) -> Self {
         self.insecure = true;
@@ -121,7 +121,7 @@ impl ClientTls {
         self
     }
     /// Appends the secrets of every session, over TCP and QUIC, to this file, in the format of
-    /// `SSLKEYLOGFILE`. Whoever can read it can read the traffic: for debugging only.
+    /// `SSLKEYLOGFILE`. The file decrypts the traffic: for debugging only.
     ///
     /// # Errors
     /// Names the file that cannot be written.
@@ -130,7 +130,7 @@ impl ClientTls {
         Ok(self)
     }
 
-    /// What rustls needs to offer `protocols`.
+    /// The rustls configuration that offers `protocols`.
     pub(crate) fn config(&self, protocols: Protocols) -> Result<Arc<ClientConfig>, Error> {
         let mut configs = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(config) = configs.get(&protocols) {
@@ -141,7 +141,8 @@ impl ClientTls {
         Ok(config)
     }
 
-    /// What QUIC needs; `early_data`: requests may go out with the handshake of a resumed session.
+    /// The QUIC configuration; `early_data`: requests may go out with the handshake of a resumed
+    /// session.
     pub(crate) fn quic_config(&self, early_data: bool) -> Result<Arc<ClientConfig>, Error> {
         let config = self.config(Protocols::H3Only)?;
         if !early_data {
@@ -290,7 +291,8 @@ impl ServerCertVerifier for BelievesAll {
 
 /// Servers whose sessions are kept.
 const RESUMED_SERVERS_MAX: usize = 32;
-/// Room for all of them is made at once: half a megabyte for so many.
+/// Sessions of at most this many servers. The cache allocates its full size at once, half a
+/// megabyte.
 const RESUMED_SERVERS_LIMIT: usize = 4096;
 /// Tickets that rustls keeps of one server: it counts its bound in them.
 const SESSIONS_PER_SERVER: usize = 8;

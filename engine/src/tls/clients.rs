@@ -1,4 +1,5 @@
-//! Whom a server admits by their certificates (mutual TLS), and what is known of who came.
+//! Client certificates (mutual TLS): which a server accepts, and the identity of an accepted
+//! client.
 
 use crate::error::Error;
 use rustls::client::danger::HandshakeSignatureValid;
@@ -75,7 +76,7 @@ impl ClientCertificates {
         self.admitted = Admitted::Everybody;
         self
     }
-    /// Who says at each handshake whether a client is admitted, and who judges what it has shown.
+    /// The verifier of each handshake's client certificate, and the judge of resumed sessions.
     pub(super) fn verifiers(
         self,
         provider: &Arc<CryptoProvider>,
@@ -125,7 +126,7 @@ fn some_of<T>(
     }
 }
 
-/// Admits whoever has the key of the certificate that it shows, or shows none.
+/// Accepts a client that proves the key of any certificate, or sends none.
 #[derive(Debug)]
 struct Everybody(Arc<dyn ClientCertVerifier>);
 
@@ -173,7 +174,7 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// What is known of a client that has shown `chain`, its own first; `None`: it has shown none.
+    /// The identity of a client that sent `chain`, its own certificate first; `None`: it sent none.
     pub(crate) fn identify(&self, chain: &[CertificateDer<'_>]) -> Option<ClientIdentity> {
         let judged = self.verify(chain)?;
         Some(ClientIdentity {
@@ -181,8 +182,8 @@ impl Judge {
             fault: judged.err().map(|error| CertificateFault::of(&error)),
         })
     }
-    /// Asked once more of every connection: a handshake that resumes a session asks nobody, and what
-    /// was believed when the session began may have expired since.
+    /// Checked again for every connection: a resumed handshake verifies no certificate, and one
+    /// that was trusted when the session began may have expired since.
     ///
     /// # Errors
     /// Why a client that has shown `chain` is not admitted.
@@ -201,7 +202,7 @@ impl Judge {
     }
 }
 
-/// Who a client has shown itself to be: it has the key of the first certificate.
+/// The identity of a client, which has proved the key of the first certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientIdentity {
     certificates: Box<[CertificateDer<'static>]>,
@@ -209,7 +210,7 @@ pub struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// What it has shown, in DER: its own certificate, then intermediates.
+    /// The certificates sent, in DER: its own, then intermediates.
     pub fn certificates(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.certificates.iter().map(|one| one.as_ref())
     }
@@ -223,7 +224,7 @@ impl ClientIdentity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateFault {
-    /// Nobody who is believed has issued it.
+    /// No trusted authority has issued it.
     UnknownIssuer,
     /// Its time is over.
     Expired,

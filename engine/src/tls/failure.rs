@@ -1,4 +1,4 @@
-//! Whether a handshake that failed would fail again.
+//! Decides whether a failed handshake would fail again.
 
 use crate::error::Retry;
 use quinn_proto::ConnectionError;

@@ -6,7 +6,7 @@ fn over_tcp(error: Error) -> Retry {
     retry_after(&io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Who repeats what is `Safe` until it succeeds must not do so for ever.
+/// A caller that repeats a `Safe` failure until success must not loop for ever.
 #[test]
 fn what_the_peer_shows_or_refuses_is_not_to_be_tried_again_and_what_broke_is() {
     let never = [

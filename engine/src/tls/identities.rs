@@ -1,5 +1,4 @@
-//! The certificates of a server, by the name that a client asks for. They can be replaced while
-//! the server runs.
+//! The certificates of a server, by the name in SNI. They can be replaced while the server runs.
 
 use super::seed::Seed;
 use crate::error::Error;
@@ -24,8 +23,8 @@ struct Shown {
     otherwise: Option<Arc<CertifiedKey>>,
     /// By name in lower case; a wildcard as `*.rest`.
     of_names: HashMap<String, Arc<CertifiedKey>>,
-    /// What is derived from each private key, by the name that its certificate is for: `None`, for
-    /// everybody, comes first.
+    /// The seed of each private key, by its certificate's name; `None`, the default certificate,
+    /// comes first.
     seeds: BTreeMap<Option<String>, Seed>,
 }
 
@@ -42,7 +41,7 @@ impl Identities {
             shown: RwLock::new(shown),
         }
     }
-    /// What reads keys and signs with them.
+    /// The provider that parses keys and signs with them.
     pub(super) fn provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
@@ -81,8 +80,8 @@ impl Identities {
         });
         Ok(())
     }
-    /// What is derived from the private key of the certificate for everybody, or else of the one
-    /// whose name sorts first: the same after a restart with the same certificates.
+    /// The seed of the default certificate's private key, or else of the first name in order: equal
+    /// after a restart with the same certificates.
     pub(super) fn seed(&self) -> Option<Seed> {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.seeds.values().next().cloned()

@@ -1,5 +1,5 @@
-//! Where the secrets of TLS sessions are told, for tools that decrypt a recording (in the format that
-//! `SSLKEYLOGFILE` names): a file, or a listener. Whoever can read it can read the traffic.
+//! Logs TLS session secrets in the format of `SSLKEYLOGFILE`, to a file or a listener, for tools
+//! that decrypt recorded traffic. The secrets decrypt all traffic of their sessions.
 
 use crate::connection_info::Addresses;
 use crate::error::Error;
@@ -46,7 +46,7 @@ impl KeyLog for KeyLogFile {
     }
 }
 
-/// What was said of one session, without the end of its line.
+/// One log line of a session, without its line end.
 fn line(label: &str, client_random: &[u8], secret: &[u8]) -> String {
     let mut line = String::from(label);
     for bytes in [client_random, secret] {
@@ -61,7 +61,7 @@ fn line(label: &str, client_random: &[u8], secret: &[u8]) -> String {
 
 type Listen = dyn Fn(Option<Addresses>, &str) + Send + Sync;
 
-/// Whoever hears of the secrets of every connection.
+/// The listener of every connection's secrets.
 #[derive(Clone)]
 pub(super) struct KeyListener(Arc<Listen>);
 
@@ -69,7 +69,7 @@ impl KeyListener {
     pub(super) fn new(listen: impl Fn(Option<Addresses>, &str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(listen))
     }
-    /// For one connection; `other` hears of it too.
+    /// For one connection; `other` receives the lines too.
     pub(super) fn of(
         &self,
         addresses: Option<Addresses>,

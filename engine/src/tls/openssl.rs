@@ -1,4 +1,4 @@
-//! A verifier of servers' certificates by OpenSSL's rules, with its codes.
+//! Verifies server certificates by OpenSSL's rules, with its error codes.
 //!
 //! A chain has to be accepted twice: by OpenSSL's checks as `chain.rs` has them, and by webpki. Only the shapes
 //! that webpki does not judge, named in `Chain::is_beyond_webpki`, go by the first alone.

@@ -1,12 +1,12 @@
-//! What a server agrees to in a handshake, where that is to be less than all there is.
+//! TLS versions, suites and groups that a server negotiates, where the user restricts them.
 
 use crate::error::Error;
 use rustls::crypto::CryptoProvider;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ProtocolVersion, SupportedProtocolVersion};
 
-/// What a server agrees to in a handshake. All there is, and the default: TLS 1.2 and 1.3, suites with
-/// forward secrecy and AEAD. HTTP/3 needs TLS 1.3.
+/// The versions, suites and groups that a server negotiates. Default, and widest: TLS 1.2 and 1.3,
+/// suites with forward secrecy and AEAD. HTTP/3 needs TLS 1.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsPolicy {
     /// Whether TLS 1.2 is spoken. Default: true.
@@ -84,7 +84,7 @@ fn on_or_off(is_on: bool) -> &'static str {
     if is_on { "on" } else { "off" }
 }
 
-/// What `find` knows of these numbers, each once, in their order.
+/// The results of `find` for these numbers, each once, in order.
 fn chosen<T: Copy>(numbers: &[u16], find: impl Fn(u16) -> Option<T>) -> Vec<T> {
     let is_first = |at: usize| !numbers[..at].contains(&numbers[at]);
     let firsts = (0..numbers.len()).filter(|&at| is_first(at));

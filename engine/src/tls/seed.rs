@@ -1,5 +1,5 @@
-//! 32 bytes that are derived from a private key. A process that starts again with the same key has
-//! the same bytes, and the key cannot be computed from them (RFC 5869).
+//! 32 bytes derived from a private key by HKDF (RFC 5869): equal after a restart with the same key,
+//! and useless for computing the key.
 
 use crate::error::Error;
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
@@ -9,7 +9,7 @@ use std::fmt;
 /// Bytes of a seed.
 const SEED_BYTES: usize = 32;
 
-/// What other secrets of a server are derived from where its user gives none.
+/// The input for a server's other secrets where the user gives none.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Seed([u8; SEED_BYTES]);
 

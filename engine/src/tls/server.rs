@@ -1,4 +1,4 @@
-//! A server's certificates and what it offers by ALPN.
+//! A server's TLS settings: certificates, ALPN, client certificates.
 
 use super::choose::{Chooser, ClientHello, TlsRefusal};
 use super::clients::{ClientCertificates, Judge};
@@ -26,10 +26,11 @@ pub struct Tls {
     /// `None`: the user's own configuration has its own.
     identities: Option<Arc<Identities>>,
     keys: Option<KeyListener>,
-    /// Who says whom it admits, and who judges what clients show, where they are asked.
+    /// The verifier of client certificates and the judge of resumed sessions, where they are
+    /// requested.
     clients: Option<(Arc<dyn ClientCertVerifier>, Judge)>,
     policy: TlsPolicy,
-    /// Who says what each handshake goes on with, if it is not this.
+    /// The callback that chooses each handshake's settings, if any.
     chooser: Option<Chooser>,
 }
 
@@ -46,10 +47,10 @@ impl Tls {
         let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
         Self::from_der(chain, key)
     }
-    /// The same from texts in PEM.
+    /// As [`from_pem_files`](Self::from_pem_files), from PEM text.
     ///
     /// # Errors
-    /// What is wrong with them, as [`from_pem_files`](Self::from_pem_files).
+    /// Those of [`from_pem_files`](Self::from_pem_files).
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, Error> {
         let (chain, key) = read_pem(certificate, key)?;
         Self::from_der(chain, key)
@@ -83,8 +84,7 @@ impl Tls {
         let (chain, key) = read_pem(certificate, key)?;
         self.identities()?.set(chain, key)
     }
-    /// The same for clients that ask for `name`, as
-    /// [`set_pem_files_for`](Self::set_pem_files_for) does.
+    /// As [`set_pem_files_for`](Self::set_pem_files_for), from PEM text.
     ///
     /// # Errors
     /// Those of [`set_pem_files_for`](Self::set_pem_files_for).
@@ -92,7 +92,8 @@ impl Tls {
         let (chain, key) = read_pem(certificate, key)?;
         self.identities()?.set_for(name, chain, key, true)
     }
-    /// The same, with a certificate that need not be for `name`: clients that look will refuse it.
+    /// As [`set_pem_for`](Self::set_pem_for), for a certificate that need not be for `name`:
+    /// clients that verify will refuse it.
     ///
     /// # Errors
     /// Those of [`set_pem_files`](Self::set_pem_files).
@@ -100,10 +101,10 @@ impl Tls {
         let (chain, key) = read_pem(certificate, key)?;
         self.identities()?.set_for(name, chain, key, false)
     }
-    /// What is offered by ALPN over TCP, best first: `h2`, `http/1.1`. Default: both. A client
-    /// that does not say what it speaks is served HTTP/1.1 where that is offered, or nothing is;
-    /// otherwise its connection closes, unless an attendant takes it. So does one that agrees on any
-    /// other name.
+    /// The ALPN protocols offered over TCP, best first: `h2`, `http/1.1`. Default: both. A client
+    /// without ALPN is served HTTP/1.1 where that is offered, or nothing is; otherwise its
+    /// connection closes, unless the callback API takes it. The same holds for any other negotiated
+    /// name.
     #[must_use]
     pub fn offer(mut self, protocols: &[&str]) -> Self {
         let offered = protocols.iter().map(|name| name.as_bytes().to_vec());
@@ -129,9 +130,9 @@ impl Tls {
         let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
         self.identities()?.set(chain, key)
     }
-    /// The same for clients that ask for `name` (SNI, RFC 6066 section 3), where the first
-    /// certificate is for everybody else: adds one or replaces the one that this name has.
-    /// `*.rest` is for every name with one label more than `rest` that has none of its own.
+    /// Sets the certificate of clients that ask for `name` (SNI, RFC 6066 section 3): adds one or
+    /// replaces the one that this name has. The first certificate serves all other names. `*.rest`
+    /// matches every name with one label more than `rest` that has no certificate of its own.
     ///
     /// # Errors
     /// Those of [`set_pem_files`](Self::set_pem_files), and a certificate that is not for `name`.
@@ -177,7 +178,7 @@ impl Tls {
             .is_some_and(Identities::is_nameless)
     }
     /// Appends the secrets of every session, over TCP and QUIC, to this file, in the format of
-    /// `SSLKEYLOGFILE`. Whoever can read it can read the traffic: for debugging only.
+    /// `SSLKEYLOGFILE`. The file decrypts the traffic: for debugging only.
     ///
     /// # Errors
     /// Names the file that cannot be written.
@@ -221,12 +222,12 @@ impl Tls {
         self.rebuilt()
     }
     /// Asks `choose` at each handshake over TCP, once the client has said whom it asks for: the
-    /// handshake goes on with the settings that it gives, or with these for `None`, or ends with the
-    /// alert of a refusal. It may take as long as
+    /// handshake goes on with the settings that it gives, or with these for `None`, or ends with
+    /// the alert of a refusal. It may take as long as
     /// [`Timeouts::handshake`](crate::Timeouts::handshake) leaves; its future is dropped when the
-    /// client leaves. Sessions of settings that were chosen are resumed by the same settings and their
-    /// clones alone. Not for HTTP/3, where nobody can wait: a server of both is refused. A server
-    /// without it costs nothing more.
+    /// client leaves. Sessions of settings that were chosen are resumed by the same settings and
+    /// their clones alone. Not for HTTP/3, whose handshake cannot wait: a server of both is
+    /// refused. A server without it costs nothing more.
     ///
     /// ```no_run
     /// # async fn of_customer(_: &str) -> Option<trunkline::Tls> { None }
@@ -239,7 +240,7 @@ impl Tls {
     ///     };
     ///     match of_customer(name).await {
     ///         Some(tls) => Ok(Some(tls)),
-    ///         None => Err(TlsRefusal::new(TlsRefusal::UNRECOGNIZED_NAME, "nobody is called that")),
+    ///         None => Err(TlsRefusal::new(TlsRefusal::UNRECOGNIZED_NAME, "unknown customer")),
     ///     }
     /// })
     /// # }
@@ -252,20 +253,20 @@ impl Tls {
         self.chooser = Some(Chooser::new(choose));
         self
     }
-    /// Who is asked at each handshake, if anybody is.
+    /// The callback that chooses each handshake's settings, if any.
     pub(crate) fn chooser(&self) -> Option<&Chooser> {
         self.chooser.as_ref()
     }
-    /// Its sessions are told to whoever hears of those of `other`, unless it has a listener of its own.
+    /// Logs its secrets to the listener of `other`, unless it has one of its own.
     pub(crate) fn heard_as(mut self, other: &Self) -> Self {
         self.keys = self.keys.or_else(|| other.keys.clone());
         self
     }
-    /// Who judges what clients show, if they are asked.
+    /// The judge of client certificates, if they are requested.
     pub(crate) fn judge(&self) -> Option<&Judge> {
         self.clients.as_ref().map(|(_, judge)| judge)
     }
-    /// What rustls takes only before a configuration is made.
+    /// Rebuilds the configuration for settings that rustls takes only before.
     fn rebuilt(mut self) -> Result<Self, Error> {
         let Some(identities) = &self.identities else {
             return Err(Error::config(
@@ -287,7 +288,7 @@ impl Tls {
         self.config = Arc::new(config);
         Ok(self)
     }
-    /// Whether somebody is told where handshakes come from.
+    /// Whether a callback reads where handshakes come from.
     pub(crate) fn tells_places(&self) -> bool {
         self.keys.is_some() || self.chooser.is_some()
     }
@@ -318,12 +319,12 @@ impl Tls {
             )
         })
     }
-    /// What is derived from the private key; `None`: there is none yet, or the user's own
-    /// configuration keeps it.
+    /// The seed of the private key; `None`: no certificate is set yet, or the user's own rustls
+    /// configuration holds the key.
     pub(crate) fn seed(&self) -> Option<Seed> {
         self.identities.as_deref()?.seed()
     }
-    /// The same for QUIC: h3 by ALPN, and early data if it is wanted.
+    /// The configuration for QUIC: h3 by ALPN, and early data if enabled.
     pub(crate) fn quic_config(&self, early_data: bool) -> Arc<ServerConfig> {
         let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![b"h3".to_vec()];
@@ -340,6 +341,9 @@ impl Tls {
         self
     }
     /// The chain of a self-signed certificate is what a client must trust; for tests.
+    ///
+    /// # Errors
+    /// When no certificate can be made for the names.
     #[doc(hidden)]
     pub fn self_signed_with_root(names: &[&str]) -> Result<(Self, CertificateDer<'static>), Error> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();

@@ -6,7 +6,7 @@ fn no_early_data_is_taken_by_default_and_no_key_seals_tickets() {
     for config in [tls.config_of(None), tls.quic_config(false)] {
         // RFC 8446 section 8: early data can be replayed.
         assert_eq!(config.max_early_data_size, 0);
-        // Sessions are remembered here: whoever steals a key later can open none of them.
+        // Sessions are kept in memory: a key stolen later decrypts none of them.
         assert!(!config.ticketer.enabled());
     }
     assert_eq!(tls.quic_config(true).max_early_data_size, u32::MAX);

@@ -1,9 +1,9 @@
-//! For services that look for hyper's own `OnUpgrade` among a request's extensions, as axum's
-//! WebSocket extractor does.
+//! Provides hyper's `OnUpgrade` extension to services that use it, such as axum's WebSocket
+//! extractor.
 //!
-//! hyper makes one for a connection of hyper's only, so an upgrade gets one: in memory, answered
-//! with 101 at once, and what it carries is passed on to the peer. On HTTP/1.1 that is the
-//! connection, on HTTP/2 and HTTP/3 the stream of an extended CONNECT (RFC 8441, RFC 9220).
+//! hyper creates an `OnUpgrade` only on a connection of its own, so each upgrade runs one in
+//! memory, which answers 101 at once, and its bytes are relayed to the peer. On HTTP/1.1 that is
+//! the connection, on HTTP/2 and HTTP/3 the stream of an extended CONNECT (RFC 8441, RFC 9220).
 
 use super::{Offer, OnUpgrade, Protocol, on};
 use crate::body::{Body, BodySender};
@@ -24,7 +24,7 @@ use tower_service::Service;
 
 /// Bytes that wait in memory between the peer and the service, each way.
 const PIPE_BYTES: usize = 64 * 1024;
-/// What the connection in memory hears of hyper's own request, at most.
+/// Bytes of hyper's own request that the in-memory connection reads, at most.
 const ASK_BYTES_MAX: usize = 1024;
 
 /// Gives `service` upgrades as hyper has them: wrap an axum router in it whose handlers take
@@ -82,7 +82,7 @@ where
 /// RFC 8441 section 5: the only protocol that is passed on over a stream.
 const WEBSOCKET: &str = "websocket";
 
-/// What an upgrade leads to.
+/// The kind of stream that an upgrade leads to.
 enum Way {
     /// The connection itself.
     Connection(OnUpgrade),
@@ -110,7 +110,7 @@ impl Way {
             Self::Connection(upgrade) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 tokio::spawn(async move {
                     if let Ok(mut peer) = upgrade.await {
-                        // Either end that fails ends both: there is nobody left to tell.
+                        // A failure of either end closes both; no caller is left to report to.
                         let _ = copy_bidirectional(&mut peer, &mut far).await;
                     }
                 });

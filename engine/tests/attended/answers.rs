@@ -44,7 +44,7 @@ fn a_body_comes_in_pieces_and_what_is_not_taken_is_told_as_ended_once() {
     peer.says(&Frame::new(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]));
     let (code, by_peer) = (H2Code::CANCEL, true);
     assert_eq!(server.hears(), Heard::Ended(Ended::Reset { code, by_peer }));
-    // What is ordered now comes too late and hurts nobody.
+    // A command after the end has no effect.
     server.does(|_, lines| {
         let (line, place) = &lines[0];
         line.answer(Instant::now(), *place, says(whole("late")));
@@ -299,7 +299,7 @@ fn a_quiet_answer_ends_its_exchange_though_the_request_goes_on() {
     assert_eq!(server.hears(), Heard::Connected(Version::Http2));
     assert_eq!(server.hears(), Heard::Requested("/".into(), false));
     assert_eq!(server.hears(), Heard::Ended(Ended::Quiet));
-    // Nobody hears of the rest.
+    // The rest is dropped.
     peer.says(&Frame::new(kind::DATA, 0x1, 1, b"rest"));
     peer.says(&Frame::new(kind::HEADERS, 0x5, 3, GET));
     assert_eq!(server.hears(), Heard::Requested("/".into(), true));

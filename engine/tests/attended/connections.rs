@@ -1,4 +1,4 @@
-//! What is heard of connections and said to them, and back-pressure of whoever is told.
+//! Connection events and control frames of the callback API, and its back-pressure.
 
 use super::frames::{Frame, FramePeer, GET, kind};
 use super::stage::{Attended, Heard, Teller, says, whole};
@@ -145,7 +145,7 @@ fn the_time_in_which_nobody_reads_is_not_held_against_the_peers() {
     assert_eq!(server.hears(), Heard::Body(b"body".to_vec(), true));
 }
 
-/// Whoever asks for frames.
+/// A server with frame events.
 fn frame_events() -> ServerConfig {
     ServerConfig {
         frame_events: true,
@@ -153,7 +153,7 @@ fn frame_events() -> ServerConfig {
     }
 }
 
-/// What the peer said of its connection, other things passed over.
+/// The peer's control frame, other events skipped.
 fn said(server: &Attended) -> server::Heard {
     loop {
         if let Heard::Said(said) = server.hears() {

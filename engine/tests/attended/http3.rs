@@ -1,4 +1,4 @@
-//! The same over HTTP/3.
+//! The callback API over HTTP/3.
 
 use super::stage::{Attended, Heard, says, whole};
 use super::support::runtime;

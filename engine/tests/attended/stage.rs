@@ -14,7 +14,7 @@ use trunkline::core::http::{Fields, RequestHead, Version};
 use trunkline::server::{Answer, Attendant, Attending, Ended, Given, Line, Pause, Place};
 use trunkline::{ConnectionInfo, Server, server};
 
-/// What an attendant heard.
+/// The events of the callback API.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Connected(Version),

@@ -182,7 +182,7 @@ fn a_peer_that_takes_nothing_of_a_tunnel_is_given_up() {
 #[test]
 fn what_is_not_taken_of_a_request_counts_for_its_tunnel_too() {
     const BODY: usize = 200 * 1024;
-    /// What may be told and not taken, and a last read.
+    /// The most bytes reported and not taken, and a last read.
     const TOLD_MAX: usize = UNREAD_BODY_BYTES_MAX + 32 * 1024;
     let server = Attended::new(leaves);
     let mut peer = Peer::connect(server.address);

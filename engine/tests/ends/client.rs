@@ -13,15 +13,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline::client::{Client, ClientTls, Protocols};
 
-/// What a server sends before its bytes end: what comes of the body by then, and whether the body is
-/// whole.
+/// A server's bytes before its end: the received part of the body, and whether the body is
+/// complete.
 struct Script {
     place: &'static str,
     sent: Vec<u8>,
     body: &'static str,
 }
 
-/// What the user sees, and how many requests reached the server.
+/// The user's outcome, and the number of requests that reached the server.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     outcome: &'static str,
@@ -233,7 +233,7 @@ fn serve_h2(mut wire: Wire, sent: &[u8], is_second: bool, end: Option<End>) -> u
     }
 }
 
-/// The same behind the preface.
+/// As `serve_h2`, behind the preface.
 fn serve_frames(mut wire: Wire, sent: &[u8], is_second: bool, end: Option<End>) -> usize {
     wire.write_all(&frame(frame::SETTINGS, 0, 0, &[])).unwrap();
     let mut requests = 0;

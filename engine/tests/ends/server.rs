@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use trunkline::{Body, Running, Server, Tls};
 
-/// What a client sends before its bytes end.
+/// A client's bytes before its end.
 struct Script {
     place: &'static str,
     sent: Vec<u8>,
@@ -73,7 +73,7 @@ impl Stage {
             identity.map(|identity| Arc::clone(&identity.client)),
         )
     }
-    /// What the handler of the next request saw.
+    /// The outcome at the handler of the next request.
     fn next(&self) -> (&'static str, String) {
         let seen = self.seen.recv_timeout(Duration::from_secs(20));
         seen.expect("a handler sees the end of its request")

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is expected, by the end and the place where it comes.
+/// The expectations, by the end and the position at which it comes.
 pub(crate) struct Table {
     cells: BTreeMap<(String, String), String>,
     read: RefCell<BTreeSet<(String, String)>>,
@@ -36,7 +36,7 @@ impl Table {
             read: RefCell::default(),
         }
     }
-    /// What is expected here.
+    /// The expectation of a cell.
     pub(crate) fn cell(&self, end: &str, place: &str) -> &str {
         let key = (end.to_owned(), place.to_owned());
         let cell = self.cells.get(&key);

@@ -1,4 +1,4 @@
-//! A scripted end of a connection: a blocking socket, perhaps under TLS, that ends as it is told.
+//! A scripted end of a connection: a blocking socket, perhaps under TLS, with a scripted close.
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConnection, ServerConnection, StreamOwned};

@@ -16,7 +16,7 @@ use std::time::Duration;
 use trunkline::client::{Client, ClientBuilder, ClientTls};
 use trunkline::{Body, Server, Tls};
 
-/// The test that serves when it is told to.
+/// The test that serves in the child process.
 const TEST: &str = "a_server_in_a_process_of_its_own";
 const PLACE: &str = "TRUNKLINE_TEST_CHILD";
 
@@ -28,7 +28,7 @@ pub(crate) struct Identity {
     root: CertificateDer<'static>,
 }
 
-/// What a server derives the keys of stateless resets from.
+/// The source of a server's key for stateless resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Default,
@@ -56,7 +56,7 @@ impl Identity {
 /// A running process; it ends with this.
 pub(crate) struct Child {
     process: std::process::Child,
-    /// What it says, line by line.
+    /// Its output, line by line.
     said: mpsc::Receiver<String>,
     port: u16,
     identity: Identity,
@@ -126,7 +126,7 @@ impl Child {
     pub(crate) fn kill(mut self) {
         self.end();
     }
-    /// The same, and another one takes its port at once.
+    /// Kills the server, and another one takes its port at once.
     pub(crate) async fn kill_and_start_again(mut self, key: Key) -> Self {
         self.end();
         Self::begin(&self.identity, key, self.port, "second", true).await

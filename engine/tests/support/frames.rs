@@ -27,7 +27,7 @@ pub(crate) fn scripted<T: Send + 'static>(
     (url, peer)
 }
 
-/// What the client said, as far as a test asks.
+/// The client's frames, as far as a test needs them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// HEADERS on this stream.

@@ -28,8 +28,8 @@ pub(crate) fn generous() -> Limits {
     }
 }
 
-/// A port over UDP where nobody listens as long as the socket is there: it hears itself alone, and
-/// nobody else is given its number.
+/// A UDP port without a peer as long as the socket is open: it receives only its own packets, and
+/// the system does not assign its number again.
 pub(crate) fn nobody() -> (UdpSocket, u16) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
@@ -69,7 +69,7 @@ impl Origin {
         };
         Self::with_config(1, config, handler)
     }
-    /// The same with datagrams.
+    /// As `with_extended_connect`, with datagrams.
     pub(crate) fn with_datagrams<F, U>(handler: F) -> Self
     where
         F: Fn(Request<Body>) -> U + Clone + Send + 'static,

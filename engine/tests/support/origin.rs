@@ -13,7 +13,7 @@ use trunkline::client::{Client, ClientBuilder, ClientTls};
 use trunkline::{Body, Limits, Running, Server, ServerConfig, Tls};
 use trunkline_core::budget::Rate;
 
-/// What a handler saw.
+/// A request as its handler received it.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     in_flight: AtomicU64,

@@ -62,7 +62,7 @@ impl Peer {
     pub(crate) fn says(&mut self, bytes: impl AsRef<[u8]>) {
         self.socket.write_all(bytes.as_ref()).unwrap();
     }
-    /// The same peer's other hand.
+    /// A second handle to the peer.
     pub(crate) fn another(&self) -> Self {
         Self {
             socket: self.socket.try_clone().unwrap(),

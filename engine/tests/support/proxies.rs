@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A port on which nothing listens, below those that the system gives to whoever names none: no other
-/// test is given it before the program has it, and who asks whether it listens cannot meet himself.
+/// A port without a listener, below the system's ephemeral ports: no other test gets it before the
+/// program has it, and a probing peer cannot connect to itself.
 fn free_port() -> u16 {
     static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
     // Neighbours in the list of processes lie far apart here.
@@ -157,7 +157,7 @@ pub(crate) struct Scripted {
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a scripted proxy does once it has heard the question.
+/// A scripted proxy's action after it has read the request.
 #[derive(Clone, Debug)]
 pub(crate) enum Then {
     Says(Vec<u8>),

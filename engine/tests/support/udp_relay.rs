@@ -19,11 +19,11 @@ pub(crate) struct UdpRelay {
 struct State {
     server: SocketAddr,
     delay: Duration,
-    /// What each client's packets go on from.
+    /// The socket that forwards each client's packets.
     clients: BTreeMap<SocketAddr, Arc<UdpSocket>>,
     /// Clients whose packets go nowhere, and who get none.
     cut: BTreeSet<SocketAddr>,
-    /// What clients sent since somebody asked to keep it.
+    /// Clients' packets since recording began.
     recorded: Option<Vec<Vec<u8>>>,
 }
 
@@ -67,7 +67,7 @@ impl UdpRelay {
     pub(crate) fn record(&self) {
         self.lock().recorded = Some(Vec::new());
     }
-    /// What was kept, in its order.
+    /// The recorded packets, in order.
     pub(crate) fn recorded(&self) -> Vec<Vec<u8>> {
         self.lock().recorded.take().unwrap_or_default()
     }
@@ -119,7 +119,7 @@ async fn bring_back(
 ) {
     let mut bytes = vec![0; DATAGRAM_BYTES_MAX];
     loop {
-        // An error is about a packet sent before: nobody listened.
+        // The error concerns an earlier packet: its port had no listener.
         let Ok((length, from)) = back.recv_from(&mut bytes).await else {
             continue;
         };

@@ -371,7 +371,7 @@ def configuration(arguments):
     if arguments.case == "datagrams":
         made.max_datagram_frame_size = 65535
     if arguments.case == "versions":
-        # One that nobody speaks first (RFC 9000 section 15), then the one that all do.
+        # First a reserved version, which no peer supports (RFC 9000 section 15), then version 1.
         made.original_version = 0x1A2A3A4A
         made.supported_versions = [0x1A2A3A4A, QuicProtocolVersion.VERSION_1]
     return made

@@ -159,7 +159,7 @@ async def main():
         retry=arguments.retry,
         **sessions,
     )
-    # Nobody speaks there: that it listens says that UDP is ready.
+    # No client connects there: a listener on TCP shows that UDP is ready.
     ready = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", arguments.port)
     await ready.serve_forever()
 

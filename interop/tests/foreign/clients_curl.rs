@@ -36,7 +36,7 @@ fn curl(stage: &Stage, way: Way, flags: &[&str], path: &str) -> Output {
         .unwrap()
 }
 
-/// The same, and curl must be content.
+/// As `curl`, asserting success.
 fn said(stage: &Stage, way: Way, flags: &[&str], path: &str) -> String {
     let output = curl(stage, way, flags, path);
     let complaint = String::from_utf8_lossy(&output.stderr);

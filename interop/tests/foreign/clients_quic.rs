@@ -19,7 +19,7 @@ fn client(stack: QuicStack, stage: &Stage) -> Command {
         .unwrap()
 }
 
-/// What the client says of a case that it gets through.
+/// The client's output for a case that succeeds.
 fn said(stack: QuicStack, stage: &Stage, arguments: &[&str]) -> String {
     let output = client(stack, stage).args(arguments).output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);

@@ -118,7 +118,7 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
             if let Some(datagrams) = request.extensions().get::<Datagrams>().cloned() {
                 tokio::task::spawn_local(async move {
                     while let Some(datagram) = datagrams.receive().await {
-                        // Whoever hung up first, there is nothing more to do.
+                        // The other end may be gone already.
                         let _ = datagrams.send(datagram);
                     }
                 });
@@ -130,7 +130,7 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
             if let Some(interims) = interims {
                 let hint = Response::builder().status(StatusCode::EARLY_HINTS);
                 let hint = hint.header("link", "</style.css>; rel=preload");
-                // Whoever hung up first, there is nothing more to do.
+                // The other end may be gone already.
                 let _ = interims.send(hint.body(()).unwrap());
             }
             Response::new(Body::full("done"))
@@ -179,7 +179,7 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
             let (mut sender, body) = Body::channel();
             tokio::task::spawn_local(async move {
                 let _goodbye = Goodbye(site.gone);
-                // What comes of the request is read, so that its end by a reset is heard too.
+                // The request's body is read, so that a reset is noticed too.
                 let _upload = tokio::task::spawn_local(request.into_body().collect());
                 while sender.send(vec![0; 16 * 1024]).await.is_ok() {}
             });
@@ -196,7 +196,7 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
         "/reset" => {
             let (mut sender, body) = Body::channel();
             tokio::task::spawn_local(async move {
-                // Whoever hung up first, there is nothing more to do.
+                // The other end may be gone already.
                 let _ = sender.send(vec![0; 512]).await;
                 sender.fail("cut off");
             });
@@ -211,7 +211,7 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
     }
 }
 
-/// What a page of [`page`] has beside itself.
+/// The parts of a page of [`page`].
 pub(crate) const PARTS: u64 = 200;
 
 /// A page of many parts; when all are there it says in itself how many came over which protocol.

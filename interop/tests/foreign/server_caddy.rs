@@ -16,7 +16,7 @@ struct Stage {
     peer: Peer,
     certificate: Certificate,
     place: Workplace,
-    /// What is behind it.
+    /// The server behind it.
     ours: ours::Stage,
 }
 

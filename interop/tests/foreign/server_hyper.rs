@@ -246,7 +246,7 @@ fn hypers_100_continue_is_heard_when_the_handler_reads() {
                 .header("expect", "100-continue")
                 .body(body)
                 .on_interim(move |interim| {
-                    // Nobody listens for a second one.
+                    // A second one has no receiver.
                     let _ = heard.send(interim.status());
                 });
             let response = tokio::spawn(request.send());
@@ -279,7 +279,7 @@ fn hyper_sends_no_100_on_http_2_and_gets_the_body_when_our_wait_is_over() {
                 .header("expect", "100-continue")
                 .body("hello")
                 .on_interim(move |interim| {
-                    // Nobody listens for a second one.
+                    // A second one has no receiver.
                     let _ = heard.send(interim.status());
                 })
                 .send()

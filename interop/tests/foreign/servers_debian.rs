@@ -87,8 +87,8 @@ fn nginx_stores_ten_mebibytes_and_gives_them_back_every_way() {
     });
 }
 
-/// nginx ends a connection after so many requests: GOAWAY, or `connection: close`. Of 100 at once
-/// no request meets that more often than it may be tried.
+/// nginx ends a connection after a number of requests: GOAWAY, or `connection: close`. Of 100 at
+/// once no request meets that more often than its tries.
 #[test]
 fn no_request_is_lost_when_nginx_ends_connections_in_the_middle() {
     let Some(stage) = with_nginx("keepalive_requests 40;") else {

@@ -41,7 +41,7 @@ fn with_each<F: Future<Output = ()>>(flags: &[&str], test: impl Fn(Stage) -> F) 
     with_those(|stack| stack.is_installed(), flags, test);
 }
 
-/// The same with some of them.
+/// As `with_each`, for the stacks that `are_there` selects.
 fn with_those<F: Future<Output = ()>>(
     are_there: impl Fn(&QuicStack) -> bool,
     flags: &[&str],
@@ -273,7 +273,7 @@ fn a_server_that_takes_new_keys_is_followed() {
     });
 }
 
-/// Our client on as many connections as it takes to have so many requests in flight.
+/// Our client with enough connections for this many requests in flight.
 fn wide(stage: &Stage, connections: u32, streams: u32) -> ClientBuilder {
     let root = stage.certificate.der.clone().into();
     Client::builder()

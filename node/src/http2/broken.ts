@@ -1,11 +1,11 @@
-// Rules that a client broke, as programs of node:http and node:http2 get them: `clientError` with a socket that may
-// be answered on HTTP/1.1, an error of the session on HTTP/2.
+// Rules broken by a client, in the form of node:http and node:http2: `clientError` with a socket
+// that may be answered on HTTP/1.1, an error of the session on HTTP/2.
 
 import { STATUS_CODES } from 'node:http'
 import type { Exchange, ExchangeEars } from '../server/exchange'
 import { UpgradeSocket } from './upgrade'
 
-/** What llhttp says behind its codes. */
+/** The texts of llhttp's codes. */
 const REASONS: Record<string, string> = {
   HPE_INVALID_METHOD: 'Invalid method encountered',
   HPE_INVALID_URL: 'Invalid URL',
@@ -60,7 +60,7 @@ export function brokenSession (number: number): Error {
   return Object.assign(new Error(SESSION_ERRORS[number] ?? SESSION_ERRORS[505]), { code: 'ERR_HTTP2_ERROR', errno: -number })
 }
 
-/** The whole answer to a request that nobody may see. */
+/** The whole response to a request that is not passed on. */
 export function refusalOf (status: number): string {
   const known = STATUS_CODES[status] === undefined ? BAD_REQUEST : status
   return `HTTP/1.1 ${known} ${STATUS_CODES[known]}\r\nConnection: close\r\n\r\n`

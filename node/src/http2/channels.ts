@@ -1,5 +1,5 @@
-// The diagnostics channels of node's servers, by which tools see requests: without subscribers a request costs a look
-// at a few flags.
+// The diagnostics channels of node's servers, for tracing tools. Without subscribers a request
+// costs a test of a few flags.
 
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'

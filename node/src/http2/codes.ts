@@ -1,5 +1,5 @@
-// The errors of node:http2, by their codes, and its checks of arguments. The codes and the classes
-// are what programs test; the words are ours.
+// The errors of node:http2, by their codes, and its checks of arguments. Codes and classes are
+// node's, because programs test them; the messages are ours.
 
 import { constants } from 'node:http2'
 import { inspect } from 'node:util'
@@ -41,7 +41,7 @@ const PLAIN: Record<string, [Base, string]> = {
   ERR_STREAM_WRITE_AFTER_END: [Error, 'the response has ended: nothing may be written']
 }
 
-/** What a connection that ends is to whoever reads or writes on it. */
+/** The error of a closed connection for its readers and writers. */
 export const aborted = (): CodedError => coded(Error, 'ECONNRESET', 'aborted')
 
 /** An error that needs no value. */

@@ -1,4 +1,4 @@
-// Contexts that SNICallback gives, as the engine knows them.
+// Numbers the contexts of SNICallback for the engine.
 
 import type { SecureContext } from 'node:tls'
 import { optionsIn } from '../server/context'
@@ -14,7 +14,7 @@ export class Contexts {
   /** `server`: whom it asks for certificates, and what it agrees to. */
   constructor (private readonly listener: Listener, private readonly server: { clients?: ClientOptions; policy?: Policy | undefined }) {}
 
-  /** Its number; it is told once, and forgotten with the object. */
+  /** Its number; sent to the engine once, and removed when the object is collected. */
   numberOf (context: SecureContext): number {
     const known = this.numbers.get(context)
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-// Where a server's connections and exchanges become what its listeners know: sessions, streams,
+// The engine behind a node:http2 server: turns connections and exchanges into sessions, streams,
 // requests and responses.
 
 import type { EventEmitter } from 'node:events'
@@ -45,19 +45,19 @@ export interface DeskOptions {
   http1: Http1
 }
 
-/** What is offered. */
+/** The server's TLS offer. */
 export interface Offer {
   http1: boolean
   http2?: boolean
   http3?: boolean
   isSecure?: boolean
-  /** What everybody is shown. */
+  /** The default certificate. */
   tls?: Identity | undefined
-  /** Who is asked for a certificate. */
+  /** Which client certificates are requested. */
   clients?: ClientOptions
-  /** What is agreed on; undefined: whatever there is. */
+  /** Versions, suites and groups; undefined: all. */
   policy?: Policy | undefined
-  /** Who says what handshakes go on with. */
+  /** The callbacks that choose each handshake's settings. */
   chooser?: Chooser
 }
 
@@ -74,7 +74,7 @@ interface Server extends EventEmitter {
   _emitCloseIfDrained?: () => void
 }
 
-/** What node's `net.Server` has in place of a handle of libuv. */
+/** Replaces libuv's handle in node's `net.Server`. */
 interface Handle {
   close: () => void
   /** Those of ports alone have it. */
@@ -98,7 +98,7 @@ export class Desk {
   /** Until its ports are free again. */
   private listener: Listener | undefined
   private readonly sockets = new Map<Connection, Socket>()
-  /** Those that were beyond `maxConnections`: nobody hears of them. */
+  /** Connections beyond `maxConnections`, which emit no events. */
   private readonly dropped = new Set<Connection>()
   private readonly identities: Record<string, Identity> = {}
   private identity: Identity | undefined
@@ -149,7 +149,7 @@ export class Desk {
     return listener
   }
 
-  /** What TLS has. */
+  /** The TLS part of the listen options. */
   private secured (): { tls?: ListenTls } {
     const { identity, offer, server } = this
     if (offer.isSecure !== true) return {}
@@ -197,7 +197,7 @@ export class Desk {
     return handle
   }
 
-  /** As with node, nobody looks at the contexts of names where `SNICallback` is asked. */
+  /** As with node, the contexts of names are unused where `SNICallback` is set. */
   private names (): Record<string, Identity> { return this.offer.chooser?.SNICallback === undefined ? this.identities : {} }
 
   private asks (): { names: boolean; protocols: boolean } {
@@ -205,7 +205,7 @@ export class Desk {
     return { names: SNICallback !== undefined, protocols: ALPNCallback !== undefined }
   }
 
-  /** What connections have. */
+  /** The listen options of connections. */
   private question (): ListenOptions {
     const { offer, options, settings } = this
     return {
@@ -231,7 +231,7 @@ export class Desk {
     this.listener?.configure(this.question())
   }
 
-  /** What node:http has as members of a server; 0: never. */
+  /** The timeouts that node:http has as members of a server; 0: never. */
   private http1Timeouts (): Timeouts {
     const { headersTimeout: head, httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = this.server
     const idle = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : keepAliveTimeout + keepAliveTimeoutBuffer
@@ -329,7 +329,7 @@ export class Desk {
     this.announce('connection', bare)
   }
 
-  /** As `net.Server` does: what is too many is told and closed. */
+  /** As `net.Server` does: emits 'drop' for a connection beyond the limit and closes it. */
   private drop (connection: Connection): void {
     const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
     this.dropped.add(connection)
@@ -343,7 +343,7 @@ export class Desk {
     return socket
   }
 
-  /** Who did not say what it speaks hears so, unless a listener talks to it. */
+  /** Refuses a connection without ALPN, unless a listener handles it. */
   private onStranger (exchange: Exchange): void {
     const { server } = this
     if (this.dropped.has(exchange.connection)) return
@@ -447,7 +447,7 @@ export class Desk {
     else if (!isTold) stream.become()
   }
 
-  /** Whether somebody hears of an extended CONNECT as node:http2 tells it. */
+  /** Whether a listener handles an extended CONNECT as node:http2 does. */
   private wantsTunnels (session: ServerHttp2Session): boolean {
     return this.server.listenerCount('stream') + this.server.listenerCount('connect') + session.listenerCount('stream') > 0
   }
@@ -484,7 +484,7 @@ export class Desk {
   }
 }
 
-/** What node:http2 says to who offers nothing by ALPN. */
+/** The response of node:http2 to a client without ALPN. */
 const MISSING_ALPN = [
   'HTTP/1.0 403 Forbidden', 'Content-Type: text/plain', '', 'Missing ALPN Protocol, expected `h2` to be available.\n' +
   'If this is a HTTP request: The server was not configured with the `allowHTTP1` option or a listener for the ' +

@@ -1,5 +1,5 @@
-// Which listeners want requests of node:http whatever the version: frameworks that give a request
-// another prototype, Express before all. On a request of node:http2 they hang.
+// Detects listeners that need requests of node:http on every version: frameworks that replace a
+// request's prototype, such as Express. On a request of node:http2 they hang.
 
 import http from 'node:http'
 

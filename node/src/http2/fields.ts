@@ -1,4 +1,4 @@
-// Header objects of node:http2, and the text as which a head crosses the border.
+// Header objects of node:http2, and their text on the channel.
 
 import { sensitiveHeaders } from 'node:http2'
 import { BAD_VALUE, remembering } from '../names'
@@ -24,7 +24,7 @@ const SINGLE = new Set([
 /** RFC 9113 section 8.2.2. */
 const OF_CONNECTIONS = new Set(['connection', 'upgrade', 'http2-settings', 'keep-alive', 'proxy-connection', 'transfer-encoding'])
 
-/** What is known of a name. */
+/** The cached facts of a name. */
 interface Name {
   lower: string
   isSingle: boolean
@@ -175,10 +175,10 @@ export function finalHead (given: Headers): FinalHead | undefined {
 }
 
 function isPlainName (name: string): boolean { return name === name.toLowerCase() }
-/** What is in an object may be something else next time. */
+/** An object's content may change before its next use. */
 function isPlainValue (value: unknown): boolean { return typeof value === 'string' || typeof value === 'number' }
 
-/** What a request says beside its fields. */
+/** Facts of a request beside its fields. */
 export interface Asked {
   readonly method: string
   readonly path: string

@@ -1,4 +1,4 @@
-// Files as responses: opened, looked at, and sent as fast as the connection takes them.
+// Files as responses: opens and checks them, and sends them as fast as the connection takes them.
 
 import { close, fstat, open, read, type Stats } from 'node:fs'
 import { ResponseFlag } from '../codes'
@@ -7,7 +7,7 @@ import { textOf, type Headers } from './fields'
 import { checkAnswerable, finalHeaders, isBodyless, type RespondOptions } from './respond'
 import type { ServerHttp2Stream } from './stream'
 
-/** What part of a file is sent. */
+/** The part of a file to send. */
 interface Range { offset: number; length: number }
 
 export interface FileOptions extends RespondOptions {

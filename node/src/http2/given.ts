@@ -1,5 +1,5 @@
-// Streams that are given to a server in place of connections that it has accepted:
-// `server.emit('connection', stream)`, and 'secureConnection' where TLS is done already.
+// Streams passed to a server in place of accepted connections: `server.emit('connection', stream)`,
+// and 'secureConnection' where TLS is done already.
 
 import net from 'node:net'
 import type { Identity, Listener } from '../server/listener'
@@ -8,7 +8,7 @@ import { invalidType, plain } from './codes'
 import { Socket } from './socket'
 import { UpgradeSocket } from './upgrade'
 
-/** What a stream under TLS speaks that does not say so, as with node:http2. */
+/** The protocol of a stream under TLS without ALPN, as with node:http2. */
 const UNNAMED = 'h2'
 
 /** Whether a handle of the system's holds the process for it. */

@@ -1,4 +1,4 @@
-// Handshakes that failed, by the codes that node:tls has for them.
+// Failed handshakes, by the error codes of node:tls.
 
 import { HandshakeFailure as Reason } from '../codes'
 import { ALERTS } from '../errors'

@@ -1,4 +1,4 @@
-// What a handshake goes on with, as SNICallback and ALPNCallback of node:tls say it.
+// Chooses the settings of a handshake with SNICallback and ALPNCallback of node:tls.
 
 import { inspect } from 'node:util'
 import type { SecureContext } from 'node:tls'
@@ -29,7 +29,7 @@ export function choose ({ SNICallback, ALPNCallback }: Chooser, { servername, pr
     if (place === -1) throw invalidResult(protocol, protocols)
     chosen.choose(context, place)
   }
-  /** What they throw is a failed handshake, as with node. */
+  /** An exception of a callback fails the handshake, as with node. */
   const attempt = (call: () => void): void => {
     try {
       call()

@@ -1,6 +1,6 @@
-// Exchanges as programs of node:http know them: a real IncomingMessage and a real ServerResponse,
-// whatever version the exchange has. The response makes its head as ever, and what it would write to
-// a socket becomes the exchange's answer.
+// Exchanges in the form of node:http: a real IncomingMessage and a real ServerResponse, whatever
+// the version. The response composes its head as usual; its socket writes become the exchange's
+// response.
 
 import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
@@ -17,7 +17,7 @@ import { later } from './later'
 import { Socket, socketOf } from './socket'
 import { UpgradeSocket, wantedUpgrade } from './upgrade'
 
-/** What node:http keeps to itself, as far as it is needed here. */
+/** Private members of node:http, as far as they are needed here. */
 interface Request extends IncomingMessage {
   _consuming: boolean
   _dump: () => void
@@ -45,7 +45,7 @@ interface Response extends ServerResponse {
 /** Where exchanges stand, as node:http knows it: of a connection of HTTP/1.1, or of one exchange. */
 export class Stage extends Socket {
   declare server: Teller
-  /** What is being answered. */
+  /** The response in progress. */
   declare _httpMessage?: Response | null
   declare _hadError?: boolean
   /** Requests so far. */
@@ -61,7 +61,7 @@ export class Stage extends Socket {
     else this.refresh()
   }
 
-  /** As node:http has it: where nobody hears of it, it ends. */
+  /** As in node:http: without a listener for it, a timeout ends the connection. */
   protected override onTimeout (): void {
     super.onTimeout()
     const { _httpMessage: response } = this
@@ -75,7 +75,7 @@ export class Stage extends Socket {
 
 Object.defineProperty(Stage.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
 
-/** What a server of node:http makes of requests and responses, by its options. */
+/** The classes of requests and responses, by the options of node:http. */
 export interface Http1 {
   IncomingMessage: typeof IncomingMessage
   ServerResponse: typeof ServerResponse
@@ -85,7 +85,7 @@ export interface Http1 {
   rejectNonStandardBodyWrites?: boolean
 }
 
-/** Who is told of requests: the server. */
+/** The server, which emits the requests. */
 export interface Teller {
   /** How long a request may take to be whole, in ms; 0 and undefined: for ever. */
   requestTimeout?: number
@@ -139,7 +139,7 @@ function readFields (head: string, spells: boolean): string {
   return text
 }
 
-/** What stands behind the status in the first line, which is `HTTP/1.1 200 OK`. */
+/** The reason phrase in the first line, which is `HTTP/1.1 200 OK`. */
 function reasonOf (head: string): string { return head.slice(REASON_AT, head.indexOf('\r\n')) }
 const REASON_AT = 'HTTP/1.1 200 '.length
 
@@ -178,7 +178,7 @@ class Carrier implements ExchangeEars {
     response.on('finish', tellFinished)
   }
 
-  /** Nobody waits longer for the rest of the request. */
+  /** Limits the wait for the rest of the request to the server's `requestTimeout`. */
   limit (): void {
     const { exchange, server, socket } = this
     if (server.requestTimeout === undefined || server.requestTimeout <= 0) return
@@ -233,7 +233,7 @@ class Carrier implements ExchangeEars {
     if (planned.push(this) === 1) process.nextTick(endTurn)
   }
 
-  /** What is not whole at the end of the turn goes piece by piece. */
+  /** A response that is not complete at the end of the turn is sent piece by piece. */
   endTurn (): void {
     this.isPlanned = false
     if (!this.isFinished) this.flush()
@@ -270,7 +270,7 @@ class Carrier implements ExchangeEars {
       const { pieces } = this
       this.pieces = []
       const body = pieces.length > 1 ? Buffer.concat(pieces) : pieces[0] ?? null
-      // The end of an exchange with nothing else to hear is told here.
+      // An exchange without body events reports its end here.
       const isQuiet = !this.exchange.hasBody
       this.exchange.answer(status, text, body, ResponseFlag.NoDate | (isQuiet ? ResponseFlag.Quiet : 0) | (this.isChunked ? ResponseFlag.NoLength : 0), reason)
       if (isQuiet && this.ownsSocket) setImmediate(() => { this.socket.gone() })
@@ -435,8 +435,10 @@ function requestOf (exchange: Exchange, socket: Socket, http1: Http1, fieldsMax?
   return request
 }
 
-/** What listeners of `upgrade` get of a request that asks for something else than HTTP. An extended
- * CONNECT looks as if it had come over HTTP/1.1, where such programs look for it. */
+/**
+ * The arguments of `upgrade` listeners for a request that leaves HTTP. An extended CONNECT is
+ * presented as an HTTP/1.1 upgrade, which such programs expect.
+ */
 export function upgradeOf (exchange: Exchange, http1: Http1): [request: IncomingMessage, socket: UpgradeSocket, head: Buffer] {
   const socket = socketOf(UpgradeSocket, exchange.connection.encrypted, exchange)
   const request = requestOf(exchange, socket, http1)
@@ -447,7 +449,10 @@ export function upgradeOf (exchange: Exchange, http1: Http1): [request: Incoming
   return [request, socket, Buffer.alloc(0)]
 }
 
-/** Tells `server` of an exchange that asks to leave HTTP; false: it does not, or nobody listens. */
+/**
+ * Emits `upgrade` on `server` for an exchange that leaves HTTP; false: it does not, or there is no
+ * listener.
+ */
 export function tellUpgrade (server: Teller, exchange: Exchange, http1: Http1): boolean {
   if (server.listenerCount('upgrade') === 0 || wantedUpgrade(exchange) === null) return false
   return server.emit('upgrade', ...upgradeOf(exchange, http1))

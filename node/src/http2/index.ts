@@ -1,4 +1,4 @@
-// What stands in place of node:http2: everything of it, with servers of ours.
+// The replacement of node:http2: all of its exports, with our servers.
 
 import nodeHttp2 from 'node:http2'
 import { createSecureServer, createServer } from './server'

@@ -1,13 +1,13 @@
 // The body of a request on its way to its reader: the stream, or the request of the compatible API.
-// Nothing of node's streams is made before somebody reads. What was received stays readable when the
-// exchange is over; a reader of a body that was cut gets an error behind it, never an end.
+// No stream of node's is created before the first read. Received bytes stay readable after the
+// exchange; a reader of a truncated body gets an error behind them, never an end.
 
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import type { Exchange } from '../server/exchange'
 
 export class Intake {
-  /** What came and found no reader with room. */
+  /** Bytes that arrived while the reader had no room. */
   private held: Buffer[] = []
   private reader: Readable | null = null
   /** Another that waits for the end. */
@@ -19,7 +19,7 @@ export class Intake {
   private cut: ((reader: Readable) => void) | null = null
   /** All has come. */
   isWhole: boolean
-  /** Somebody asked for the body. */
+  /** The body has been read from. */
   didRead = false
 
   /** `goesOn`: bytes come although the request has no body. */

@@ -1,4 +1,4 @@
-// What is told in the next turn of the loop, all of a turn at once.
+// Defers callbacks to the next turn of the loop, all of one turn together.
 
 import { apart } from '../ring'
 

@@ -1,15 +1,15 @@
-// What a stream has to say in one turn of the loop: a head, and pieces of the body behind it. They
-// go together when the turn ends, or when the body does: then the whole answer is one message.
+// Gathers a stream's head and body pieces of one turn. They are sent when the turn ends, or when
+// the body does: then the whole response is one message.
 
 import { getDefaultHighWaterMark } from 'node:stream'
 import { apart } from '../ring'
 import type { Exchange } from '../server/exchange'
 import { ResponseFlag } from '../codes'
 
-/** From here on a writer is told to wait, which only a Duplex does. */
+/** From this many bytes on a writer must wait, which only a Duplex does. */
 const GATHERED_BYTES_MAX = getDefaultHighWaterMark(false)
 
-/** What goes at the end of this turn. */
+/** Streams to flush at the end of this turn. */
 let waiting: Outgoing[] = []
 function sendAll (): void {
   const all = waiting

@@ -1,5 +1,5 @@
-// A request of the compatible API. It is a Readable in name from the start, and in fact from the
-// moment somebody reads it or listens to it.
+// A request of the compatible API. Its prototype is Readable from the start; the Readable is
+// initialised on the first read or listener.
 
 import { EventEmitter } from 'node:events'
 import { Http2ServerRequest as NodeRequest } from 'node:http2'
@@ -12,7 +12,7 @@ import type { ServerHttp2Stream } from './stream'
 /** Events that need nothing of a Readable. */
 const PLAIN_EVENTS = new Set<string | symbol>(['aborted', 'close', 'error', 'timeout'])
 
-/** What a request has of its own, in another shape than a Readable. */
+/** Members that a request implements in another form than Readable. */
 type Own = 'destroyed' | 'readable' | '_read' | 'on' | 'addListener' | 'destroy'
 
 export interface Http2ServerRequest extends Omit<Readable, Own> {}
@@ -117,7 +117,10 @@ export class Http2ServerRequest {
     else this.emit('close')
   }
 
-  /** The body was cut: its reader gets the error of node:http, which is not uncaught where nobody listens. */
+  /**
+   * The body was truncated: its reader gets the error of node:http, which is not uncaught without a
+   * listener.
+   */
   private fail (): void {
     if (!this.aborted) {
       this.aborted = true

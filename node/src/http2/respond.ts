@@ -1,4 +1,5 @@
-// What a stream answers: the final head, interim heads, trailers. All is checked before anything goes.
+// A stream's responses: the final head, interim heads, trailers. Everything is checked before
+// anything is sent.
 
 import { sensitiveHeaders } from 'node:http2'
 import { ResponseFlag } from '../codes'

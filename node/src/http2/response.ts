@@ -1,5 +1,5 @@
-// A response of the compatible API. What it says goes to its stream; `end` with the whole body is
-// one message.
+// A response of the compatible API, sent through its stream; `end` with the whole body is one
+// message.
 
 import { AsyncResource } from 'node:async_hooks'
 import { Http2ServerResponse as NodeResponse } from 'node:http2'
@@ -29,8 +29,7 @@ function warnOfMessage (): void {
   toldMessage = true
 }
 
-/** Names that are good as they are given, by what they are kept as; whoever makes them up does not fill
- * the memory. */
+/** The largest number of cached valid names, so that invented names cannot fill the memory. */
 const NAMES_MAX = 1024
 const names = new Map<string, string>()
 
@@ -47,7 +46,7 @@ function nameOf (name: unknown, value: unknown): string {
   return lower
 }
 
-/** Fields of the connection are left out, each of which is told once. */
+/** Connection fields are dropped, with one warning per name. */
 function isLeftOut (name: string, value: unknown): boolean {
   if (!OF_CONNECTIONS.has(name) || value === 'trailers') return false
   if (!toldNames.has(name)) warn(`the header ${name} does not exist in HTTP/2 and HTTP/3 and is left out`)
@@ -55,7 +54,7 @@ function isLeftOut (name: string, value: unknown): boolean {
   return true
 }
 
-/** Whether anybody has listened to an emitter that nobody has initialised. */
+/** Whether an emitter has listeners, without initialising it. */
 function hasListeners (emitter: object): boolean { return (emitter as { _events?: object })._events !== undefined }
 
 export interface Http2ServerResponse extends Stream {}

@@ -1,5 +1,5 @@
-// The servers: of node:net and node:tls by their class, so that listening, closing, counting and
-// holding the process are node's own; what listens is the engine.
+// The servers: subclasses of node:net's and node:tls's, so that listening, closing, counting and
+// ref-ing are node's own; the engine listens.
 
 import cluster from 'node:cluster'
 import { EventEmitter } from 'node:events'
@@ -33,11 +33,11 @@ const { createServer: nodeServer, createSecureServer: nodeSecureServer } = nodeH
 
 type Listener = (...args: any[]) => void
 
-/** What servers of ours take beside the options of node:http2. */
+/** Options of our servers beside those of node:http2. */
 export interface Options extends ServerOptions {
   /** How long open exchanges may take after `close`, in ms. Default: as long as they need. */
   drainTimeout?: number
-  /** What one peer may ask, over what the options of node:http2 say. */
+  /** The limits of one peer, beside those in the options of node:http2. */
   limits?: Limits
   /** How long each phase may take, in ms; 0: for ever. */
   timeouts?: Timeouts
@@ -50,8 +50,11 @@ export interface Options extends ServerOptions {
   /** Other processes may listen on the same port, each with a share of the connections. Default: what `listen` says
    * with `reusePort`, and in a worker of a cluster true, unless `listen` says `exclusive`. */
   sharesPort?: boolean
-  /** What listeners of `request` get on HTTP/2 and HTTP/3: 'http' the requests and responses of node:http, as on
-   * HTTP/1.1, 'http2' those of node:http2. Default: 'http' for an Express application, 'http2' for others. */
+  /**
+   * The form of `request` events on HTTP/2 and HTTP/3: 'http' for the requests and responses of
+   * node:http, as on HTTP/1.1, 'http2' for those of node:http2. Default: 'http' for an Express
+   * application, 'http2' for others.
+   */
   requests?: 'http' | 'http2'
 }
 export interface SecureOptions extends SecureServerOptions, Options {
@@ -59,7 +62,7 @@ export interface SecureOptions extends SecureServerOptions, Options {
   http3?: boolean
 }
 
-/** What `net.Server` keeps to itself, as far as it is needed here. */
+/** Private members of `net.Server`, as far as they are needed here. */
 interface Bare extends net.Server {
   _handle: unknown
   _emitCloseIfDrained: () => void
@@ -146,7 +149,7 @@ function deskOptions (options: Options & Untyped & Http1Options & Partial<Pick<S
 /** Options of node:http on a server of node:http2, which its types lack. */
 interface Http1Options { allowHTTP1?: boolean; Http1IncomingMessage?: unknown; Http1ServerResponse?: unknown; http1Options?: Record<string, unknown> }
 
-/** What this node's own server makes of the options of HTTP/1.1. */
+/** The HTTP/1.1 options as parsed by this node's own server. */
 interface OwnHttp1 {
   headersTimeout?: number
   requestTimeout?: number
@@ -212,7 +215,7 @@ function placeOf (address: string | null, port: number | null, fd: number | unde
   return address === null ? { port: port! } : { host: address, port: port! }
 }
 
-/** What both servers are: `Base` that listens with the engine. */
+/** The common part of both servers: `Base`, listening with the engine. */
 function serving<B extends Made<net.Server>> (Base: B) {
   abstract class Serving extends Base {
     timeout = 0
@@ -221,7 +224,7 @@ function serving<B extends Made<net.Server>> (Base: B) {
 
     override listen (...args: any[]): this { return ownListen(Base.prototype.listen as Listener, this, args) as this }
 
-    /** What node's `listen` calls when it has made sense of its arguments. */
+    /** Called by node's `listen` after it has parsed its arguments. */
     _listen2 (address: string | null, port: number | null, _family: number | null, backlog: number, fd?: number): void {
       const server = this as unknown as Bare
       const { lender } = server
@@ -242,8 +245,10 @@ function serving<B extends Made<net.Server>> (Base: B) {
       process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }
 
-    /** What node calls when the server or a connection is closed: 'close' comes behind the last of them. The
-     * engine closes on its own thread, so the ports may be taken a moment longer. */
+    /**
+     * Called by node when the server or a connection is closed: 'close' follows the last of them.
+     * The engine closes on its own thread, so the ports may be taken a moment longer.
+     */
     _emitCloseIfDrained (): void {
       if (!this.desk.isListening) (Base.prototype as Bare)._emitCloseIfDrained.call(this)
     }
@@ -292,7 +297,7 @@ export class Http2SecureServer extends serving(tls.Server) {
     const own = checked(options)
     if (own.ALPNCallback == null) own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
     super(own)
-    // Node's own would begin a handshake on what is told as a connection.
+    // Node's own listener would begin a handshake on our connection events.
     this.removeAllListeners('connection')
     const { SNICallback, ALPNCallback, ...others } = own
     const { allowHTTP1 = false, http3 = false } = own
@@ -323,7 +328,10 @@ export class Http2SecureServer extends serving(tls.Server) {
   }
 }
 
-/** Over QUIC nobody can wait for a callback: a server that says by one whom it serves would serve others there. */
+/**
+ * QUIC handshakes cannot wait for a callback: a server that refuses clients in one would serve them
+ * over HTTP/3.
+ */
 function checkChooser (chooser: Chooser, http3: boolean): void {
   for (const [name, callback] of Object.entries(chooser)) {
     if (callback === undefined) continue

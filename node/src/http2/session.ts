@@ -1,4 +1,4 @@
-// A connection of HTTP/2 or HTTP/3, as programs of node:http2 know it.
+// A connection of HTTP/2 or HTTP/3 as a session of node:http2.
 
 import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
@@ -25,7 +25,7 @@ const FIRST_OF_SERVERS = 2
 const FRAME_BYTES_MAX = 16_382
 const QUOTABLE = /^[\x09\x20-\x5b\x5d-\x7e\x80-\xff]*$/
 
-/** What a session begins with. */
+/** The initial state of a session. */
 export interface SessionOptions {
   /** Pings that may be unanswered. */
   pingsMax: number
@@ -52,7 +52,7 @@ const UNSAID: Settings = {
   maxHeaderSize: 2 ** 32 - 1,
   enableConnectProtocol: false
 }
-/** What the engine says where the user says nothing. */
+/** The engine's default settings. */
 const OURS: Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
 
 /** `settings` changed by `changes`; the two names of one setting say the same, and the size of frames
@@ -80,7 +80,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   private isTold = false
   private error: Error | undefined
   private timer: Timer | undefined
-  /** Who waits for the session to come has not seen it yet. */
+  /** The 'session' event is still to come. */
   private isFresh = true
   private local = UNSAID
   private remote = UNSAID
@@ -367,7 +367,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     })
   }
 
-  /** Nobody answers any more. Of settings that wait nobody is told, as node has it. */
+  /** The connection has ended: pending settings are dropped without a callback, as with node. */
   private cancelAsked (): void {
     for (const { callback } of this.pings.splice(0)) callback(plain('ERR_HTTP2_PING_CANCEL'))
   }

@@ -1,6 +1,6 @@
-// What stands for the socket of a connection: where the peer is, what TLS agreed on, an end and a
-// timeout. Its bytes belong to the engine. Sessions and requests show it through proxies that refuse
-// what would disturb HTTP, as node:http2 has it.
+// The stand-in for a connection's socket: addresses, TLS parameters, end and timeout. Its bytes
+// belong to the engine. Sessions and requests expose it through proxies that refuse calls which
+// would disturb HTTP, as in node:http2.
 
 import type { X509Certificate } from 'node:crypto'
 import net from 'node:net'

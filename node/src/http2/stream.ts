@@ -1,5 +1,5 @@
-// A stream of a server. It is a Duplex in name from the start, and in fact from the moment somebody
-// touches what only a Duplex has: an answer that is given at once never makes one.
+// A stream of a server. Its prototype is Duplex from the start; the Duplex is initialised when a
+// member that needs it is first used, so a response that is given at once never creates one.
 
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex, Readable, Writable } from 'node:stream'
@@ -41,7 +41,7 @@ export interface Face {
   readonly isHeard: boolean
 }
 
-/** What a stream has of its own, in another shape than a Duplex. */
+/** Members that a stream implements in another form than Duplex. */
 type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 'write' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
 
 /** From this line on node warns of `priority`. */
@@ -80,7 +80,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   private isAborted = false
   private isGone = false
   private isAnswered = false
-  /** It is answered, and nobody listened: its end is not told. */
+  /** It was answered without a listener, so its end is not emitted. */
   private isQuiet = false
   private isFile = false
   private cutsRequest = false
@@ -119,7 +119,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     return readableOf.get!.call(this) as boolean
   }
   set readable (value: boolean) { readableOf.set!.call(this, value) }
-  /** What the connection has not taken counts. */
+  /** Bytes that the connection has not taken count. */
   get writableLength (): number {
     const { pending } = this.exchange
     return pending + (this.isDuplex ? writableLengthOf.get!.call(this) as number : this.outgoing.bytes)
@@ -128,7 +128,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   get isDraining (): boolean {
     return this.exchange.closeCode === NO_ERROR && this.exchange.hasBody && this.intake.didRead && !this.readableEnded
   }
-  /** Whether somebody made a Duplex of it. */
+  /** Whether the Duplex is initialised. */
   get isMade (): boolean { return this.isDuplex }
   get state (): object {
     if (this.destroyed) return {}
@@ -146,7 +146,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   get headers (): Headers { return (this.headersObject ??= objectOf(this.rawHeaders, this.exchange.sensitive)) }
   get rawHeaders (): string[] { return (this.rawList ??= rawOf(this.exchange)) }
 
-  // The machinery of a Duplex, when somebody touches it.
+  // The Duplex, initialised on first use.
 
   /** Makes it a Duplex in fact. */
   become (): void {
@@ -221,8 +221,10 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     this.declineUnread()
   }
 
-  /** Our side has ended. A request that nobody has begun to read by the next turn is not wanted, as with
-   * node:http2: else whoever sends it would wait for ever. */
+  /**
+   * Our side has ended. A request that has no reader by the next turn is refused, as with
+   * node:http2; otherwise its sender would wait for ever.
+   */
   declineUnread (): void {
     if (this.exchange.received) return
     later(() => {
@@ -273,7 +275,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     showHead(this, () => this.sentHeaders, (flags & ResponseFlag.End) === 0 ? END_HEADERS : END_HEADERS | END_STREAM)
   }
 
-  /** What waits for the end of the turn goes now. */
+  /** Sends what waits for the end of the turn. */
   flush (): void { this.outgoing.flush() }
 
   /** The rest of the answer; as long as nothing of it has gone, all is one message. False: it must go
@@ -291,14 +293,14 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     return true
   }
 
-  /** Somebody began to listen to an answer that has gone unheard: they hear its end. */
+  /** A listener was added after an answer ended without one: emits its end. */
   tellLate (): void {
     if (!this.isQuiet) return
     this.isQuiet = false
     later(() => { this.onClosed(NO_ERROR) })
   }
 
-  /** Pieces of one turn go together; whoever must be told when they have gone makes it a Duplex. */
+  /** Pieces of one turn are sent together; a write callback initialises the Duplex. */
   write (chunk?: any, encoding?: any, done?: any): boolean {
     if (this.isDuplex || done !== undefined || typeof encoding === 'function' || !this.gather(chunk, encoding)) {
       this.become()
@@ -389,7 +391,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
       return
     }
     this.on('end', () => { this.maybeDestroy() })
-    // Bytes that are not wanted end as with node:http2; a reader that began late is told of the cut.
+    // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
     if (this.exchange.received || !this.intake.didRead) this.intake.onEnd()
     else {
       this.rstCode = CANCEL
@@ -399,7 +401,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     else this.read(0)
   }
 
-  /** Nobody made a Duplex of it, so that only the compatible API hears. */
+  /** The Duplex was never initialised, so only the compatible API gets an event. */
   private settleQuietly (code: number): void {
     this.isClosed = true
     this.rstCode = code
@@ -429,8 +431,10 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     this.markClosed(code, true)
   }
 
-  /** Closed from now on; `resets`: and the peer is told. `atOnce`: what is not with the connection is
-   * given up. */
+  /**
+   * Marks the stream closed; `resets`: the peer gets a reset too. `atOnce`: bytes that the
+   * connection has not taken are dropped.
+   */
   private markClosed (code: number, resets = false, atOnce = false): void {
     this.isClosed = true
     this.rstCode = code

@@ -1,5 +1,4 @@
-// The timeouts of sessions and streams: they never hold the process, and begin anew with every sign
-// of life.
+// The timeouts of sessions and streams: unref'd, and restarted with every activity.
 
 import type { EventEmitter } from 'node:events'
 import { checkCall, checkTime } from './codes'
@@ -7,7 +6,7 @@ import { checkCall, checkTime } from './codes'
 export class Timer {
   private constructor (private readonly handle: NodeJS.Timeout) {}
 
-  /** What `setTimeout` of an emitter does: its checks, its listener, a new timer or none. */
+  /** Implements `setTimeout` of an emitter: its checks, its listener, a new timer or none. */
   static set (old: Timer | undefined, time: number, listener: (() => void) | undefined, emitter: EventEmitter, fire: () => void): Timer | undefined {
     checkTime(time)
     if (listener !== undefined) checkCall(listener, 'callback')

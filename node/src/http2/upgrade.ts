@@ -1,7 +1,7 @@
-// What leaves HTTP: a connection of HTTP/1.1, or a stream of HTTP/2 or HTTP/3 by extended CONNECT. The
-// socket that listeners of `upgrade` get: what they write begins with the head of an answer of
-// HTTP/1.1, as on a socket of node's; from a 101 on its bytes are theirs. On a stream the 101 is a 200.
-// A connection that never spoke HTTP has no head before its bytes.
+// Exchanges that leave HTTP: a connection of HTTP/1.1, or a stream of HTTP/2 or HTTP/3 by extended
+// CONNECT. Listeners of `upgrade` get a socket whose first bytes must be the head of an HTTP/1.1
+// response, as with node; behind a 101 the bytes are theirs. On a stream the 101 becomes a 200. A
+// connection that never used HTTP has no head before its bytes.
 
 import { AsyncResource } from 'node:async_hooks'
 import { apart } from '../ring'
@@ -17,7 +17,7 @@ const AHEAD_BYTES_MAX = 64 * 1024
 const HEAD_LENGTH_MAX = 64 * 1024
 const CANCEL = 8
 const SWITCHING = 101
-/** What HTTP/1.1 says of an upgrade, and extended CONNECT does not (RFC 8441 section 5). */
+/** HTTP/1.1 fields of an upgrade, which extended CONNECT does not have (RFC 8441 section 5). */
 const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
 /** Where the words behind a status begin. */
 const REASON_AT = 'HTTP/1.1 200 '.length
@@ -25,7 +25,7 @@ const END_OF_HEAD = '\r\n\r\n'
 
 export class UpgradeSocket extends Socket implements ExchangeEars {
   private readonly intake: Intake
-  /** What was written of the head; `null`: it has gone. */
+  /** The part of the head written so far; `null`: it was sent. */
   private head: string | null = ''
   private waiting: ((error?: Error) => void)[] = []
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
@@ -53,7 +53,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     else this.waiting.push(AsyncResource.bind(done))
   }
 
-  /** What follows the head in a piece; undefined: it is none. */
+  /** Writes the head; returns the bytes of the piece behind it, or undefined for none. */
   private writeHead (chunk: Buffer): Buffer | undefined {
     const text = this.head! + chunk.toString('latin1')
     const end = text.indexOf(END_OF_HEAD)
@@ -85,7 +85,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
 
   override _final (done: () => void): void {
     const { exchange, refusal } = this
-    // Whoever refuses destroys the socket next, which must not reset what is on its way.
+    // A listener that refuses destroys the socket next, which must not reset bytes in flight.
     if (refusal === null) exchange.end()
     else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
     done()
@@ -96,7 +96,7 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
     this.intake.onData(chunk)
   }
   onEnd (): void {
-    // As on a socket of node's, which tells the end where nothing is left to read, though nobody reads.
+    // As on a socket of node's, which emits the end without a reader where no bytes remain.
     if (!this.intake.holds && this.readableFlowing === null) this.push(null)
     this.intake.onEnd()
     this.read(0)
@@ -106,15 +106,17 @@ export class UpgradeSocket extends Socket implements ExchangeEars {
   }
   onClosed (_code?: number): void {
     this.gone()
-    // Destroyed before: whoever wrote hears of it, and nobody else.
+    // Destroyed before: only the writers get the error.
     for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })
   }
 }
 
 Object.defineProperty(UpgradeSocket.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
 
-/** What the client wants in place of HTTP: by the fields of HTTP/1.1 (RFC 9110 section 7.8), by extended
- * CONNECT elsewhere. */
+/**
+ * The protocol that the client asks for in place of HTTP: by the fields of HTTP/1.1 (RFC 9110
+ * section 7.8), by extended CONNECT elsewhere.
+ */
 export function wantedUpgrade (exchange: Exchange): string | null {
   if (exchange.version >= 20) return exchange.protocol.toLowerCase() || null
   const wanted = exchange.field('connection')

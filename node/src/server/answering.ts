@@ -1,4 +1,5 @@
-// Sends what handlers return: whole, piece by piece, or out of a file; and what stands for it when they fail.
+// Sends a handler's response, whole, piece by piece, or from a file, and the error response of a
+// handler that failed.
 
 import { ResponseFlag } from '../codes'
 import { INTERNAL_ERROR } from './border'
@@ -144,7 +145,7 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
       return true
     }
   }
-  // What fails while nobody waits for it fails where somebody does, if ever.
+  // A rejection without a waiter now is reported to the later waiter, if any.
   if (piece === null) Promise.resolve(next).catch(() => {})
   exchange.respond(status, fields)
   if (first !== null) {
@@ -194,14 +195,17 @@ async function * piecesOfWhole (body: Buffer | string | null): AsyncGenerator<Ui
   if (body !== null && body.length > 0) yield body as Buffer
 }
 
-/** Tells a source that the rest of it is not wanted; what it says to that concerns nobody. */
+/** Tells a source that the rest of it is not wanted; its own failure is ignored. */
 async function letGo (pieces: AsyncIterator<Uint8Array>): Promise<void> {
   try {
     await pieces.return?.(undefined)
   } catch {}
 }
 
-/** What is there before the loop turns; `null`: nothing yet, and the head must not wait for it. */
+/**
+ * The value if it is there before the loop turns; `null`: not yet, and the head must not wait for
+ * it.
+ */
 async function soon<T> (promise: Promise<T>): Promise<T | null> {
   return await Promise.race([promise, new Promise<null>(resolve => { setImmediate(resolve, null) })])
 }

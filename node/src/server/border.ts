@@ -1,5 +1,5 @@
-// The border's half for servers: what is asked of them comes out of the completions' ring, answers
-// go into the submissions'. `node/native/desk.rs` is the other end, and `codes.ts` has the numbers.
+// The servers' half of the channel: requests come out of the completions' ring, responses go into
+// the submissions'. `node/native/desk.rs` is the other end, and `codes.ts` has the numbers.
 
 import {
   Body, BY_REFERENCE_BYTES_MIN, ClientHelloWord, ClosedWord, Completion, CompletionFlag, ConnectedWord, type ControlFrame, EntryWord, FileFailedWord,
@@ -32,10 +32,10 @@ export class ServerBorder implements ServerHalf {
 
   constructor (readonly border: Border) { border.servers = this }
 
-  /** The listener with this number hears of its connections from here on, until it has ended. */
+  /** Registers the listener with this number for its connections, until it has ended. */
   enlist (number: number, listener: Listener): void { this.listeners.set(number, listener) }
 
-  /** Nothing is told to this exchange any more. */
+  /** Removes this exchange: it gets no further events. */
   forget (exchange: Exchange): void {
     if (this.exchanges[exchange.number] === exchange) this.exchanges[exchange.number] = undefined
   }

@@ -5,13 +5,13 @@ import { inspect } from 'node:util'
 import { InvalidArgumentError } from '../errors'
 import { nearest } from '../near'
 
-/** A rate: so many at once, and so many per second. */
+/** A rate: a burst, and a refill per second. */
 export interface Rate {
   burst: number
   perSecond: number
 }
 
-/** What one peer may ask of a server. Counts, unless the name says bytes. */
+/** The limits of one peer of a server. Counts, unless the name ends in bytes. */
 export interface Limits {
   /** Fields of one field section; cookie crumbs count one by one (CVE-2026-49975). Default: 128. */
   fieldCountMax?: number
@@ -87,9 +87,15 @@ export interface Windows {
   streamMax?: number
   /** The connection's window. Default: 16777216. */
   connection?: number
-  /** What the stream windows of one server may take beyond their initial size, all together. Default: 67108864. */
+  /**
+   * Bytes that the stream windows of one server may take beyond their initial size, all together.
+   * Default: 67108864.
+   */
   memoryBudget?: number
-  /** What all connections of one server hold for peers that do not take it, all together. Default: 67108864. */
+  /**
+   * Bytes that all connections of one server hold for peers that do not read, all together.
+   * Default: 67108864.
+   */
   sendBudget?: number
   /** False: windows stay at `streamInitial`. Default: true. */
   auto?: boolean

@@ -1,6 +1,6 @@
-// Node's own `Headers`, `Request` and `Response`. Node loads all of its fetch with the first look at one of them (19 MiB
-// of resident memory, 30 to 40 ms), which is not for programs that import this package and serve in another way, or
-// not at all.
+// Node's own `Headers`, `Request` and `Response`, loaded on first use: Node loads all of its fetch
+// with the first of them (19 MiB of resident memory, 30 to 40 ms), which programs that serve in
+// another way must not pay for.
 
 type Name = 'Headers' | 'Request' | 'Response'
 

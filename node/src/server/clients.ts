@@ -1,5 +1,5 @@
-// Whom a server under TLS admits: certificates of clients by the options of node:tls, what they issue,
-// and what is known of a client that has shown one.
+// Client certificates by the options of node:tls: which a server accepts, and what a handler learns
+// of an accepted one.
 
 import { X509Certificate } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
@@ -13,8 +13,10 @@ export interface ClientOptions {
   requestCert?: boolean | undefined
   /** Those that show none, or none that is believed, are not admitted. Default: true. */
   rejectUnauthorized?: boolean | undefined
-  /** Who issues certificates of clients, in PEM; what the server's own chain lacks is taken from here too.
-   * Default: the authorities that node has. */
+  /**
+   * The issuers of client certificates, in PEM; certificates missing from the server's own chain
+   * are taken from here too. Default: node's authorities.
+   */
   ca?: Several | undefined
   /** Lists of what is revoked, in PEM. */
   crl?: Several | undefined
@@ -22,7 +24,7 @@ export interface ClientOptions {
   roots?: string[]
 }
 
-/** The same as the engine takes it. */
+/** These options in the engine's form. */
 export interface ClientsAsk { issuers: string; revoked?: string; admits: 'believed' | 'everybody' }
 
 export function pemOf (given: Pem): string {
@@ -32,9 +34,9 @@ export function pemOf (given: Pem): string {
 /** One or several in one text. */
 function joined (given: Several): string { return [given].flat().map(pemOf).join('\n') }
 
-/** Whom a server with these options asks; undefined: nobody. */
+/** The client certificates that a server with these options requests; undefined: none. */
 export function clientsOf ({ requestCert, rejectUnauthorized, ca, crl, roots = [] }: ClientOptions): ClientsAsk | undefined {
-  // Whatever is not false asks, so that a slip of the pen admits nobody.
+  // Any value but false requests certificates, so that a typing error does not admit everyone.
   if (requestCert == null || requestCert === false) return undefined
   return {
     issuers: joined([ca ?? [...rootCertificates], roots].flat()),
@@ -86,10 +88,10 @@ const FAULTS: Record<string, string> = {
   purpose: 'INVALID_PURPOSE'
 }
 
-/** What `getPeerCertificate` of node:tls gives. */
+/** The result of node:tls's `getPeerCertificate`. */
 type Legacy = Record<string, unknown> & { raw: Buffer; issuerCertificate?: Legacy }
 
-/** Who is at the other end of a connection. */
+/** The client of a connection. */
 export class Client {
   private certificates: X509Certificate[] | undefined
 
@@ -98,7 +100,10 @@ export class Client {
 
   get isAuthorized (): boolean { return this.chain.length > 0 && this.fault === '' }
 
-  /** Why it is not authorized, by the code that node:tls has for it; `null`: it is, or nobody asked. */
+  /**
+   * Why it is not authorized, by the code of node:tls; `null`: it is, or no certificate was
+   * requested.
+   */
   get error (): string | null {
     if (!this.admission.asks || this.isAuthorized) return null
     if (this.chain.length === 0) return 'UNABLE_TO_GET_ISSUER_CERT'
@@ -111,7 +116,7 @@ export class Client {
     return length === 1 ? 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' : 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
   }
 
-  /** What it has shown, its own first. */
+  /** The certificates that it sent, its own first. */
   get shown (): X509Certificate[] {
     return (this.certificates ??= this.chain.map(text => new X509Certificate(Buffer.from(text, 'base64'))))
   }

@@ -11,8 +11,10 @@ const CANCEL = 8
 
 const NOTHING = new Uint8Array(0)
 
-/** Who hears what the peer of a connection says of it, where the listener asks for frames: of HTTP/2, and of
- * HTTP/3 its settings and its going away. */
+/**
+ * Callbacks for the peer's control frames, where the listener sets `frameEvents`: all of HTTP/2's,
+ * settings and GOAWAY of HTTP/3.
+ */
 export interface ConnectionEars {
   /** Its settings: the size of its table, push, streams, window, frames, head, extended CONNECT; undefined:
    * HTTP/3 does not say it. */
@@ -25,7 +27,7 @@ export interface ConnectionEars {
   onGoaway: (code: number, lastStream: number, data: Buffer) => void
 }
 
-/** What a connection holds, in bytes where nothing else is said (`core/src/h2/accounts.rs`). */
+/** A snapshot of a connection, in bytes where not stated otherwise (`core/src/h2/accounts.rs`). */
 export interface Accounts {
   receiveWindow: number
   receivable: number
@@ -44,7 +46,7 @@ const NO_ACCOUNTS: Accounts = {
 }
 
 export class Connection {
-  /** Whoever is told of it keeps here what is theirs. */
+  /** State that the owner of the callbacks keeps here. */
   owner: unknown = null
   /** Exchanges that are open. */
   open = 0
@@ -62,7 +64,7 @@ export class Connection {
     /** 10, 11, 20 or 30; 0: none that is known. */
     readonly version: number,
     private readonly text: string,
-    /** What it is over, if that was made in JavaScript. */
+    /** The stream that carries it, if that was made in JavaScript. */
     readonly stream?: Carried | undefined
   ) {}
 
@@ -79,11 +81,11 @@ export class Connection {
   get encrypted (): boolean { return this.parts.length > 4 }
   /** `TLSv1.2` or `TLSv1.3`. */
   get tlsProtocol (): string | null { return this.parts[4] ?? null }
-  /** What ALPN chose. */
+  /** The protocol chosen by ALPN. */
   get alpn (): string | null { return this.parts[5] || null }
   /** The host that the client asked for. */
   get servername (): string | null { return this.parts[6] || null }
-  /** Who the client is, by the certificate that it has shown. */
+  /** The client, by its certificate. */
   get client (): Client {
     return (this.whose ??= new Client(this.listener.admission, this.parts[7] ?? '', this.parts.slice(8)))
   }
@@ -97,7 +99,7 @@ export class Connection {
     return true
   }
 
-  /** What an HTTP/2 connection holds and may do now: the engine is asked, and this thread waits for it. */
+  /** The windows of an HTTP/2 connection now. Blocks this thread until the engine answers. */
   accounts (): Accounts {
     const now = this.closed || this.version !== 20 ? null : this.border.glance(this.number)
     return now ?? NO_ACCOUNTS

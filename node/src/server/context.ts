@@ -1,4 +1,4 @@
-// Contexts of node:tls whose certificate and key are known: those of node's own give nobody their key.
+// Contexts of node:tls whose certificate and key are known: node's own do not give out their key.
 
 import { createSecureContext as nodeCreateSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import { notProvided } from './refused'
@@ -13,7 +13,7 @@ export function createSecureContext (options: SecureContextOptions = {}): Secure
   return context
 }
 
-/** What a context was made of, or what one is to be made of. */
+/** The options of a context that exists or is to be created. */
 export function optionsIn (given: SecureContext | SecureContextOptions): SecureContextOptions {
   if (!('context' in given)) return given
   const options = known.get(given)

@@ -1,4 +1,4 @@
-// The answer to a failure while a program is developed: the error and its stack.
+// The development response to a handler's failure: the error and its stack.
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

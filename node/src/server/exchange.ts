@@ -1,5 +1,5 @@
-// One request and its answer, on any version: what the web-standard server and the API of
-// `node:http2` stand on. Nothing of the head is read until somebody asks for it.
+// One request and its response, on any version: the base of the web-standard server and of the API
+// of `node:http2`. The head is parsed on first access.
 
 import { ResponseFlag } from '../codes'
 import { checkLength, type ServerBorder } from './border'
@@ -7,7 +7,7 @@ import type { Connection } from './connection'
 
 const HEAD = 'HEAD'
 
-/** Who hears what becomes of a request after its head. */
+/** The callbacks of a request after its head. */
 export interface ExchangeEars {
   /** A piece of the request's body, theirs to keep; the peer may send more after `take`. */
   onData: (chunk: Buffer) => void
@@ -15,18 +15,20 @@ export interface ExchangeEars {
   onEnd: (trailers: string) => void
   /** The file of `Exchange.answerFile` cannot be sent; nothing was, and another answer may be. */
   onFileFailed?: (error: NodeJS.ErrnoException) => void
-  /** The connection took so many bytes of the answer. */
+  /** The connection took `bytes` of the response. */
   onRoom: (bytes: number) => void
   /** The client has ended its side of its connection, which it may on HTTP/1.1: it waits for the answer or
    * is gone, and the two look the same. */
   onHalfClosed?: () => void
-  /** The exchange is over, the last that is heard. 0: both sides are whole; else why it ended early,
-   * as HTTP/2's codes say it. */
+  /**
+   * The exchange is over, the last event. 0: both sides are complete; else why it ended early, as
+   * an HTTP/2 error code.
+   */
   onClosed: (code: number, byPeer: boolean) => void
 }
 
 export class Exchange {
-  /** Whoever is told of it keeps here what is theirs. */
+  /** State that the owner of the callbacks keeps here. */
   owner: unknown = null
   /** Bytes of the answer's body that the connection has not taken. */
   pending = 0
@@ -41,7 +43,7 @@ export class Exchange {
   /** The request is one of HTTP/1.0. */
   isHttp10 = false
   private listening: ExchangeEars | null = null
-  /** What came before anybody listened. */
+  /** Events before the callbacks were set. */
   private early: ((ears: ExchangeEars) => void)[] | null = null
 
   constructor (
@@ -73,7 +75,7 @@ export class Exchange {
     return this.connection.encrypted ? 'https' : 'http'
   }
 
-  /** What an extended CONNECT is for. */
+  /** The protocol of an extended CONNECT. */
   get protocol (): string { return this.text.slice(this.schemeEnd + 1, this.fieldsStart) }
 
   private get schemeEnd (): number { return this.text.indexOf('\0', this.authorityEnd + 1) }
@@ -126,14 +128,14 @@ export class Exchange {
     return raw
   }
 
-  /** The names of fields that the client has marked so that nobody keeps them (RFC 7541 section 7.1.3). */
+  /** The names of fields that the client has marked never-indexed (RFC 7541 section 7.1.3). */
   get sensitive (): string[] {
     const named = this.version < 20 ? -1 : this.text.indexOf('\n\0')
     return named === -1 ? [] : this.text.slice(named + 2).split(',')
   }
 
   get ears (): ExchangeEars | null { return this.listening }
-  /** Whoever is set hears what came already. */
+  /** Sets the callbacks, which get earlier events first. */
   set ears (ears: ExchangeEars | null) {
     this.listening = ears
     const { early } = this
@@ -250,7 +252,7 @@ export class Exchange {
     this.border.inform(this, status, fields)
   }
 
-  /** Nobody reads the rest of the request: it is over once its answer is with the connection. */
+  /** Discards the rest of the request: it is over once its response is with the connection. */
   decline (): void { if (!this.closed && !this.received) this.border.decline(this) }
 
   /** Ends it early. `onClosed` follows. */

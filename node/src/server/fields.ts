@@ -1,5 +1,5 @@
-// Fields of answers: checked once, then as the text that crosses the border. What could split a
-// message is refused before anything of it is sent.
+// Fields of responses, checked once and encoded for the channel. A value that could split a message
+// is refused before anything is sent.
 
 import { BAD_VALUE, remembering, TOKEN } from '../names'
 

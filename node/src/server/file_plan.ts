@@ -1,4 +1,5 @@
-// Which part of a file answers a request, by its conditions and its range (RFC 9110 sections 13 and 14).
+// Selects the part of a file that answers a request, by its conditions and its range (RFC 9110
+// sections 13 and 14).
 
 import { stat } from 'node:fs/promises'
 import { checkLength } from './border'
@@ -14,7 +15,7 @@ const NOT_MODIFIED = 304
 const PRECONDITION_FAILED = 412
 const UNSATISFIABLE = 416
 
-/** What a file is known by. */
+/** The validators of a file. */
 interface Validators { etag: string; modified: string }
 
 /** The value of a field among names and values by turns; undefined: it is not there. */

@@ -1,4 +1,4 @@
-// The media type of a file, by the end of its name.
+// The media type of a file, by its extension.
 
 const UTF8 = ';charset=utf-8'
 

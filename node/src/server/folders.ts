@@ -1,4 +1,4 @@
-// Files of folders: what a path names in them, and nothing else of the disk.
+// Files of folders: maps a path to a file inside the folder, never outside.
 
 import { realpath, stat } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
@@ -66,7 +66,7 @@ function namesIn (path: string, dotFiles: boolean): string[] | null {
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM'])
 
-/** What a promise of node:fs gives; undefined: there is no such file, or it must not be read. */
+/** The result of a promise of node:fs; undefined: the file does not exist, or must not be read. */
 async function present<T> (asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked

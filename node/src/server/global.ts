@@ -1,5 +1,6 @@
-// The global `Request` and `fetch`, which from the first server on also take requests of servers. The built-in classes know
-// their own instances by private members, which no other object can have: what they get is a request of theirs, made then.
+// Makes the global `Request` and `fetch` accept requests of servers, from the first server on. The
+// built-in classes recognise their instances by private members, so they get a built-in request
+// made at that moment.
 
 import { builtInOf, incomingOf, type Request } from './request'
 

@@ -1,5 +1,5 @@
-// The headers of a request: looked up in the head's own text, and made a built-in `Headers` only for
-// who changes them.
+// The headers of a request: looked up in the head's own text; converted into a built-in `Headers`
+// on the first change.
 
 import { inspect, type InspectOptions } from 'node:util'
 import { remembering } from '../names'
@@ -12,7 +12,7 @@ const remembered = remembering(lowerName)
 const checked = (name: unknown): string => remembered(String(name))
 
 export class RequestHeaders {
-  // Whoever spreads it into an object gets nothing, as of the built-in class.
+  // Spreading it into an object gives nothing, as with the built-in class.
   #real: Headers | null = null
   readonly #exchange: Exchange
 

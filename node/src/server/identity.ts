@@ -1,4 +1,4 @@
-// Certificates and keys as the options of node:tls give them, and whom they admit.
+// Certificates and keys by the options of node:tls, and the clients that they admit.
 
 import { createPrivateKey } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
@@ -65,7 +65,7 @@ export function checkContext (options: SecureContextOptions, admission: ClientOp
   }
 }
 
-/** What is in the first of its PFX files; node:tls opens it first. */
+/** The content of the first of its PFX files; node:tls opens it first. */
 function contentOfPfx ({ pfx, passphrase }: SecureContextOptions): PfxContent {
   createSecureContext({ pfx, passphrase })
   const given = first(pfx) as string | Buffer | { buf: string | Buffer; passphrase?: string }
@@ -112,7 +112,7 @@ export function identityGiven (options: IdentityOptions, name: string): Identity
   return identity
 }
 
-/** What `serve` listens with. */
+/** The listen options of `serve`. */
 export function listenTlsOf (tls: ServeTls): ListenTls {
   const { cert: _, key: __, pfx, passphrase, minVersion, maxVersion, ciphers, ecdhCurve, honorCipherOrder, secureOptions, secureProtocol, ...rest } = tls
   const policy = { minVersion, maxVersion, ciphers, ecdhCurve, honorCipherOrder, secureOptions, secureProtocol } as PolicyOptions

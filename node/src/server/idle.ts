@@ -1,4 +1,4 @@
-// Ends requests of which nothing has been sent or received for a time.
+// Ends requests without progress for a given time.
 
 import { INTERNAL_ERROR } from './border'
 import type { Incoming } from './incoming'
@@ -17,7 +17,7 @@ export class IdleRequests {
   private readonly watched = new Map<Incoming, Watched>()
   private timer: NodeJS.Timeout | null = null
 
-  /** Ends `incoming` when nothing of it has been sent or received for so many seconds; 0: never. */
+  /** Ends `incoming` after `seconds` in which no byte of it was sent or received; 0: never. */
   watch (incoming: Incoming, seconds: number): void {
     if (seconds === 0) {
       this.watched.delete(incoming)

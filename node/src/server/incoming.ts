@@ -1,5 +1,5 @@
-// The state of a request behind the web `Request` that handlers get: its body, signal and trailers, each made when it is
-// first read.
+// The state of a request behind the handlers' web `Request`: its body, signal and trailers, each
+// created on first access.
 
 import { Readable } from 'node:stream'
 import type { Exchange, ExchangeEars } from './exchange'
@@ -10,7 +10,7 @@ const NO_BYTES = Buffer.alloc(0)
 
 function isDisturbed (stream: ReadableStream): boolean { return Readable.isDisturbed(stream as unknown as NodeJS.ReadableStream) }
 
-/** What is left of a body that was read as a whole. */
+/** The stream of a body that was read as a whole. */
 function endedStream (): ReadableStream<Uint8Array> {
   const stream = new ReadableStream<Uint8Array>({ start (controller) { controller.close() } })
   void stream.getReader().read()
@@ -23,32 +23,32 @@ export class BodyTooLargeError extends RangeError {
   constructor (max: number) { super(`the body of the request is longer than the ${max} bytes that maxRequestBodySize allows`) }
 }
 
-/** Who waits for the trailers of a request. */
+/** The promise of a request's trailers. */
 interface Awaited { promise: Promise<Headers>; resolve: (trailers: Headers) => void; reject: (error: Error) => void }
 
-/** What has been received of a request, and what waits for the rest. */
+/** The received part of a request, and the callbacks that wait for the rest. */
 export class Incoming implements ExchangeEars {
   private controller: AbortController | null = null
   /** The body was asked for as a whole. */
   private used = false
   private stream: ReadableStream<Uint8Array> | null = null
-  /** What came and was not read. */
+  /** Bytes received and not read. */
   private chunks: Buffer[] | null = null
   private isWhole: boolean
   private failure: Error | null = null
   private abortReason: Error | null = null
-  /** Who waits for more of the body. */
+  /** Called when more of the body is there. */
   private stirred: (() => void) | null = null
-  /** Who answers when a file cannot be sent. */
+  /** Called when a file cannot be sent. */
   onFileFailedFor: ((error: Error) => void) | null = null
-  /** Who waits for room for the answer's body, which the exchange's end gives too. */
+  /** Called when there is room for the response's body, and at the exchange's end. */
   onRoomFor: (() => void) | null = null
-  /** Who waits for the exchange's end. */
+  /** Called at the exchange's end. */
   onClosedFor: (() => void) | null = null
   /** Called when a part of the body is received, or one of the answer is sent. */
   onActive: (() => void) | null = null
 
-  /** What is sent behind the answer's body. */
+  /** The trailers to send behind the response's body. */
   trailersToSend: TrailersInit | null = null
   /** The exchange is another's: the answer of the handler is not sent. */
   isLeft = false
@@ -74,7 +74,7 @@ export class Incoming implements ExchangeEars {
   }
 
   get bodyUsed (): boolean { return this.used || (this.stream !== null && isDisturbed(this.stream)) }
-  /** Whether somebody reads the body, or will. */
+  /** Whether the body is being read, or will be. */
   get isReading (): boolean { return this.failure === null && (this.used ? !this.isWhole : this.stream !== null) }
 
   get body (): ReadableStream<Uint8Array> | null {
@@ -121,7 +121,7 @@ export class Incoming implements ExchangeEars {
     if (this.exchange.field('expect')?.toLowerCase() === '100-continue') this.exchange.inform(100, '')
   }
 
-  /** Nobody reads the rest. */
+  /** Discards the rest of the body. */
   private discard (): void {
     this.isWhole = true
     for (const chunk of this.chunks?.splice(0) ?? []) this.exchange.take(chunk.length)
@@ -146,14 +146,14 @@ export class Incoming implements ExchangeEars {
     else if (this.failure !== null) awaited.reject(this.failure)
   }
 
-  /** The answer is given. Whether nobody reads the rest of the request. */
+  /** The response is given. Returns whether the rest of the request has no reader. */
   giveUp (): boolean {
     if (this.isReading) return false
     if (this.behind === null) this.awaited?.reject(new Error('the request was answered, and nobody has read its body'))
     return true
   }
 
-  /** Hands what came to whoever goes on with the exchange. */
+  /** Hands the received bytes to the exchange's next owner. */
   leave (): Buffer[] {
     this.isLeft = true
     return this.chunks?.splice(0) ?? []

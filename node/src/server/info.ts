@@ -1,4 +1,5 @@
-// What a handler may want to know and to do beside its request and its answer.
+// The second argument of a handler: connection facts, trailers and upgrades beside request and
+// response.
 
 import type { X509Certificate } from 'node:crypto'
 import http, { type IncomingMessage } from 'node:http'
@@ -67,7 +68,7 @@ export class RequestInfo<Data = undefined> {
   get servername (): string | null { return this.#connection.servername }
   /** Whether the client has shown a certificate that is believed (`tls.requestCert`). */
   get authorized (): boolean { return this.#connection.client.isAuthorized }
-  /** Why it is not, by a code of node:tls; `null`: it is, or nobody asked. */
+  /** Why it is not, by a code of node:tls; `null`: it is, or no certificate was requested. */
   get authorizationError (): string | null { return this.#connection.client.error }
   /** The certificate that it has shown; `null`: none. */
   get clientCertificate (): X509Certificate | null { return this.#connection.client.shown[0] ?? null }
@@ -75,21 +76,25 @@ export class RequestInfo<Data = undefined> {
   /** Tells the client what it will need, before the answer (103, RFC 8297). */
   earlyHints (headers: FieldsInit): void { this.#exchange.inform(EARLY_HINTS, textOf(headers, null)) }
 
-  /** The trailers of the request, once its body has been read to the end; empty where it has none.
-   * Rejected when the request ends early, or when it is answered and nobody has read its body. */
+  /**
+   * The trailers of the request, once its body has been read to the end; empty where it has none.
+   * Rejected when the request ends early, or when it is answered before its body was read.
+   */
   get trailers (): Promise<Headers> { return this.#incoming.trailers }
 
   /** Sends trailers behind the body of the answer, whatever kind of `Response` that is. A function is
    * called when the whole body has been given to the connection. */
   sendTrailers (trailers: TrailersInit): void {
     this.#incoming.trailersToSend = trailers
-    // A failure is told when its turn comes.
+    // A rejection is reported when its turn comes.
     if (trailers instanceof Promise) trailers.catch(() => {})
   }
 
-  /** What the client wants to go on with in place of HTTP (`websocket`), in lower case: by `upgrade` on
-   * HTTP/1.1, by extended CONNECT on HTTP/2 (RFC 8441) and HTTP/3 (RFC 9220), which clients may use
-   * where the server has `extendedConnect`. `null`: nothing. */
+  /**
+   * The protocol that the client asks for in place of HTTP (`websocket`), in lower case: by
+   * `upgrade` on HTTP/1.1, by extended CONNECT on HTTP/2 (RFC 8441) and HTTP/3 (RFC 9220), which
+   * clients may use where the server has `extendedConnect`. `null`: none.
+   */
   get upgradeProtocol (): string | null { return wantedUpgrade(this.#exchange) }
 
   /** Hands the exchange over: what listeners of `upgrade` of node:http get, on every version, for

@@ -1,4 +1,4 @@
-// The errors of `listen`, as node's own servers have them.
+// The errors of `listen`, in node's form.
 
 import { constants } from 'node:os'
 
@@ -12,5 +12,5 @@ export function listenError (failure: { message: string; system?: string | null 
   return Object.assign(error, { code, errno, syscall: 'listen', address: address ?? (port === null ? null : '::') }, port === null ? {} : { port })
 }
 
-/** What node takes for the port of a path. */
+/** The port in node's errors for a path. */
 export const NO_PORT = -1

@@ -1,5 +1,5 @@
-// A server that listens, on HTTP/1.1, HTTP/2 and HTTP/3, before anybody has given its exchanges the
-// form of an API.
+// A listening server of HTTP/1.1, HTTP/2 and HTTP/3, below every API: it passes exchanges on as
+// they are.
 
 import type { Limits, Timeouts, Windows } from './bounds'
 import { chmodSync, rmSync, statSync } from 'node:fs'
@@ -24,14 +24,14 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
   selfSigned?: string[]
   /** The certificates of names need not be for them. Default: false. */
   anyNames?: boolean
-  /** What is agreed on. Default: all that there is. */
+  /** Versions, suites and groups to negotiate. Default: all. */
   policy?: Policy | undefined
   /** The secrets of every session are appended here: for debugging. */
   keyLogFile?: string
   /** `onHello` chooses what handshakes over TCP go on with: of clients that name a host, of those that say what
    * they speak. */
   asks?: { names: boolean; protocols: boolean }
-  /** `onSecret` hears of the secrets of every session: for debugging. */
+  /** Reports the secrets of every session to `onSecret`: for debugging. */
   tellsSecrets?: boolean
   /** A request for another host than the one that was asked for by SNI is answered with 421. Default: where clients
    * are asked for certificates. */
@@ -40,74 +40,98 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
 
 /** Where a server listens: on a port, at a path, or on a socket that is open. */
 export interface Place {
-  /** Default: every address of both families. */
+  /** The address to listen on. Default: every address of both families. */
   host?: string
-  /** Default 0: a free one. */
+  /** The port; 0: a free one. Default: 0. */
   port?: number
-  /** A Unix socket in place of a port: a path that does not exist yet, and is removed when the server accepts
-   * no more; on Linux one that begins with a zero byte is a name without a file. */
+  /**
+   * Path of a Unix socket in place of a port. It must not exist yet, and is removed when the server
+   * stops accepting; on Linux one that begins with a zero byte is a name without a file.
+   */
   path?: string
-  /** Who may read and write the socket at `path`, and so connect, beside whom the umask lets. Default: nobody. */
+  /**
+   * Lets every user read, and so connect to, the socket at `path`, beyond what the umask allows.
+   * Default: false.
+   */
   readableAll?: boolean
+  /** As `readableAll`, for writing. Default: false. */
   writableAll?: boolean
-  /** A descriptor of a TCP or Unix socket in place of both, which the server closes at its end. */
+  /** A descriptor of a listening TCP or Unix socket in place of both, which the server closes at its end. */
   fd?: number
-  /** Whoever has lent the descriptor closes it. */
+  /** The owner of the descriptor closes it. */
   fdIsLent?: boolean
-  /** It listens nowhere, and is given streams (`serve`). */
+  /** Listens nowhere; streams are passed to it with `serve`. */
   detached?: boolean
 }
 
+/** The options of a listening server. */
 export interface ListenOptions extends Place {
-  /** Others may listen on the same port, each with a share of the connections. */
+  /** Whether other processes may listen on the same port, each with a share of the connections. Default: false. */
   sharesPort?: boolean
+  /** Length of the kernel's queue of connections not yet accepted. Default: 1,024. */
   backlog?: number
+  /** TLS with these settings. Default: cleartext. */
   tls?: ListenTls
-  /** Whether HTTP/1.1 and HTTP/2 are offered, by ALPN or in cleartext. Default: both. */
+  /** Whether HTTP/1.1 is offered, by ALPN or in cleartext. Default: true. */
   http1?: boolean
+  /** Whether HTTP/2 is offered, by ALPN or in cleartext by prior knowledge. Default: true. */
   http2?: boolean
-  /** Needs `tls`. Default: false. */
+  /** Whether HTTP/3 is offered on the same port over UDP. Needs `tls`. Default: false. */
   http3?: boolean
-  /** RFC 8441 and RFC 9220. */
+  /** Whether clients may send extended CONNECT (RFC 8441 and RFC 9220). Default: false. */
   extendedConnect?: boolean
-  /** The ears of HTTP/2 connections hear of settings, pings and GOAWAY. Default: false. */
+  /** Passes settings, pings and GOAWAY of HTTP/2 peers to the callbacks of their connection. Default: false. */
   frameEvents?: boolean
-  /** Names of fields of HTTP/1.1 requests come as they are spelled too. Default: false. */
+  /** Keeps the original case of field names of HTTP/1.1 requests. Default: false. */
   spelledNames?: boolean
-  /** Every peer is a gateway that ends TLS for this server, and says whether a request is `http` or `https`; otherwise
-   * one whose scheme is not that of its connection is answered with 421 (RFC 9110 section 7.4). Default: false. */
+  /**
+   * Whether every peer is a gateway that ends TLS for this server and states the scheme of each
+   * request; otherwise a request whose scheme is not that of its connection is answered with 421
+   * (RFC 9110 section 7.4). Default: false.
+   */
   schemeFromGateway?: boolean
-  /** `onRequest` hears of requests of HTTP/1.1 with another expectation than `100-continue`, which are answered
-   * with 417 otherwise. Default: false. */
+  /**
+   * Passes requests of HTTP/1.1 with another expectation than `100-continue` to `onRequest`, which
+   * are answered with 417 otherwise. Default: false.
+   */
   expectations?: boolean
-  /** `onRefused` answers requests of HTTP/1.1 that break a rule, which are refused with a status otherwise. Default:
-   * false. */
+  /**
+   * Passes requests of HTTP/1.1 that break a rule to `onRefused`, which are refused with a status
+   * otherwise. Default: false.
+   */
   handsOverRefusals?: boolean
+  /**
+   * The most open connections; beyond it idle ones are closed for new ones, which wait otherwise.
+   * Default: 16,384.
+   */
   connectionsMax?: number
+  /** Limits of one peer. */
   limits?: Limits
+  /** Timeouts of every phase. */
   timeouts?: Timeouts
-  /** Timeouts of HTTP/1.1, over `timeouts`. */
+  /** Timeouts of HTTP/1.1 connections. Default: `timeouts`. */
   http1Timeouts?: Timeouts
+  /** Receive windows and send buffers. */
   windows?: Windows
 }
 
 export interface Address { address: string; port: number; family: 'IPv4' | 'IPv6' }
 
-/** What a client says before anything is agreed on: the host that it asks for, and what it speaks. */
+/** A client's ClientHello: host name and protocols. */
 export interface Hello { ticket: number; servername: string | undefined; protocols: string[] }
 
-/** What a handshake may go on with: what is shown, who is asked for a certificate, and what is agreed on. */
+/** The chosen settings of a handshake: certificate, requested client certificates, and policy. */
 export interface ContextAsk extends Identity { clients?: ClientsAsk | undefined; policy?: Policy | undefined }
 
 /** Why a handshake failed: a number of `node/native/desk.rs`, the client's alert, and words. */
 export interface HandshakeFailure { kind: number; alert: number; text: string; error?: Error | undefined }
 
-/** Who hears what becomes of a server. */
+/** The callbacks of a server. */
 export interface ListenerEars {
   onRequest: (exchange: Exchange) => void
   /** A handshake is done, and its version is known. */
   onConnection?: (connection: Connection) => void
-  /** The last that is heard of a connection. */
+  /** The last event of a connection. */
   onConnectionClosed?: (connection: Connection) => void
   /** A client under TLS did not say what it speaks, and HTTP/1.1 is not offered: its bytes are the
    * bodies of an exchange. Its connection was told with the version 0. */
@@ -157,7 +181,7 @@ export function openTo (path: string, readable: boolean, writable: boolean): voi
 
 interface File { path: string; inode: bigint }
 
-/** What is at `path`; undefined: nothing, or a name without a file. */
+/** The file at `path`; undefined: none, or a name without a file. */
 function fileAt (path: string): File | undefined {
   if (path.startsWith('\0')) return undefined
   path = resolve(path)
@@ -212,10 +236,10 @@ export class Listener {
   /** Serves a stream that was made in JavaScript. */
   serve (stream: StreamAsk): void { this.border.border.ask('serve', { server: this.number, stream }) }
 
-  /** Null where there is no port, and when it takes nobody new. */
+  /** Null where there is no port, and once it accepts no new connections. */
   address (): Address | null { return this.where }
 
-  /** Takes nobody new, and lets what is open finish, at most so long; then cuts it. */
+  /** Stops accepting, lets open exchanges finish for at most `deadlineMs`, then cuts them. */
   close (deadlineMs?: number): void {
     const deadline = deadlineOf(deadlineMs)
     if (!this.isOpen || this.border.border.hasEnded) return
@@ -227,8 +251,10 @@ export class Listener {
     this.leave()
   }
 
-  /** Takes nobody new. The engine does so on its own thread, and removes what is left of the file then: it
-   * has gone when this returns, so that the next server may take its path. */
+  /**
+   * Stops accepting. The engine does so on its own thread; this waits until it has removed the
+   * socket's file, so that the next server may take the path.
+   */
   private leave (): void {
     this.isOpen = false
     this.where = null
@@ -269,7 +295,7 @@ export class Listener {
     }
   }
 
-  /** Nobody names it any more. */
+  /** Removes a context that is no longer used. */
   forgetContext (context: number): void {
     if (this.isKnown) this.border.border.ask('forget', { server: this.number, context })
   }
@@ -280,7 +306,7 @@ export class Listener {
     this.chosen({ ticket, context, ...(protocol === null ? { noProtocol: true } : { protocol }) })
   }
 
-  /** Ends a handshake; `onHandshakeFailed` hears of the error. */
+  /** Refuses a handshake; `onHandshakeFailed` gets the error. */
   refuse ({ ticket }: Hello, error: Error): void {
     if (this.chosen({ ticket, refused: true })) this.refusals.set(ticket, error)
   }
@@ -294,7 +320,7 @@ export class Listener {
 
   /** Whether the handshake still waits. */
   private chosen (choice: object): boolean {
-    // Of a server that has ended nobody waits.
+    // A server that has ended has no waiting handshakes.
     if (!this.isKnown) return false
     return this.border.border.ask('chosen', { server: this.number, ...choice }) as boolean
   }

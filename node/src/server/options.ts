@@ -1,4 +1,4 @@
-// The options of `serve`: their names, what is wrong with them, and what a listener is given of them.
+// The options of `serve`: their names, their checks, and their conversion into listen options.
 
 import cluster from 'node:cluster'
 import { inspect } from 'node:util'
@@ -21,10 +21,11 @@ export type Fetch<Data = undefined> = (this: Server<Data>, request: globalThis.R
 /** A request of a route; `params` are what the path of the route names, decoded. */
 export interface RouteRequest<Path extends string = string> extends globalThis.Request { readonly params: ParamsOf<Path> }
 
+/** A handler of a route. */
 export type RouteHandler<Path extends string, Data> =
   (this: Server<Data>, request: RouteRequest<Path>, server: RequestInfo<Data>) => Answered | undefined | void | Promise<Answered | undefined | void>
 
-/** What may be changed by `server.reload`. */
+/** The options that `server.reload` may change. */
 export interface ReloadOptions<Data = undefined, Paths extends string = string> {
   /** Answers what no route and no file of `static` does. It may be absent where there are routes or folders: then 404. */
   fetch?: Fetch<Data>
@@ -34,8 +35,11 @@ export interface ReloadOptions<Data = undefined, Paths extends string = string> 
   routes?: { [Path in Paths]: Route<RouteHandler<Path, Data>> }
   /** Files that answer GET and HEAD where no route does: a folder, or folders by the beginnings of paths. What is not there goes to `fetch`. */
   static?: StaticOptions
-  /** What is answered when a handler fails. Default: the error is written to stderr, and 500. It is also called for an answer that fails behind its head, which is
-   * cut; what it gives is ignored then. */
+  /**
+   * Makes the response when a handler fails. Default: the error is written to stderr, and the
+   * response is 500. It is also called for a response that fails behind its head, which is cut; its
+   * result is ignored then.
+   */
   error?: (this: Server<Data>, error: any, request: globalThis.Request) => Answered | Promise<Answered>
   /** Handlers of WebSockets that `server.upgrade` has made. Needs the package `ws`. Over HTTP/2 and HTTP/3 clients may ask for one where `extendedConnect` is on,
    * which is so by default where `serve` was given this. */
@@ -50,20 +54,21 @@ export interface ReloadOptions<Data = undefined, Paths extends string = string> 
   idleTimeout?: number
 }
 
+/** The options of `serve`. */
 export interface ServeOptions<Data = undefined, Paths extends string = string> extends ReloadOptions<Data, Paths>, Omit<ListenOptions, 'tls' | 'port'> {
-  /** Default: 0, a free one. */
+  /** The port; 0: a free one. Default: 0. */
   port?: number | string
-  /** The address that is listened on. Default: every one of both families. */
+  /** The address to listen on. Default: every address of both families. */
   hostname?: string
-  /** The same, by the name that `listen` of node:net has for it. */
+  /** As `hostname`; the name in `listen` of node:net. */
   host?: string
-  /** A Unix socket in place of a port: another name of `path`. */
+  /** As `path`; Bun's name. */
   unix?: string
-  /** Another name of `sharesPort`. */
+  /** As `sharesPort`; Bun's name. */
   reusePort?: boolean
   /** `self-signed`: a certificate for `localhost`, the loopback addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
   tls?: ServeTls | 'self-signed'
-  /** Ends the server when it aborts: what is open finishes. */
+  /** Closes the server when it aborts; open requests finish. */
   signal?: AbortSignal
   /** Whether the global `Request` and `fetch` are wrapped, once, so that they take requests of servers: `new Request(request)`, `fetch(request)`. Default: true. */
   overrideGlobalObjects?: boolean
@@ -87,7 +92,7 @@ export function checkNames (options: unknown): void {
   }
 }
 
-/** What requests are answered by. */
+/** The handlers of requests. */
 export interface Settings<Data> {
   fetch: Fetch<Data> | undefined
   error: ReloadOptions<Data>['error']
@@ -148,7 +153,7 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
   return { selfSigned: names }
 }
 
-/** What the listener of a server with these options listens with. */
+/** The listen options of a server with these options. */
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
   const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, hostname: _h, host: _o, port, path: _p, unix: _u,
     sharesPort: _w, reusePort: _v, tls, overrideGlobalObjects: _g, timeouts, ...rest } = options

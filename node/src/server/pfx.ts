@@ -1,5 +1,6 @@
-// The certificates and the key in a PFX file (PKCS #12, RFC 7292), which Node.js takes and gives nothing
-// back of. Its MAC is not checked here: whoever reads it has had node:tls open the file before.
+// Reads the certificates and the key of a PFX file (PKCS #12, RFC 7292), which Node.js loads
+// without giving them out. The MAC is not checked here: the caller has had node:tls open the file
+// before.
 
 import { X509Certificate, createDecipheriv, createHash, createPrivateKey, pbkdf2Sync } from 'node:crypto'
 import { completed } from './clients'
@@ -52,7 +53,7 @@ function values (bytes: Buffer): Value[] {
   return found
 }
 
-/** The parts of a sequence; throws where there are fewer than so many. */
+/** The parts of a sequence; throws where there are fewer than `least`. */
 function parts (value: Value | undefined, least: number): Value[] {
   const all = value === undefined ? [] : values(value.body)
   if (all.length < least) throw notProvided(`a PFX file without what belongs in it is not taken: ${HOW}`)
@@ -88,7 +89,7 @@ function derive (passphrase: string, salt: Buffer, rounds: number, purpose: numb
 
 const number = ({ body }: Value): number => body.readUIntBE(0, Math.min(body.length, 6))
 
-/** What was encrypted by the algorithm that its identifier names. */
+/** Decrypts with the algorithm that the identifier names. */
 function decrypted (algorithm: Value, bytes: Buffer, passphrase: string): Buffer {
   const [name, parameters] = parts(algorithm, 2) as [Value, Value]
   const undo = (cipher: string, key: Buffer, iv: Buffer): Buffer => {
@@ -116,9 +117,11 @@ function decrypted (algorithm: Value, bytes: Buffer, passphrase: string): Buffer
   throw notProvided(`a PFX file with a cipher that is neither AES nor triple DES is not taken: ${HOW}`)
 }
 
-/** What is in a PFX file. */
+/** The content of a PFX file. */
 export interface PfxContent extends Identity {
-  /** Roots among its certificates. Others only complete chains: OpenSSL believes nobody by them either. */
+  /**
+   * Roots among its certificates. Others only complete chains: OpenSSL does not trust them either.
+   */
   roots: string[]
 }
 

@@ -1,5 +1,5 @@
-// What a server agrees to in handshakes, by the options of node:tls: versions, cipher suites and groups. Names
-// that OpenSSL knows and the engine does not are passed over; a list of which nothing is left is refused.
+// TLS versions, cipher suites and groups of a server, by the options of node:tls. Names that
+// OpenSSL knows and the engine does not are ignored; a list with no name left is refused.
 
 import { constants } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
@@ -116,7 +116,7 @@ function versionsOf ({ minVersion, maxVersion, secureProtocol, secureOptions = 0
   throw notProvided(`no version of TLS is left by ${asked}; TLSv1.2 and TLSv1.3 are what there is`)
 }
 
-/** What a server with these options agrees to; undefined: all that there is. */
+/** The policy of a server with these options; undefined: no restriction. */
 export function policyOf (options: PolicyOptions): Policy | undefined {
   const { ciphers, ecdhCurve, honorCipherOrder, secureOptions } = options
   checkBits(secureOptions ?? 0)

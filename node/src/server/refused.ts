@@ -1,4 +1,4 @@
-// What is asked for and is not there.
+// Errors for options and features that do not exist here.
 
 export interface RefusedError extends Error { code: string }
 

@@ -1,4 +1,4 @@
-// A web `Request` of which nothing is made before it is read.
+// A web `Request` whose parts are created on first access.
 
 import { inspect, type InspectOptions } from 'node:util'
 import { builtIn } from './built_in'
@@ -11,7 +11,7 @@ const builtInRequest = builtIn('Request', () => Request)
 
 /** A path and query that the URL standard may write otherwise: dot segments, and characters that it escapes. */
 const UNUSUAL_PATH = /\/(?:\.|%2e)|[^!$%&()*+,\-./0-9:;=?@A-Z[\]_a-z~]/i
-/** The same of an authority: capitals, brackets, default ports. */
+/** Authorities that need normalisation: capitals, brackets, default ports. */
 const UNUSUAL_AUTHORITY = /[^a-z0-9.:-]|:(?:80|443)?$/
 
 function urlOf (exchange: Exchange): string {
@@ -54,7 +54,7 @@ export class Request {
     this.#params = params
   }
 
-  /** What a route has named of the path, decoded; undefined: no route has the request. */
+  /** The route's parameters in the path, decoded; undefined: no route matched the request. */
   get params (): Record<string, string> | undefined { return this.#params }
 
   get method (): string { return this.#incoming.exchange.method }
@@ -112,7 +112,7 @@ export class Request {
 // `request.constructor` is the built-in class, as of a request of its own.
 delete (Request.prototype as { constructor?: unknown }).constructor
 
-/** What stands behind a request of a server; undefined: it is none. */
+/** The state behind a request of a server; undefined: it is not one. */
 export function incomingOf (request: unknown): Incoming | undefined {
   return typeof request === 'object' && request !== null ? stateOf(request) : undefined
 }

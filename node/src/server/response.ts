@@ -1,5 +1,5 @@
-// A web `Response` that costs nothing which nobody reads: what it was made of goes over the border
-// as it is, once, and again without a second look when the same one is returned again.
+// A web `Response` whose parts are created on first access. Its source goes to the channel
+// directly, encoded once; a response that is returned again is not encoded again.
 
 import { createReadStream } from 'node:fs'
 import { basename, resolve } from 'node:path'
@@ -27,7 +27,7 @@ export class FileBody {
   get name (): string { return basename(this.path) }
 }
 
-/** What of a file is sent, and as what. */
+/** The part of a file to send, and its fields. */
 export interface FileOptions {
   /** Bytes before the part that is sent, from 0 to 2^53-1. Default: 0. */
   offset?: number
@@ -71,7 +71,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 const builtInResponse = builtIn('Response', () => Response)
 
-/** What an answer is made of: the head's fields, and all of the body or where it comes from. */
+/** The encoded response: the head's fields, and the whole body or its source. */
 export interface Encoded {
   status: number
   fields: string
@@ -121,9 +121,9 @@ export class Response {
   #jsonType = false
   /** The body is here whole, or in a file: it can be sent again and again. */
   readonly #isKept: boolean
-  /** The built-in one, once somebody asks for what it alone has. */
+  /** The built-in one, created on first access to a member that it alone has. */
   #real: globalThis.Response | null = null
-  /** What was encoded, as long as nobody can have changed it. */
+  /** The encoding, as long as no caller can have changed the response. */
   #encoded: Encoded | null = null
 
   constructor (body?: ResponseBody, init?: ResponseInit) {
@@ -196,11 +196,11 @@ export class Response {
   /** Whether it can be sent again and again. */
   get [kept] (): boolean { return this.#isKept && this.#real === null }
 
-  /** What it is on the wire. */
+  /** Encodes it for the wire. */
   encode (): Encoded {
     if (this.#encoded !== null) return this.#encoded
     const [plain, status, init, real] = [this.#plain, this.#status, this.#init, this.#real]
-    // Somebody has looked at it, and may have changed its headers.
+    // A caller has accessed it, and may have changed its headers.
     if (real !== null && (!this.#isKept || real.bodyUsed)) return encodeBuiltIn(real)
     let type: string | null = null
     if (this.#jsonType) type = JSON_TEXT
@@ -226,7 +226,7 @@ function bufferOf (bytes: Uint8Array | ArrayBuffer): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** What a file has; it is opened when somebody reads. */
+/** The bytes of a file, which is opened on the first read. */
 export async function * streamOfFile ({ path, offset, length }: Pick<FileBody, 'path' | 'offset' | 'length'>): AsyncGenerator<Uint8Array, void, undefined> {
   if (length === 0) return
   yield * createReadStream(path, { start: offset, end: length === null ? Infinity : offset + length - 1 }) as AsyncIterable<Uint8Array>
@@ -244,7 +244,7 @@ function streamOf (iterable: AsyncIterable<Uint8Array>): ReadableStream<Uint8Arr
   })
 }
 
-/** What fetch decodes before anybody reads the body; zstd it does from Node.js 24 on. */
+/** Codings that fetch decodes before the body is read; zstd from Node.js 24 on. */
 const DECODED = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
 if (Number(process.versions.node.split('.', 1)[0]) >= 24) DECODED.add('zstd')
 
@@ -272,7 +272,7 @@ export function encodeBuiltIn (response: globalThis.Response): Encoded {
   return { status, fields: textOf(headersToSend(response), null), body: null, source: response.body, file: null }
 }
 
-/** What a handler gave as its answer. */
+/** Encodes a handler's result. */
 export function encode (response: unknown): Encoded {
   if (response instanceof Response) return response.encode()
   if (typeof response === 'object' && response !== null && 'status' in response && 'headers' in response && 'body' in response) {

@@ -1,11 +1,11 @@
-// Routes: which handler or answer a path and a method have. Exact segments come before parameters, parameters before the
-// rest (`*`), at each segment.
+// Routes: maps a path and a method to a handler or response. Exact segments come before parameters,
+// parameters before the rest (`*`), at each segment.
 
 import querystring from 'node:querystring'
 import { inspect } from 'node:util'
 import { isKept, Response } from './response'
 
-/** What the path of a route names: `ParamsOf<'/users/:id'>` is `{ id: string }`. */
+/** The parameters in a route's path: `ParamsOf<'/users/:id'>` is `{ id: string }`. */
 export type ParamsOf<Path extends string> =
   string extends Path ? Record<string, string>
     : Path extends `${string}:${infer Name}/${infer Rest}` ? { [K in Name]: string } & ParamsOf<`/${Rest}`>
@@ -16,12 +16,12 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPT
 /** A handler, or an answer that is made once; `H` is the handler's type. */
 export type RouteValue<H> = H | Response | globalThis.Response
 
-/** What a path has: for every method, or by method; `false`: nothing, and `fetch` is called. */
+/** The value of a path: for every method, or by method; `false`: none, and `fetch` is called. */
 export type Route<H> = RouteValue<H> | { [M in Method]?: RouteValue<H> } | false
 
 type Handler = (request: never, server: never) => unknown
 
-/** What was found for a request. */
+/** The match of a request. */
 export interface Match { value: Handler | Fixed; params: Record<string, string> }
 
 interface Entry { path: string; names: string[]; all: Handler | Fixed | null; methods: Map<string, Handler | Fixed> | null }
@@ -117,8 +117,10 @@ export class Router {
     return next
   }
 
-  /** What the request with this method and path gets; methods: those that the path has, where the request's is none of them;
-   * undefined: the path has nothing. */
+  /**
+   * The match of the request with this method and path; methods: those of the path, where the
+   * request's is not one of them; undefined: no route has the path.
+   */
   find (method: string, path: string): Match | { methods: string[] } | undefined {
     const methods: string[] = []
     const exact = this.exact.get(path)
@@ -132,7 +134,7 @@ export class Router {
   }
 }
 
-/** What an entry has for the method; else its methods are added to `methods`. */
+/** The entry's value for the method; else its methods are added to `methods`. */
 function chosen (entry: Entry, values: string[], method: string, methods: string[]): Match | undefined {
   // A GET answers HEAD too: the engine leaves the body out (RFC 9110 section 9.3.2).
   const value = entry.all ?? entry.methods?.get(method) ?? (method === 'HEAD' ? entry.methods?.get('GET') : undefined)

@@ -29,7 +29,7 @@ const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.f
 /** Where a client is. */
 export interface SocketAddress { address: string; port: number; family: 'IPv4' | 'IPv6' }
 
-/** What could not be listened on: the system's own errors are those of node's `listen`. */
+/** The error of a failed listen: the system's own errors in the form of node's `listen`. */
 function failedListen (failure: Failure, { host, port, path }: ListenOptions): Error {
   if (failure.system == null) return errorOf(failure, false)
   return listenError(failure, path ?? host ?? null, path === undefined ? port ?? 0 : NO_PORT)
@@ -84,7 +84,7 @@ export class Server<Data = undefined> {
   get protocol (): 'http' | 'https' { return this.listening.tls === undefined ? 'http' : 'https' }
   /** Whether failures are answered with their stack. */
   get development (): boolean { return this.settings.development }
-  /** What to ask for; on a Unix socket through it, by the name of this machine. */
+  /** The URL to request; on a Unix socket with the name localhost. */
   get url (): URL {
     if (this.where === null) return new URL(`${this.protocol}://localhost/`)
     const { address, port, family } = this.where
@@ -143,8 +143,10 @@ export class Server<Data = undefined> {
     return { address, port, family: family === 'IPv6' ? 'IPv6' : 'IPv4' }
   }
 
-  /** Ends the request when nothing of it has been sent or received for so many seconds, up to one second later; 0: never. It takes the place of
-   * `idleTimeout`. */
+  /**
+   * Ends the request after `seconds` in which no byte of it was sent or received, up to one second
+   * later; 0: never. It replaces `idleTimeout`.
+   */
   timeout (request: globalThis.Request, seconds: number): void {
     const incoming = incomingOf(request)
     if (incoming !== undefined) this.idle.watch(incoming, secondsOf(seconds, 'the timeout'))
@@ -223,7 +225,7 @@ export class Server<Data = undefined> {
   }
 }
 
-/** What is answered where nothing else does. `methods`: those of the path, which the request's is not among. */
+/** The response where no handler matches. `methods`: those of the path, without the request's. */
 function refusal (methods: string[] | undefined): Response {
   if (methods === undefined) return new Response(null, { status: NOT_FOUND })
   return new Response(null, { status: METHOD_NOT_ALLOWED, headers: { allow: [...new Set(methods)].join(', ') } })

@@ -1,4 +1,4 @@
-// `textStream()` of Node.js 26's bodies, for every line.
+// `textStream()` of Node.js 26's bodies, on every Node.js version.
 
 /** The body as pieces of text (the Fetch standard's `Body.textStream`). */
 export function textStreamOf ({ body, bodyUsed }: { body: ReadableStream<Uint8Array> | null; bodyUsed: boolean }): ReadableStream<string> {

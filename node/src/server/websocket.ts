@@ -1,5 +1,5 @@
-// WebSockets of `serve`: handlers, topics and back-pressure. The frames are those of the package `ws`, over an upgrade of
-// HTTP/1.1 and over extended CONNECT alike.
+// WebSockets of `serve`: handlers, topics and back-pressure. The package `ws` does the frames, over
+// an upgrade of HTTP/1.1 and over extended CONNECT alike.
 
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
@@ -9,23 +9,30 @@ import { nearest } from '../near'
 import { pairsOf, textOf, type FieldsInit } from './fields'
 import { secondsOf } from './idle'
 
-/** What `publish` and `send` give: the bytes that were sent; 0: the message was dropped; -1: it waits, because the client does not keep up. */
+/**
+ * The result of `publish` and `send`: the bytes sent; 0: the message was dropped; -1: it waits,
+ * because the client reads too slowly.
+ */
 export type SendStatus = number
 type Data = string | ArrayBufferLike | NodeJS.ArrayBufferView
 
+/** The callbacks and limits of the WebSockets of `serve`. */
 export interface WebSocketHandler<T = undefined> {
   /** The type of `ws.data`, for the compiler alone. */
   data?: T
   /** Calls come in the order of the events. One that throws or rejects closes its socket with 1011, and the error is written to stderr. */
   open?: (ws: ServerWebSocket<T>) => void | Promise<void>
+  /** A message: a string for text, bytes of the type `binaryType` otherwise. */
   message?: (ws: ServerWebSocket<T>, message: string | Buffer) => void | Promise<void>
   /** The last call for a socket. `code` is 1006 where the client ended without a close frame. */
   close?: (ws: ServerWebSocket<T>, code: number, reason: string) => void | Promise<void>
-  /** What waited has gone out, after a `send` that gave -1. */
+  /** Called when waiting messages were sent, after a `send` that gave -1. */
   drain?: (ws: ServerWebSocket<T>) => void | Promise<void>
+  /** A ping; its pong is sent by itself. */
   ping?: (ws: ServerWebSocket<T>, data: Buffer) => void | Promise<void>
+  /** A pong. */
   pong?: (ws: ServerWebSocket<T>, data: Buffer) => void | Promise<void>
-  /** Bytes of a message, decompressed; a longer one closes its socket with 1009. Default: 16 MiB. */
+  /** The most bytes of a message, decompressed; a longer one closes its socket with 1009. Default: 16 MiB. */
   maxPayloadLength?: number
   /** Seconds without a frame from the client after which its socket ends; 0: never. Default: 120. */
   idleTimeout?: number
@@ -33,11 +40,17 @@ export interface WebSocketHandler<T = undefined> {
   sendPings?: boolean
   /** Bytes that may wait for a client that does not read; what would exceed them is dropped. Default: 16 MiB. */
   backpressureLimit?: number
-  /** Whether a socket is closed in place of that. Default: false. */
+  /**
+   * Whether a socket is closed, not only the message dropped, when `backpressureLimit` is exceeded.
+   * Default: false.
+   */
   closeOnBackpressureLimit?: boolean
   /** Whether `ws.publish` also sends to the socket itself. Default: false. */
   publishToSelf?: boolean
-  /** Whether permessage-deflate (RFC 7692) is agreed on where the client offers it, or the options that `ws` has for it. Default: false. */
+  /**
+   * Whether permessage-deflate (RFC 7692) is negotiated where the client offers it, or its options
+   * for `ws`. Default: false.
+   */
   perMessageDeflate?: boolean | Record<string, unknown>
 }
 
@@ -113,11 +126,11 @@ function bytesOf (data: Data): string | Buffer {
 
 /** One client's WebSocket. */
 export class ServerWebSocket<T = undefined> {
-  /** What `server.upgrade` was given for it. */
+  /** The data passed to `server.upgrade`. */
   data: T
-  /** What `message` gets of a binary message: a Buffer, a Uint8Array or an ArrayBuffer. */
+  /** The type of a binary message in `message`: a Buffer, a Uint8Array or an ArrayBuffer. */
   binaryType: 'nodebuffer' | 'uint8array' | 'arraybuffer' = 'nodebuffer'
-  /** Undefined on a Unix socket. */
+  /** The client's address; undefined on a Unix socket. */
   readonly remoteAddress: string | undefined
   readonly #peer: Peer
   readonly #socket: Duplex
@@ -169,16 +182,21 @@ export class ServerWebSocket<T = undefined> {
 
   /** 1: open, 2: closing, 3: closed. */
   get readyState (): 0 | 1 | 2 | 3 { return this.#peer.readyState }
-  /** The subprotocol that was agreed on; empty: none. */
+  /** The negotiated subprotocol; empty: none. */
   get protocol (): string { return this.#peer.protocol }
-  /** The extensions that were agreed on. */
+  /** The negotiated extensions. */
   get extensions (): string { return this.#peer.extensions }
-  /** The topics that it is subscribed to. */
+  /** The subscribed topics. */
   get subscriptions (): string[] { return [...this.#topics] }
 
-  /** Sends a message: a string as text, others as bytes. `compress`: whether it is compressed where that was agreed on. */
+  /**
+   * Sends a message: a string as text, others as bytes. `compress`: whether it is compressed where
+   * that was negotiated.
+   */
   send (data: Data, compress = true): SendStatus { return this.#send(bytesOf(data), typeof data !== 'string', compress) }
+  /** Sends a text message. */
   sendText (data: string, compress = true): SendStatus { return this.#send(String(data), false, compress) }
+  /** Sends a binary message. */
   sendBinary (data: Exclude<Data, string>, compress = true): SendStatus { return this.#send(bytesOf(data), true, compress) }
 
   #send (data: string | Buffer, binary: boolean, compress: boolean): SendStatus {
@@ -201,6 +219,7 @@ export class ServerWebSocket<T = undefined> {
 
   /** Pings the client; at most 125 bytes (RFC 6455 section 5.5). */
   ping (data: Data = ''): SendStatus { return this.#control('ping', data) }
+  /** Sends an unsolicited pong; at most 125 bytes. */
   pong (data: Data = ''): SendStatus { return this.#control('pong', data) }
 
   #control (kind: 'ping' | 'pong', data: Data): SendStatus {
@@ -210,12 +229,12 @@ export class ServerWebSocket<T = undefined> {
     return this.#socket.writableNeedDrain ? -1 : Buffer.byteLength(bytes)
   }
 
-  /** Begins to close: what was sent goes out first. Default code: 1000. */
+  /** Starts the closing handshake behind the sent messages. Default code: 1000. */
   close (code = 1000, reason = ''): void { this.#peer.close(code, reason) }
   /** Ends at once, without a close frame. */
   terminate (): void { this.#peer.terminate() }
 
-  /** What `call` sends goes out together; gives what it gives. */
+  /** Sends the messages of `call` together; returns its result. */
   cork<R> (call: (ws: this) => R): R {
     this.#socket.cork()
     try {
@@ -225,12 +244,14 @@ export class ServerWebSocket<T = undefined> {
     }
   }
 
+  /** Subscribes to a topic of `publish`. */
   subscribe (topic: string): void {
     if (this.#peer.readyState !== OPEN) return
     this.#topics.add(String(topic))
     this.#all.subscribe(this, String(topic))
   }
 
+  /** Ends the subscription to a topic. */
   unsubscribe (topic: string): void {
     this.#topics.delete(String(topic))
     this.#all.unsubscribe(this, String(topic))

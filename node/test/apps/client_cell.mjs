@@ -25,7 +25,7 @@ const ways = {
   h3: { make: listener => createSecureServer({ ...tls, http3: true }, listener), options: { http3: 'only' } }
 }
 
-/** What a server received, as far as a library decides it. */
+/** A request as the server received it, as far as a library decides it. */
 function received (request, body) {
   const fields = Object.entries(request.headers).filter(([name]) => name[0] !== ':' && !NOT_COMPARED.has(name)).sort(([a], [b]) => a < b ? -1 : 1)
   const boundary = /boundary=(\S+)/.exec(request.headers['content-type'] ?? '')?.[1]

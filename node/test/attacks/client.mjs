@@ -50,7 +50,7 @@ const kinds = {
   }
 }
 
-/** What a program knows an error by. */
+/** The properties by which a program identifies an error. */
 function name (error) {
   const cause = error.cause ?? error
   return typeof cause.code === 'string' ? cause.code : String(cause.name)

@@ -1,5 +1,5 @@
-// What every form of a server does on every version. `except` says for which pairs a behaviour does
-// not exist, and why.
+// Behaviours of every form of a server on every version. `except` lists the pairs without a
+// behaviour, and why.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { heardText } from '../support/heard.mjs'

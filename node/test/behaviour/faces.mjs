@@ -15,7 +15,7 @@ import { Notes, pathOf } from './notes.mjs'
 import { fetchOf, webRoutes } from './web_routes.mjs'
 
 const settings = { maxConcurrentStreams: 1000, enableConnectProtocol: true }
-/** What 1,000 streams at once need on HTTP/3, and under `serve`. */
+/** The limits that 1,000 streams at once need on HTTP/3, and under `serve`. */
 const limits = { concurrentStreamsMax: 1000, runningHandlersMax: 2000, requestStreamsMax: 1000, requestHandlersMax: 2000 }
 
 /** A server of the API of node:http2 for a version. */
@@ -111,7 +111,7 @@ function aKoa (routes) {
   return app.callback()
 }
 
-/** What a Response of the web has no word for is said by what lies under it. */
+/** Behaviours that a web Response cannot express come from the layer below it. */
 const UNDER_HONO = ['/trailers', '/trailers-before', '/trailers-while', '/trailers-after', '/hints', '/breaks-before', '/breaks-upload', '/secret', '/cut', '/breaks-while']
 
 function aHono (notes, isOnNode) {

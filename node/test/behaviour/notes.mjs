@@ -1,4 +1,5 @@
-// What handlers tell the test that asked them, by a word of the test's choosing in the query: `?to=word`.
+// Notes from handlers to the test that asked them, by a word of the test's choosing in the query:
+// `?to=word`.
 
 export class Notes {
   #heard = new Map()
@@ -6,7 +7,7 @@ export class Notes {
   #counts = new Map()
   #gates = new Map()
 
-  /** A handler says `what` to whoever waits for it under this word. */
+  /** A handler leaves `what` for the test that waits under this word. */
   tell (word, what) {
     const key = `${word} ${what}`
     this.#heard.set(key, true)

@@ -1,4 +1,4 @@
-// What is sent by both sides.
+// The sizes of bodies in both directions.
 import { createHash } from 'node:crypto'
 
 /** Ten mebibytes in which no part is like another: a lost or doubled piece shows. The peers in other
@@ -9,7 +9,7 @@ export const BIG = (() => {
   return Buffer.from(words.buffer)
 })()
 export const LARGE_VALUE = 'v'.repeat(12 * 1024)
-/** Pieces of a body that nobody reads at first. */
+/** Pieces of a body that is not read at first. */
 export const SLOW_PIECES = 128
 export const SLOW_PIECE_BYTES = 256 * 1024
 export const digest = bytes => createHash('sha1').update(bytes).digest('hex')

@@ -70,7 +70,7 @@ for (const line of values.lines.split(',')) {
   else console.error(`going on without ${line}: it is not installed`)
 }
 
-/** What a figure means nothing without. */
+/** The machine and versions of a run. */
 async function described () {
   const versions = await Promise.all(Object.values(programs).map(async program => (await promisify(execFile)(program, ['--version'])).stdout.trim()))
   const version = name => JSON.parse(readFileSync(`${here}../node_modules/${name}/package.json`, 'utf8')).version

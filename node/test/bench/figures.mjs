@@ -15,7 +15,7 @@ const UNITS = {
 export class Figures {
   all = new Map()
 
-  /** What one round of a subject said. */
+  /** The figures of one round of a subject. */
   add (scenario, subject, round) {
     for (const [metric, value] of Object.entries(round)) {
       const key = [scenario, subject, metric].join('\t')

@@ -21,7 +21,7 @@ async function theirs ({ protocol, origin, connections, pipelining, concurrency,
   return new Pool(origin, { connections, pipelining: allowH2 ? concurrency : pipelining, connect: { ca }, allowH2 })
 }
 
-/** A body that is looked at by nobody, as in undici's own benchmark. */
+/** A sink that discards a body, as in undici's own benchmark. */
 const sink = () => new Writable({ write (chunk, _, done) { done() } })
 
 const byDispatch = (dispatcher, { origin, path }) => () => new Promise((resolve, reject) => {
@@ -101,7 +101,7 @@ export const peers = {
   }
 }
 
-/** What a peer is told: where, over what, and how many. */
+/** A peer's arguments: URL, protocol and counts. */
 export function target ({ protocol, url, caFile, concurrency, connections, pipelining }) {
   const { origin, pathname: path } = new URL(url)
   return { protocol, url, origin, path, ca: readFileSync(caFile, 'utf8'), concurrency, connections, pipelining }

@@ -1,5 +1,5 @@
-// What a program of this folder runs with: servers of node:http, node:http2 and node:net on ports of
-// their own, dispatchers that are destroyed behind it, and a log for each of its sides.
+// The environment of a program in this folder: servers of node:http, node:http2 and node:net on
+// ports of their own, dispatchers that are destroyed behind it, and a log for each of its sides.
 import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
@@ -20,7 +20,7 @@ export class Stage {
   sides = new Map()
   closers = []
 
-  /** What a side says goes into its own list. */
+  /** Writes a side's lines into its own list. */
   log (side) {
     const lines = this.sides.get(side) ?? []
     this.sides.set(side, lines)

@@ -7,7 +7,7 @@ import { createServer } from 'trunkline'
 
 const [port, path] = process.argv.slice(2)
 
-/** What becomes of a server that listens there. */
+/** The outcome of a server that listens there. */
 async function heard (place) {
   const server = createServer((request, response) => { response.end(String(cluster.worker.id)) })
   const failed = new Promise(resolve => { server.on('error', error => { resolve(error.code) }) })

@@ -1,4 +1,4 @@
-// A process that exits while a file is asked for that is a pipe to which nobody writes.
+// A process that exits while a requested file is a pipe without a writer.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

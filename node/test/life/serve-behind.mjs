@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline'
 import { setTimeout as rest } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** What comes and goes while nobody looks: as much as would show. */
+/** The connections opened and closed unattended: enough for a leak to show. */
 const CONNECTIONS = 8000
 const HEAD_BYTES = 16 * 1024
-/** A server that takes nobody for so long takes nobody. */
+/** A server that accepts no connection for this long is stuck. */
 const STUCK_MS = 1500
 /** Requests of them that may be read meanwhile: what is read reaches the handler afterwards. */
 const READ_MAX = 2000

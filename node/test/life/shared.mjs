@@ -1,5 +1,5 @@
-// A server of the form that this process was started with (`serve`, `createServer`, `createSecureServer`)
-// on a port that others have too, which says its name to whoever asks.
+// A server of the form given to this process (`serve`, `createServer`, `createSecureServer`) on a
+// shared port; it answers with its name.
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import http from 'node:http'

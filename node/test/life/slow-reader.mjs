@@ -1,6 +1,5 @@
-// Downloads so many bytes into a reader that is slower than the network; prints how many bytes the
-// server had handed over at most that were not read yet.
-// node slow-reader.mjs URL PROTOCOL BYTES
+// Downloads BYTES into a reader that is slower than the network; prints the most bytes that the
+// server had sent beyond those read. node slow-reader.mjs URL PROTOCOL BYTES
 import { readFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -10,7 +10,7 @@ import { differentOn } from './different.mjs'
 const ALL_MS_MAX = 190_000
 const script = fileURLToPath(new URL('run.mjs', import.meta.url))
 
-/** What every program says with one of the modules. */
+/** The output of every program with one of the modules. */
 export function said (subject, program = process.execPath, own = {}) {
   const env = { ...process.env, ...own }
   delete env.NODE_TEST_CONTEXT

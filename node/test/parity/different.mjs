@@ -87,7 +87,7 @@ const listed = {
   'wire: data behind the end of a request': [STREAM, 22, 24, 26]
 }
 
-/** What differs on a line of Node.js. */
+/** The differences on one Node.js version. */
 export function differentOn (version) {
   const line = Number.parseInt(version.replace(/^v/, ''), 10)
   const entries = Object.entries(listed).map(([name, why]) => [name, [why].flat()])

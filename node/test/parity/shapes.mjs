@@ -54,7 +54,10 @@ export const http1 = (serve, requests = {}, more = {}) => async (http2, t) => {
   for (const request of [requests].flat()) await t.ask(server, request)
 }
 
-/** Calls that must throw, or not, in a handler of the core API; each is told, then the stream ends. */
+/**
+ * Calls that must throw, or not, in a handler of the core API; each is logged, then the stream
+ * ends.
+ */
 export const throwing = calls => core((stream, { log, t, http2 }) => {
   for (const [label, call] of Object.entries(calls)) t.attempt(log, label, () => call(stream, http2))
   if (stream.destroyed) return
@@ -62,7 +65,7 @@ export const throwing = calls => core((stream, { log, t, http2 }) => {
   if (!stream.writableEnded) stream.end()
 })
 
-/** The same with a response of the compatible API. */
+/** As `throwing`, with a response of the compatible API. */
 export const responding = calls => compat((request, response, { log, t, http2 }) => {
   for (const [label, call] of Object.entries(calls)) t.attempt(log, label, () => call(response, http2, request))
   if (!response.writableEnded) response.end()

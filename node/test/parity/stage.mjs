@@ -1,5 +1,6 @@
-// What a program of this folder stands on: a server of either kind, clients of node:http2, and a log
-// for each of the two sides. The sides share no clock, so that only the order within a side counts.
+// The environment of a program in this folder: a server of either kind, clients of node:http2, and
+// a log for each of the two sides. The sides share no clock, so that only the order within a side
+// counts.
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import https from 'node:https'
@@ -42,7 +43,7 @@ export class Stage {
   sessions = []
   sockets = []
 
-  /** What a side says goes into its own list. */
+  /** Writes a side's lines into its own list. */
   log (side) {
     const lines = this.sides.get(side) ?? []
     this.sides.set(side, lines)
@@ -151,7 +152,7 @@ export class Stage {
     for (const answer of text.split(/(?=HTTP\/1\.1 )/)) log(answer.slice(9, 12), /^connection: .*close/im.test(answer) ? 'is the last' : 'goes on')
   }
 
-  /** Ends all that is left, the clients first; who does not part is told. */
+  /** Ends all that is left, the clients first; a connection that does not close is logged. */
   async part () {
     const late = async (what, done) => {
       let timer

@@ -1,4 +1,4 @@
-// What a soak asks, each drawn from a seed, and what may become of it.
+// The requests of a soak, each drawn from a seed, and their allowed outcomes.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { setTimeout as rest } from 'node:timers/promises'
@@ -15,8 +15,10 @@ export function random (seed) {
   }
 }
 
-/** What a request may fail with where the server or we cut something short. A neighbour's fault on
- * the same connection is everybody's. */
+/**
+ * Allowed failures of a request that the server or we cut short. A fault of one exchange may hit
+ * all others on its connection.
+ */
 const CODES = new Set([
   'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_ABORTED', 'UND_ERR_REFUSED',
   'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_QUEUE_TIMEOUT', 'HPE_INVALID',
@@ -38,7 +40,7 @@ const FAULTS = [['slow', 0.1], ['hang', 0.02], ['half', 0.02], ['reset', 0.04], 
  * hangs must not be most of the load. */
 const PATIENCE_MS = 500
 
-/** What a soak of any length has met, protocol and fault. */
+/** The kinds that a soak of any length has met, protocol and fault. */
 export const KINDS = ['h1', 'h1s', 'h2'].flatMap(protocol => [...FAULTS.map(([word]) => word), 'ok'].map(word => `${protocol} ${word}`)).concat('h3 echo', 'h3 bytes')
 
 /** Draws one request: what it is, of which kind, and how to ask it. `ask` resolves when it is over, to a

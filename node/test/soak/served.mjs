@@ -17,7 +17,7 @@ const REST_MS_MAX = 90_000
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc')
 
-/** Nobody listens, so nothing is kept. */
+/** No log is kept. */
 const notes = {
   tell () {},
   count () {},
@@ -37,7 +37,7 @@ const border = theBorder()
 const before = fds()
 process.send({ ports: Object.fromEntries(Object.entries(servers).map(([name, { port }]) => [name, port])) })
 
-/** What is held once everybody is gone. */
+/** The memory once all clients are gone. */
 async function look () {
   const { exchanges, connections } = border.servers
   for (const end = performance.now() + REST_MS_MAX; performance.now() < end && connections.size > 0;) await rest(50)

@@ -20,7 +20,7 @@ const { values } = parseArgs({
 const [seconds, seed, concurrency] = [values.seconds, values.seed, values.concurrency].map(Number)
 /** No step takes longer on a busy machine. */
 const SETTLED_MS_MAX = 30_000
-/** What a server may have more at the end than after its first fifth: caches and the heap's holes. */
+/** The most that a server may grow after its first fifth, MiB: caches and the heap's holes. */
 const GROWTH_MIB_MAX = 48
 const WRONG_SHOWN_MAX = 20
 /** Of a session's life on the client's side: then it goes away, one way or another. */
@@ -38,7 +38,7 @@ function equal (found, expected, what) {
   if (String(found) !== String(expected)) throw new Error(`${what}: ${String(found).slice(0, 100)}, not ${expected}`)
 }
 
-/** What a client does; the first ones must go well. */
+/** A client's behaviours; the first ones must succeed. */
 const whole = {
   async five ({ client }) { equal((await client.ask('/five')).body, 'hello', 'five') },
   async upload ({ client }) { equal((await client.ask('/digest', { method: 'POST', body: BODY })).body, DIGEST, 'upload') },

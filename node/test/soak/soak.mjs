@@ -26,13 +26,13 @@ const { values } = parseArgs({
 const [seconds, seed, concurrency] = [values.seconds, values.seed, values.concurrency].map(Number)
 /** No request takes longer: its own times are half a second for the head and for each piece of the body. */
 const SETTLED_MS_MAX = 20_000
-/** What a process may have more at the end than after its first fifth: caches and the heap's holes. */
+/** The most that a process may grow after its first fifth, MiB: caches and the heap's holes. */
 const GROWTH_MIB_MAX = 48
 
-/** So many requests are of every kind: the rarest is one of 1,200. */
+/** The number of requests in which every kind occurs: the rarest is one of 1,200. */
 const ALL_KINDS_MIN = 20_000
 
-/** Of what is wrong, so many are shown. */
+/** The most failures that are printed. */
 const WRONG_SHOWN_MAX = 20
 
 setFlagsFromString('--expose-gc')

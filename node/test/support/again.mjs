@@ -3,7 +3,7 @@
 
 /** How often a program is run again. */
 const ROUNDS_MAX = 3
-/** Beyond so many it is not chance. */
+/** More failures than these are not chance. */
 const NAMES_MAX = 20
 
 /** `results` are what the subjects said, by program; `unexpected()` names the programs with another outcome than

@@ -43,7 +43,10 @@ export function certificate (name, { issuer, extensions = [], kind = 'ec', from 
   return { file, kind, name, cert: read(`${file}.crt`), key: read(`${file}.key`) }
 }
 
-/** What `openssl req -x509 -newkey ..` makes without more: an authority that is a server too. */
+/**
+ * A certificate as plain `openssl req -x509 -newkey ..` makes it: an authority that is a server
+ * too.
+ */
 function byRequest (...args) {
   const file = `c${made++}`
   openssl('req', '-x509', ...EC, '-nodes', '-keyout', `${file}.key`, '-out', `${file}.crt`, '-days', '3650', '-subj', '/CN=localhost', ...args)

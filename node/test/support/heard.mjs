@@ -1,5 +1,5 @@
-// What comes over a stream, until what is waited for is there: into how many pieces bytes are cut is
-// nobody's promise.
+// The received bytes of a stream, until a condition is true: how bytes are cut into pieces is not
+// promised.
 
 /** The bytes of a stream from now on, as soon as `isThere` says that they are enough. */
 export function heard (stream, isThere) {
@@ -19,5 +19,5 @@ export function heard (stream, isThere) {
   })
 }
 
-/** The same, of a text. */
+/** As `heard`, of a text. */
 export const heardText = async (stream, text) => String(await heard(stream, bytes => bytes.length >= Buffer.byteLength(text)))

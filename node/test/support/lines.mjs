@@ -17,7 +17,7 @@ for (const line of ['node20', 'node22', 'node24', 'node26']) {
  * killed, and says so. */
 export function run (program, script, { args = [], flags = [], limit = 60_000, env = {} } = {}) {
   const own = { ...process.env, ...env }
-  // A file of tests in it reports to nobody but its own output.
+  // A file of tests in it must not report to this runner.
   delete own.NODE_TEST_CONTEXT
   return new Promise(resolve => {
     const options = { timeout: limit, killSignal: 'SIGKILL', env: own, maxBuffer: 16 << 20 }

@@ -1,5 +1,5 @@
-// What is said of this Node is true on the other lines, whose fetch is another. Each line has files of
-// its own, so that none takes long.
+// Tests of this Node, run on the other lines, whose fetch differs. Each line has files of its own,
+// so that none takes long.
 import assert from 'node:assert/strict'
 import test, { describe } from 'node:test'
 import { compare } from '../parity/compare.mjs'
@@ -8,7 +8,7 @@ import { life } from './life.mjs'
 import { lines, run } from './lines.mjs'
 import { serverLife } from './server_life.mjs'
 
-/** What differs from line to line, and what is promised on each of them. */
+/** The tests whose result depends on the line. */
 const OF_UNDICI = ['undici', 'undici_parts', 'refusals', 'channels', 'calls', 'answers', 'server_request', 'server_response']
 const OF_DISPATCHERS = ['streams_client', 'streams_server', 'connections', 'multiplexing', 'dispatch', 'uploads', 'options', 'heads', 'certificates', 'server_websocket']
 const OF_SERVE = ['server_files', 'server_hono', 'server_methods', 'server_routes', 'server_sockets']
@@ -33,10 +33,10 @@ export function undiciOnLine (line) {
   filesOnLine(line, OF_UNDICI)
 }
 
-/** What dispatchers do on one line. */
+/** The tests of dispatchers on one line. */
 export function dispatchersOnLine (line) { filesOnLine(line, OF_DISPATCHERS) }
 
-/** What `serve` does on one line. */
+/** The tests of `serve` on one line. */
 export function serveOnLine (line) { filesOnLine(line, OF_SERVE) }
 
 function filesOnLine (line, names) {
@@ -51,14 +51,14 @@ function filesOnLine (line, names) {
   }
 }
 
-/** What becomes of processes on one line. */
+/** The tests of processes on one line. */
 export function lifeOnLine (line) {
   const skip = absent(line)
   describe(`${line}, life`, { skip }, () => { life(line, lines[line]) })
   describe(`${line}, life of servers`, { skip }, () => { serverLife(line, lines[line]) })
 }
 
-/** What is compared with node:http2 on this Node is compared on the line too. */
+/** The comparisons with node:http2 on one line. */
 export function parityOnLine (line) {
   test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, () => compare(lines[line], line.replace('node', '')))
 }

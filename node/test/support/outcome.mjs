@@ -1,4 +1,4 @@
-// What comes of a call, so that two of them can be compared.
+// The outcome of a call as text, so that two of them can be compared.
 
 /** A value as text, the boundary of a form left out, or the name of the error. */
 export async function outcome (call) {

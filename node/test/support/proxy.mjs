@@ -98,7 +98,7 @@ export async function socks ({ user = null, password = '' } = {}) {
   return { host: `localhost:${server.address().port}`, asked, close }
 }
 
-/** Reads so many bytes at a time, in order. */
+/** Reads a given number of bytes at a time, in order. */
 function readerOf (socket) {
   let held = Buffer.alloc(0)
   let wake = null

@@ -1,4 +1,4 @@
-// What a run of tests says: a line for each file, and each failure twice, when it happens and at
+// The output of a test run: a line for each file, and each failure twice, when it happens and at
 // the end, where the reader of a long log looks.
 import { relative } from 'node:path'
 import { inspect } from 'node:util'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 
-/** Pauses of undici's own hold nobody. */
+/** Keeps the process alive: pauses of undici's own are unref'd. */
 export const awake = async work => {
   const timer = setInterval(() => {}, 1000)
   try {

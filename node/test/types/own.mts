@@ -1,4 +1,4 @@
-// What this package declares does not change what belongs to others.
+// This package's declarations do not change those of others.
 import { Readable } from 'node:stream'
 import 'trunkline'
 

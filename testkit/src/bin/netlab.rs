@@ -48,7 +48,7 @@ mod linux {
             /// NETLAB_NAME, as `up` printed it.
             name: String,
         },
-        /// Holds a network until it is told to end; `up` starts it.
+        /// Holds a network until it is ended; `up` starts it.
         #[command(hide = true)]
         Hold {
             #[command(flatten)]
@@ -183,7 +183,7 @@ mod linux {
             .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // Not ours: whoever waits for the end of our output must not wait for the relay's.
+            // Not ours: a reader of our output's end must not wait for the relay's.
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()

@@ -1,4 +1,4 @@
-//! `make sim SEEDS=1000 START=0`: as many worlds as wanted.
+//! `make sim SEEDS=1000 START=0`: runs a number of simulated worlds.
 
 fn number(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();

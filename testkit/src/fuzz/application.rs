@@ -1,6 +1,6 @@
-//! What an application does with a connection, as the control bytes say: it opens requests,
-//! answers those of the peer, reads bodies, lets time pass. And what it holds every machine to:
-//! exchanges begin once and end once, and nothing is told behind the end.
+//! An application on a connection, driven by the control bytes: opens requests, answers those of
+//! the peer, reads bodies, lets time pass. Asserts for every machine that exchanges begin once and
+//! end once, and that no event follows the end.
 
 use bytes::Bytes;
 use std::collections::BTreeSet;
@@ -236,7 +236,7 @@ impl<M: Machine> Application<M> {
             _ => {}
         }
     }
-    /// What it does with a request, by the control byte.
+    /// Its response to a request, by the control byte.
     fn respond(&mut self, stream: StreamId, choice: u8) {
         let head = response(M::VERSION);
         let (conn, now) = (&mut self.conn, self.now);
@@ -251,7 +251,7 @@ impl<M: Machine> Application<M> {
                 let data = Bytes::from_static(&[7; 20_000]);
                 let _ = conn.send_body(now, stream, data, end);
             }
-            // What is told of it already still comes.
+            // Events already queued still arrive.
             2 => conn.cancel(now, stream),
             // A handler that never answers.
             _ => return,

@@ -1,5 +1,5 @@
-//! Capsules: a tunnel of them reads the same however it is cut, nothing is handed on that was not
-//! asked for or is too large, and what was read is written again and reads the same.
+//! Capsules: a tunnel of them reads equally at every split, no unrequested or oversized capsule is
+//! delivered, and a decoded capsule encodes to one that decodes equally.
 
 use super::Input;
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! Whole connections of one byte stream: a machine is fed with pieces of the input and used by an
-//! application, all as the control bytes say.
+//! Whole connections of one byte stream: the control bytes feed a machine with pieces of the input
+//! and drive an application on it.
 
 use super::Input;
 use super::application::{Application, Machine};
@@ -13,8 +13,8 @@ use trunkline_core::limits::{Config, OUTBOX_BYTES_MAX};
 use trunkline_core::wire::Outbox;
 use trunkline_core::{h1, h2};
 
-/// What the outbox may hold after one piece: its limit, what one call fills, and the answers to
-/// one piece, each of which is not much longer than what it answers.
+/// The most that the outbox may hold after one piece, bytes: its limit, one call's output, and the
+/// answers to one piece, each of which is not much longer than its cause.
 const OUTBOX_SLACK_BYTES: usize = 1024 * 1024;
 
 /// An HTTP/1.1 server fed with arbitrary bytes.

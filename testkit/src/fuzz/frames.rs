@@ -1,4 +1,4 @@
-//! Frames: what parses is written again and parses to the same.
+//! Frames: a parsed frame is written again and parses equally.
 
 use super::Input;
 use trunkline_core::h2::frame::{

@@ -1,4 +1,4 @@
-//! Inputs from a seed: what a fuzzer invents in hours, the ordinary tests get a little of.
+//! Inputs generated from a seed, so that the ordinary tests run a little of the fuzzer's range.
 
 /// A source of bytes that a seed determines (xorshift64*): no distribution is asked of it, only that
 /// each seed gives another input.
@@ -27,7 +27,7 @@ impl Generator {
         let at = self.below(all.len());
         &all[at]
     }
-    /// So many bytes.
+    /// The next `length` bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.next_u32() as u8).collect()
     }

@@ -1,5 +1,5 @@
-//! The end of an HTTP/1.1 connection under a client: whatever came before it, only an end in order
-//! completes what nothing else delimits (RFC 9112 sections 8 and 9.8), and each exchange ends once.
+//! The end of an HTTP/1.1 connection under a client: after any input, only an orderly end completes
+//! a body without other delimiter (RFC 9112 sections 8 and 9.8), and each exchange ends once.
 //!
 //! The input is `[kind of end, method, response bytes]`.
 

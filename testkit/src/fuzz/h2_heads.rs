@@ -1,6 +1,6 @@
-//! Heads of HTTP/2 that come again: a server, which remembers some, is given the same blocks as a
-//! decoder that remembers nothing, and takes the same requests from them. What it skips must leave its
-//! compression table as it would be (RFC 7541 section 2.3.2).
+//! Repeated heads of HTTP/2: a server with its head cache and a decoder without one get the same
+//! blocks and must read the same requests. A cache hit must leave the compression table as decoding
+//! would (RFC 7541 section 2.3.2).
 //!
 //! The input is a program: each byte adds a field to the block, repeats an earlier block or ends this
 //! one.
@@ -19,7 +19,7 @@ const PREFACE: &[u8] =
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0";
 /// `GET http://a/` without the table.
 const LINE: &[u8] = &[0x82, 0x86, 0x84, 0x01, 1, b'a'];
-/// What a size update may say: no entry fits, one, some, all.
+/// Sizes of table updates: no entry fits, one, some, all.
 const SIZES: [usize; 4] = [0, 40, 200, 4096];
 const STREAMS_MAX: u32 = 2000;
 
@@ -179,7 +179,7 @@ impl Pair {
             }
         }
     }
-    /// What came of a block; a request is answered.
+    /// The outcome of a block; a request is answered.
     fn request(&mut self, id: u32) -> Came {
         let mut came = Came::Nothing;
         while let Some(event) = self.conn.poll_event() {

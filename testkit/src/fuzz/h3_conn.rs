@@ -1,6 +1,6 @@
 //! Whole HTTP/3 connections. The wire is records: a byte with a verb and a stream, a length (255:
-//! all that is left), and that many bytes. The control bytes say how streams are cut and what the
-//! application does.
+//! all remaining bytes), and that many bytes. The control bytes cut streams and drive the
+//! application.
 
 use super::Input;
 use super::application::{Application, OPENED_MAX};
@@ -239,8 +239,8 @@ impl Run {
         }
     }
 
-    /// What came whole and waits for the QPACK table cannot be reset by the peer any more: it is
-    /// over when a server loses patience, or when a client's user does.
+    /// A complete section that waits for the QPACK table can no longer be reset by the peer: it
+    /// ends by a server's timeout, or by a client's user.
     fn give_up_blocked(&mut self) {
         for _ in 0..DEADLINES_MAX {
             if self.side == Side::Server

@@ -1,5 +1,5 @@
-//! HTTP/3 frames: a stream of them reads the same however it is cut, and what parses is written
-//! again and parses to the same.
+//! HTTP/3 frames: a stream of them reads equally at every split, and a parsed frame is written
+//! again and parses equally.
 
 use super::Input;
 use bytes::BytesMut;

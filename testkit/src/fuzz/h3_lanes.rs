@@ -1,5 +1,5 @@
-//! A QUIC transport without packets below an HTTP/3 machine: it hands over what a peer says on its
-//! streams as far as the machine takes it, carries out the machine's orders, and holds both to the
+//! A QUIC transport without packets below an HTTP/3 machine: delivers the peer's stream bytes as
+//! far as the machine takes them, carries out the machine's actions, and checks both against the
 //! rules of streams (RFC 9000 sections 2 and 3).
 
 use super::h3_said::Said;
@@ -13,7 +13,7 @@ use trunkline_core::h3::{Action, Conn};
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::QUIC_SEND_WINDOW_BYTES;
 
-/// What a peer says of its QPACK decoder.
+/// A peer's limits for its QPACK decoder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     pub(super) table_bytes_max: u64,
@@ -30,7 +30,7 @@ enum End {
 /// One stream.
 #[derive(Debug, Default)]
 struct Lane {
-    /// What came and was not yet taken, and how it ends.
+    /// Bytes received and not yet taken, and their end.
     inbox: Vec<u8>,
     inbox_end: Option<End>,
     /// The end was told, or the machine stopped it.
@@ -137,7 +137,7 @@ impl Lanes {
         conn.handle_stop_sending(now, stream, code);
         self.obey(conn, now);
     }
-    /// The transport takes so many bytes more on a stream.
+    /// The transport takes this many more bytes on a stream.
     pub(super) fn gives_room(
         &mut self,
         conn: &mut Conn,
@@ -162,7 +162,7 @@ impl Lanes {
         }
         self.obey(conn, now);
     }
-    /// What the peer's decoder has to say.
+    /// The bytes of the peer's decoder stream.
     pub(super) fn feedback(&mut self) -> Vec<u8> {
         self.said.feedback()
     }

@@ -1,5 +1,5 @@
-//! Reads what an HTTP/3 machine writes on its streams, and holds it to the rules that no input may
-//! break: streams of whole frames of the kinds that belong there, and sections that decode.
+//! Reads an HTTP/3 machine's output and checks rules that hold for every input: streams of whole
+//! frames of the allowed types, and sections that decode.
 
 use super::h3_lanes::Terms;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use trunkline_core::http::{Fields, StreamId};
 use trunkline_core::limits::Limits;
 use trunkline_core::qpack::{Decoded, Decoder};
 
-/// What the machine has said so far.
+/// The machine's output so far.
 pub(super) struct Said {
     streams: BTreeMap<StreamId, Stream>,
     /// The peer's decoder; `None`: the peer never said its settings in a way that we know.
@@ -161,7 +161,7 @@ impl Said {
             decoder.cancel(stream);
         }
     }
-    /// What the peer's decoder has to say to the machine.
+    /// The peer's decoder stream for the machine.
     pub(super) fn feedback(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         if let Some(decoder) = &mut self.decoder {

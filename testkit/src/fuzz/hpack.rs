@@ -1,5 +1,5 @@
-//! HPACK: no block panics, none grows beyond its limits, and what decodes is encoded to what
-//! decodes to the same.
+//! HPACK: no block panics or grows beyond its limits, and a decoded block is encoded to one that
+//! decodes equally.
 
 use super::Input;
 use trunkline_core::hpack::decode::{Decoded, Decoder};

@@ -1,5 +1,5 @@
-//! QPACK: no section and no instruction panics or grows beyond its limits, and what decodes is
-//! encoded to what decodes to the same, however late the peer hears of the table.
+//! QPACK: no section and no instruction panics or grows beyond its limits, and a decoded section is
+//! encoded to one that decodes equally, however late the peer gets the table's instructions.
 
 use super::Input;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use trunkline_core::http::{Fields, StreamId};
 use trunkline_core::limits::{Limits, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
 use trunkline_core::qpack::{Decoded, Decoder, Encoder};
 
-/// What peers say of their tables: bytes and blocked streams.
+/// Peers' limits: table bytes and blocked streams.
 const OFFERS: [(usize, usize); 4] = [
     (QPACK_TABLE_BYTES_MAX, 16),
     (0, 0),
@@ -119,7 +119,7 @@ impl Echo {
             _ => self.hear(limits, usize::MAX),
         }
     }
-    /// So many bytes of instructions arrive, and the acknowledgements come back.
+    /// Delivers at most `most` bytes of instructions, and returns the acknowledgements.
     fn hear(&mut self, limits: &Limits, most: usize) {
         let some = self.road.len().min(most);
         let heard: Vec<u8> = self.road.drain(..some).collect();

@@ -1,4 +1,4 @@
-//! Reads what an HTTP/2 machine writes, and holds it to the rules that no input may break.
+//! Reads an HTTP/2 machine's output and checks rules that hold for every input.
 
 use trunkline_core::h2::frame::{FRAME_HEADER_BYTES, FrameHeader, kind};
 

@@ -1,5 +1,5 @@
-//! Network namespaces, named after the process that made them, so that those of a dead process
-//! can be told from those in use.
+//! Network namespaces, named after the process that made them, so that those of a dead process can
+//! be recognised.
 
 use nix::sched::{CloneFlags, setns};
 use std::fs::{self, File};
@@ -59,7 +59,7 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         if let Err(sentence) = ip(&["netns", "delete", &self.name]) {
-            // Not `eprintln`: nobody may be listening, and that is no reason to panic here.
+            // Not `eprintln`: standard error may be closed, and that is no reason to panic here.
             let _ = writeln!(io::stderr(), "netlab: {sentence}");
         }
     }

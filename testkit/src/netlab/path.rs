@@ -1,5 +1,5 @@
-//! One direction of the path: when does a packet arrive, if it does? Pure: the time is an
-//! argument, and chance comes from a seed.
+//! One direction of the path: computes the arrival of each packet, if it arrives. Pure: the time is
+//! an argument, and chance comes from a seed.
 //!
 //! A packet first waits for those before it to leave (rate and queue), then travels (delay). The
 //! schedule is kept from the packets' own times, so that a relay that wakes late delays a packet
@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What a path does to packets, in each direction.
+/// The effect of a path on packets, in each direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathSettings {
     /// How long a packet travels one way; the round trip is twice this. Default 0, at most 60 s.
@@ -81,7 +81,7 @@ impl PathSettings {
     }
 }
 
-/// What became of the packets of one direction.
+/// The counts of one direction's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets, as a wire would count them, that arrived or will.

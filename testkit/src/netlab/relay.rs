@@ -1,5 +1,5 @@
-//! The relay: one thread between two devices. It reads all there is, asks the [`Path`] when each
-//! packet comes out, and writes those whose time has come.
+//! The relay: one thread between two devices. It reads all packets, asks the [`Path`] when each
+//! leaves, and writes those that are due.
 
 use super::path::{Path, Totals};
 use super::tun::{READ_BYTES, Tun, on_the_wire};

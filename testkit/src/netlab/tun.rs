@@ -15,7 +15,7 @@ pub(super) const HEADER_BYTES: usize = 10;
 /// The largest read: an IPv4 packet and the header.
 pub(super) const READ_BYTES: usize = HEADER_BYTES + 65_535;
 
-/// What the kernel may leave to the other side.
+/// The offloads that the kernel may leave to the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offload {
     /// Nothing: each packet is one that a wire would carry.

@@ -1,5 +1,5 @@
-//! What happens next: a heap of things ordered by time, and by their entry where times are equal,
-//! so that a seed replays exactly.
+//! The event queue: a heap ordered by time, and by insertion where times are equal, so that a seed
+//! replays exactly.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
-//! The client: what the engine does with the pool and its machines, without sockets.
+//! The client: the engine's use of the pool and its machines, without sockets.
 //!
-//! Every request ends once. Whether it is sent again is the pool's decision.
+//! Invariant: every request ends once. The pool decides whether it is sent again.
 
 use super::ledger::Ledger;
 use super::link::{End, Link};
@@ -45,7 +45,7 @@ impl World {
         self.carry_out();
     }
 
-    /// A request as the referee is told of it.
+    /// A request in the referee's form.
     pub(super) fn entering(&self, request: u32) -> Entering {
         let plan = &self.plan.requests[request as usize];
         Entering {
@@ -294,7 +294,7 @@ impl World {
     }
 }
 
-/// What a slow or dead peer earns, which is no fault of a machine.
+/// Violations that a slow or dead peer causes, which are no fault of a machine.
 pub(super) fn is_lateness(violation: Violation) -> bool {
     matches!(
         violation,

@@ -1,4 +1,4 @@
-//! What a connection gives back, and what the client thinks of its peer.
+//! Requests given back by a connection, and the client's view of its peer's health.
 
 use super::client::{PATIENCE, is_lateness};
 use super::link::Link;

@@ -1,4 +1,4 @@
-//! What the client's machines say of responses, and who reads them.
+//! The response events of the client's machines, and their readers.
 
 use super::client::READ_EVERY;
 use super::link::Link;

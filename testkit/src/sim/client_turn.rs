@@ -1,4 +1,4 @@
-//! A turn of the client's end: it reads, tells the pool, starts what the pool dispatched, writes.
+//! A turn of the client's end: reads, reports to the pool, starts dispatched requests, writes.
 
 use super::client::PATIENCE;
 use super::link::{Exchange, Link};
@@ -10,7 +10,7 @@ use trunkline_core::pool::{Capacity, Standing};
 
 /// The largest piece of an upload.
 const PIECE_BYTES: u64 = 20_000;
-/// What an outbox holds at most beside its bound: one write of `poll_write`, and a frame.
+/// The most that an outbox holds beside its bound, bytes: one write of `poll_write`, and a frame.
 const OUTBOX_SLACK_BYTES: usize = 96 * 1024;
 
 impl World {

@@ -1,4 +1,4 @@
-//! All chance of a world, from one seed.
+//! All randomness of a world, from one seed.
 
 /// Splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators): eight bytes
 /// of state, every seed good.
@@ -6,7 +6,7 @@
 pub struct Dice(u64);
 
 impl Dice {
-    /// The same seed, the same rolls.
+    /// Equal seeds give equal rolls.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -1,5 +1,5 @@
-//! One connection, one or more long downloads: the world in which windows are measured. The
-//! server has more to send than anybody reads; its machine and the client's are ours.
+//! One connection with one or more long downloads: the world in which windows are measured. The
+//! server has more to send than the reader takes; its machine and the client's are ours.
 
 use super::machine::request_head;
 use super::pair::{Conduct, Pair};
@@ -16,10 +16,10 @@ use trunkline_core::limits::{Config, Windows};
 
 /// How often a slow reader reads.
 const READ_EVERY: Duration = Duration::from_millis(50);
-/// What the server gives its machine at once.
+/// The bytes that the server gives its machine at once.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// What is to be downloaded, over what.
+/// The downloads and their path.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// The way.
@@ -28,8 +28,8 @@ pub struct Download {
     pub windows: Windows,
     /// One stream each: bytes per second, or `None` for as fast as they come.
     pub readers: Vec<Option<u64>>,
-    /// A stream before them brings so many, so that the connection is warm: marks and times begin
-    /// with the request behind it, once the line is empty again.
+    /// Bytes of a stream that warms the connection up first: marks and times begin with the request
+    /// behind it, once the path is empty again.
     pub warm_up_bytes: u64,
     /// The window that an earlier connection has shown to be needed; 0: there was none.
     pub path_need: u32,
@@ -37,7 +37,7 @@ pub struct Download {
     pub sender_is_open: bool,
     /// Every DATA frame has one byte.
     pub one_byte: bool,
-    /// A reader that takes everything at once has so many, and it is over.
+    /// The run ends when a reader that takes everything at once has this many bytes.
     pub bytes: u64,
     /// It is over at the latest then.
     pub time: Duration,

@@ -1,5 +1,5 @@
-//! Reads the frames in flight and keeps its own account of credit: what one end sends never
-//! exceeds what the other has granted, and no grant is out of its range.
+//! Accounts for credit by reading the frames in flight: an end never sends more than the other has
+//! granted, and no grant is out of its range.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const INCREMENT_MIN: u64 = 4 * 1024;
 /// Smaller ones come once in 5 s at most, less what the one before waited to be written.
 const HELD_BACK_MIN: Duration = Duration::from_secs(4);
 
-/// What one end has written on a connection so far.
+/// One end's output on a connection so far.
 #[derive(Debug, Default)]
 pub struct Written {
     past_preface: bool,
@@ -34,7 +34,7 @@ pub struct Written {
     initial_max: u64,
     /// WINDOW_UPDATE frames.
     pub window_updates: u64,
-    /// The same by stream; stream 0 is the connection.
+    /// As above, by stream; stream 0 is the connection.
     updates: BTreeMap<u32, u64>,
     /// PING frames that ask.
     pub pings: u64,
@@ -51,9 +51,9 @@ pub struct Written {
 /// Both ends of one HTTP/2 connection.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// What the client wrote.
+    /// The client's output.
     pub client: Written,
-    /// What the server wrote.
+    /// The server's output.
     pub server: Written,
 }
 

@@ -1,4 +1,4 @@
-//! One connection: two ends, each with its machine, its way out and what has arrived for it.
+//! One connection: two ends, each with its machine, its outgoing path and its received bytes.
 
 use super::dice::Dice;
 use super::ledger::Ledger;

@@ -1,4 +1,4 @@
-//! An HTTP/1.1 or an HTTP/2 machine behind one set of verbs, and its bytes as they go to a socket.
+//! An HTTP/1.1 or an HTTP/2 machine behind one set of verbs, and its bytes for the socket.
 
 use bytes::{Bytes, BytesMut};
 use std::io::IoSlice;

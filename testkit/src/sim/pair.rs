@@ -1,5 +1,5 @@
-//! One connection over one line, with nothing beside it: its two ends, what is under way between
-//! them, and time. What the ends do with it is a [`Conduct`].
+//! One connection over one path: its two ends, the bytes in flight, and time. A [`Conduct`] drives
+//! the ends.
 
 use super::agenda::Agenda;
 use super::dice::Dice;
@@ -13,13 +13,13 @@ use std::time::Instant;
 use trunkline_core::h2;
 use trunkline_core::http::{Event, Side};
 
-/// What a connection is used for.
+/// The use of a connection.
 pub(super) trait Conduct {
     /// It has seen enough. Asked before anything happens.
     fn is_over(&self, pair: &Pair) -> bool;
     /// The machine of `side` told of something.
     fn handle(&mut self, pair: &mut Pair, side: Side, event: Event);
-    /// What `side` does in its turn, before it writes and each time that its socket took something.
+    /// The action of `side` in its turn, before it writes and each time that its socket took bytes.
     fn act(&mut self, pair: &mut Pair, side: Side);
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Pair {
     pub(super) now: Instant,
     pub(super) client: End,
     pub(super) server: End,
-    /// What both have written.
+    /// The output of both.
     pub(super) ledger: Ledger,
     path: PathPlan,
     up: Line,

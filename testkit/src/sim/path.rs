@@ -30,7 +30,7 @@ const CONGESTION_WINDOW_INITIAL: u64 = 10 * SEGMENT_BYTES;
 const UNSENT_BYTES_MAX: usize = 128 * 1024;
 /// The largest burst.
 const BURST_BYTES_MAX: u64 = 64 * 1024;
-/// What the retransmission timer adds at the tail of a flight (RFC 6298 as Linux has it).
+/// The delay that the retransmission timer adds at the tail of a flight (RFC 6298 as Linux has it).
 const TAIL_LOSS_DELAY: Duration = Duration::from_millis(200);
 
 /// A path's nature.
@@ -40,7 +40,7 @@ pub struct PathPlan {
     pub round_trip: Duration,
     /// Of each direction.
     pub bytes_per_second: u64,
-    /// What the queue in front of the line holds.
+    /// The capacity of the queue in front of the line.
     pub queue_bytes: u64,
     /// Bursts lost.
     pub loss_per_mille: u32,
@@ -94,7 +94,7 @@ pub struct Pipe {
 /// A burst on its way.
 #[derive(Debug)]
 pub struct Burst {
-    /// What arrives.
+    /// The bytes that arrive.
     pub bytes: Bytes,
     /// When.
     pub arrives_at: Instant,
@@ -107,7 +107,7 @@ impl Line {
     pub fn new(plan: PathPlan, now: Instant) -> Self {
         Self { plan, free_at: now }
     }
-    /// What it is like.
+    /// The plan of the path.
     pub fn plan(&self) -> PathPlan {
         self.plan
     }
@@ -134,8 +134,8 @@ impl Pipe {
             last_arrival: now,
         }
     }
-    /// What the sender sends at first without hearing anything: of servers that remember the path,
-    /// or that are told to begin so.
+    /// The bytes that the sender sends before any acknowledgement: for servers that remember the
+    /// path or are configured so.
     pub fn open_to(&mut self, bytes: u64) {
         self.window = bytes;
     }
@@ -206,8 +206,8 @@ impl Pipe {
             acknowledged_at,
         })
     }
-    /// What the sender's system says of what is not acknowledged: its timer fires once,
-    /// and each further time twice as late (RFC 6298 section 5.5).
+    /// The sender's unacknowledged data, as its kernel reports it: its timer fires once, and each
+    /// further time twice as late (RFC 6298 section 5.5).
     pub fn unanswered(&self, now: Instant) -> Option<Unanswered> {
         let waits = now.saturating_duration_since(self.waits_since);
         let periods = (waits.as_millis() / self.timeout.as_millis()) as u32;

@@ -1,4 +1,5 @@
-//! What a seed means: the paths, the servers and their faults, the requests.
+//! The plan of a world, generated from a seed: the paths, the servers and their faults, the
+//! requests.
 
 use super::dice::Dice;
 use super::path::PathPlan;
@@ -20,7 +21,7 @@ pub struct Plan {
     pub config: Config,
     /// How long a peer may be silent.
     pub health: HealthTimes,
-    /// When the client warms so many connections to a server up, from the start.
+    /// When the client warms up this many connections to a server, from the start.
     pub warm_ups: Vec<(Duration, usize, u32)>,
     /// When the client's network changes, from the start.
     pub network_changes: Vec<Duration>,
@@ -31,15 +32,15 @@ pub struct Plan {
 pub struct OriginPlan {
     /// The way.
     pub path: PathPlan,
-    /// What the client offers.
+    /// The client's offered versions.
     pub protocols: Protocols,
-    /// What the server chooses where the client leaves it a choice.
+    /// The server's choice among them.
     pub answers_h2: bool,
     /// SETTINGS_MAX_CONCURRENT_STREAMS.
     pub streams_max: u32,
     /// SETTINGS_INITIAL_WINDOW_SIZE.
     pub window: u32,
-    /// What the handshake takes beside its round trips.
+    /// The handshake's time beside its round trips.
     pub handshake_delay: Duration,
     /// Attempts that end in a TLS error.
     pub handshake_failures_per_mille: u32,
@@ -47,11 +48,11 @@ pub struct OriginPlan {
     pub faulty_per_mille: u32,
     /// Connections, from the first on, that may have one.
     pub faulty_connections_max: u32,
-    /// What may go wrong on a connection; one of them at a time.
+    /// Possible faults of a connection; one of them at a time.
     pub faults: Vec<Fault>,
 }
 
-/// What goes wrong on a connection.
+/// A fault of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// GOAWAY in two steps when the stream of this number comes.
@@ -61,7 +62,7 @@ pub enum Fault {
     /// GOAWAY when the stream of this number comes, which is the last one looked at: a server that
     /// counts.
     Count(u64),
-    /// REFUSED_STREAM for so many streams at first.
+    /// REFUSED_STREAM for this many streams at first.
     Refuse(u64),
     /// SETTINGS that change the streams allowed, this long after the start.
     Streams(Duration, u32),
@@ -71,7 +72,7 @@ pub enum Fault {
     Window(Duration, u32),
     /// Nothing is written at first for this long.
     Late(Duration),
-    /// Nothing comes any more, and nobody says so.
+    /// No byte arrives any more, without an error.
     Silence(Duration),
     /// Nothing arrives for the second time, this long after the start, and then everything.
     Stall(Duration, Duration),
@@ -96,13 +97,13 @@ pub struct RequestPlan {
     pub upload: u64,
     /// Whether its body can be sent twice.
     pub replayable: bool,
-    /// What the server thinks before it answers.
+    /// The server's time before it answers.
     pub thought: Duration,
     /// Bytes of the response.
     pub download: u64,
     /// Whether the response says how long it is.
     pub has_length: bool,
-    /// What its reader takes per second; `None`: everything at once.
+    /// Bytes that its reader takes per second; `None`: everything at once.
     pub reads: Option<u64>,
     /// How long it may stand in line.
     pub patience: Option<Duration>,

@@ -1,13 +1,13 @@
-//! Watches the pool from outside: what it is told, and what it decides. Keeps a line and a list of
-//! connections of its own, and holds every decision against the rules.
+//! Checks the pool from outside, by its input and its decisions. Keeps a queue and a list of
+//! connections of its own, and checks every decision against the rules.
 //!
-//! - Nobody is served before somebody more urgent, before an earlier one of their group, or twice
-//!   in a row before another group that waits.
-//! - Nobody is served in their pause or behind their deadline.
-//! - A connection gets what it has room for, and nothing when it drains, is suspect, is told to
+//! - No request is served before a more urgent one, before an earlier one of its group, or twice in
+//!   a row before another group that waits.
+//! - No request is served during its pause or after its deadline.
+//! - A connection gets what it has room for, and nothing when it drains, is suspect, is asked to
 //!   close, has had its requests, or is too old.
 //! - Slots that are reserved stay free; retries stay within their budget.
-//! - Connections that idle or are old are told to close in time.
+//! - Connections that idle or are old are asked to close in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ struct Watched {
     idle_since: Option<Instant>,
 }
 
-/// What an origin has earned and spent of retries, in hundredths.
+/// Retries earned and spent by an origin, in hundredths.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     earned: u64,
@@ -58,7 +58,7 @@ struct Account {
 #[derive(Debug)]
 pub(super) struct Referee {
     config: PoolConfig,
-    /// Whether somebody asked for warm connections.
+    /// Whether warm connections were requested.
     warmed: bool,
     number: u64,
     places: BTreeMap<u32, Place>,
@@ -89,7 +89,7 @@ impl Referee {
         }
     }
 
-    // What the pool is told.
+    // A request was submitted to the pool.
 
     pub(super) fn submitted(&mut self, now: Instant, entering: Entering) {
         let Entering {
@@ -242,7 +242,7 @@ impl Referee {
         self.check_reserve(&place, multiplexing);
     }
 
-    /// Nobody had a better right to be served.
+    /// No other request had a better claim.
     fn check_turn(&mut self, now: Instant, request: u32, place: &Place) {
         let class = place.rank.class;
         for (other, waits) in &self.places {
@@ -317,7 +317,8 @@ impl Referee {
         );
     }
 
-    /// What is reserved for more urgent requests is still free, once nothing more can be opened.
+    /// The reserve for more urgent requests is still free, once no further connection can be
+    /// opened.
     fn check_reserve(&self, place: &Place, multiplexing: Multiplexing) {
         let more_urgent = &self.config.reserve[..place.rank.class as usize];
         let reserved: u32 = more_urgent.iter().sum();

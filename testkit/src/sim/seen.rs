@@ -1,12 +1,13 @@
-//! What a download showed.
+//! The observations of a download.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What was seen.
+/// The observations.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// When a reader that takes everything at once had so many bytes: powers of two from 1 MiB on.
+    /// When a reader that takes everything at once had this many bytes: powers of two from 1 MiB
+    /// on.
     pub marks: BTreeMap<u64, Duration>,
     /// Bytes that each reader took.
     pub read: Vec<u64>,

@@ -1,5 +1,5 @@
-//! One connection, many uploads at once over one line: the world in which a server's patience with
-//! bodies is measured. Both machines are ours; the server reads everything as it comes.
+//! One connection with many uploads at once over one path: the world in which a server's timeouts
+//! for bodies are measured. Both machines are ours; the server reads everything as it arrives.
 
 use super::machine::request_head;
 use super::pair::{Conduct, Pair};
@@ -12,10 +12,10 @@ use trunkline_core::h2;
 use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Version};
 use trunkline_core::limits::Config;
 
-/// What the client gives its machine at once.
+/// The bytes that the client gives its machine at once.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// What is to be uploaded, over what.
+/// The uploads and their path.
 #[derive(Clone, Copy, Debug)]
 pub struct Upload {
     /// The way.
@@ -30,7 +30,7 @@ pub struct Upload {
     pub patience: Duration,
 }
 
-/// What was seen.
+/// The observations.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Uploads that were answered with all of their bytes read.

@@ -1,4 +1,4 @@
-//! The table of windows: what a receive window costs on a path, by the simulator.
+//! The table of windows: the throughput that a receive window costs on a path, by the simulator.
 
 use super::download::Download;
 use super::path::PathPlan;
@@ -20,7 +20,7 @@ const BODY_BYTES: u64 = 512 << 20;
 const STEADY_FROM_BYTES: u64 = 256 << 20;
 /// Times are told for these many bytes.
 const TIMED_BYTES: [u64; 3] = [4 << 20, 64 << 20, 512 << 20];
-/// What one update of a large window grants at most (`core/src/credit.rs`).
+/// The most that one update of a large window grants (`core/src/credit.rs`).
 const QUANTUM_MAX: u32 = MIB;
 /// The largest window that auto may reach.
 const AUTO_MAX: u32 = 16 * MIB;
@@ -54,7 +54,7 @@ pub struct Cell {
     pub mbit: u64,
     /// The rule.
     pub policy: Policy,
-    /// What was seen.
+    /// The observations.
     pub seen: Seen,
 }
 
@@ -116,7 +116,7 @@ impl Cell {
     pub fn share(&self) -> f64 {
         self.seen.speed_between(STEADY_FROM_BYTES, BODY_BYTES) / (self.mbit * 125_000) as f64
     }
-    /// What the policy can reach of the line.
+    /// The share of the path that the policy can reach.
     pub fn bound(&self) -> f64 {
         let round_trip = Duration::from_millis(self.round_trip_ms);
         self.policy.bound(round_trip, self.mbit * 125_000) / (self.mbit * 125_000) as f64

@@ -1,4 +1,4 @@
-//! The table as a picture: share of the line over the round trip, one panel per rate.
+//! The table as a picture: share of the path over the round trip, one panel per rate.
 
 use super::windows::{Cell, POLICIES, RATES_MBIT, ROUND_TRIPS_MS};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The world itself: its state, its clock and what happens in it.
+//! The world: its state, its clock and its events.
 
 use super::agenda::Agenda;
 use super::dice::Dice;
@@ -20,7 +20,7 @@ const WORLD_MAX: Duration = Duration::from_secs(4 * 3600);
 /// A path that swallows everything is noticed by TCP after this.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(900);
 
-/// What happened in a world.
+/// The counts of a world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Requests that were answered whole.
@@ -128,7 +128,7 @@ pub(super) struct OriginState {
     pub(super) connections: u32,
 }
 
-/// What the pool says of a connection because of another one to its origin.
+/// The pool's action on a connection because of another one to its origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
     pub(super) doubted: Option<bool>,
@@ -148,11 +148,12 @@ pub struct World {
     pub(super) pool: Pool<u32>,
     pub(super) origins: Vec<OriginState>,
     pub(super) links: Vec<Option<Box<Link>>>,
-    /// What the pool has dispatched and the connection not yet taken, by link.
+    /// Requests dispatched by the pool and not yet taken by the connection, by link.
     pub(super) inboxes: Vec<Vec<u32>>,
-    /// What the pool has told to close, by link.
+    /// Connections that the pool has asked to close, by link.
     pub(super) stops: Vec<bool>,
-    /// What the pool says of each link beside another suspect or working one, until its next turn.
+    /// The pool's actions on each link because of another suspect or working one, until its next
+    /// turn.
     pub(super) told: Vec<Told>,
     pub(super) referee: Referee,
     pub(super) by_id: BTreeMap<ConnectionId, usize>,
@@ -329,7 +330,7 @@ impl World {
         }
     }
 
-    /// Sockets stay within their bounds, and nobody waits for nothing.
+    /// Sockets stay within their bounds, and no request waits without a reason.
     fn check_pool(&self) {
         // What is due at this very moment may not have been carried out yet.
         let is_due = self.pool.next_deadline().is_some_and(|at| at <= self.now);
@@ -363,7 +364,7 @@ impl World {
         self.now - self.base
     }
 
-    /// What is still open, for the message of a failure.
+    /// The open requests, for the message of a failure.
     fn waiting(&self) -> Vec<(usize, &Request)> {
         let all = self.requests.iter().enumerate();
         all.filter(|(_, request)| request.settled.is_none())
@@ -371,7 +372,7 @@ impl World {
             .collect()
     }
 
-    /// What a server is like.
+    /// The plan of a server.
     pub(super) fn origin_plan(&self, own: &Link) -> &OriginPlan {
         &self.plan.origins[own.origin]
     }

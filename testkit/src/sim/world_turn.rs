@@ -1,4 +1,4 @@
-//! A turn of one end: it reads what has arrived, does what follows, and writes what the path takes.
+//! A turn of one end: reads the received bytes, acts on them, and writes as much as the path takes.
 
 use super::link::Link;
 use super::world::{Happening, World, other};

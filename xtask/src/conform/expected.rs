@@ -48,7 +48,7 @@ impl Expected {
             .filter(|case| cases.is_some_and(|cases| cases.contains_key(*case)))
             .count()
     }
-    /// What differs, a sentence each.
+    /// The differences, a sentence each.
     pub(super) fn compare(&self, suite: &str, failed: &BTreeSet<String>) -> Vec<String> {
         let none = BTreeMap::new();
         let cases = self.suites.get(suite).unwrap_or(&none);

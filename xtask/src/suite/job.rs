@@ -1,5 +1,5 @@
-//! Programs of tests in a queue, run a few at once. What each prints goes to a file; a failure is printed
-//! briefly when it happens, and again at the end behind the ends of the files.
+//! A queue of test programs, run a few at once. The output of each goes to a file; a failure is
+//! printed briefly when it happens, and again at the end behind the ends of the files.
 
 use super::report;
 use crate::Outcome;

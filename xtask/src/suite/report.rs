@@ -75,7 +75,7 @@ pub(super) fn failures(output: &str) -> Vec<String> {
     found
 }
 
-/// At most so many characters of `text`, on a border of characters.
+/// The first `most` characters of `text`.
 pub(super) fn cut(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((end, _)) => &text[..end],
@@ -83,7 +83,7 @@ pub(super) fn cut(text: &str, most: usize) -> &str {
     }
 }
 
-/// The last characters of `text`, at most so many.
+/// The last `most` characters of `text`.
 pub(super) fn tail(text: &str, most: usize) -> &str {
     let count = text.chars().count();
     match text.char_indices().nth(count.saturating_sub(most)) {

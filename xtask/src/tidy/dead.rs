@@ -1,5 +1,5 @@
-//! Files that nothing reaches: Rust files outside every module tree, documents that no other
-//! document links, links that lead nowhere.
+//! Finds unreachable files: Rust files outside every module tree, documents that no other document
+//! links, and dead links.
 
 use super::Finding;
 use super::rust::Source;

@@ -1,5 +1,5 @@
-//! Documents that say what is true: the paths of ARCHITECTURE, the tests of the promises and of
-//! the attacks, the limits' names.
+//! Checks that documents are true: the paths of ARCHITECTURE, the tests of the promises and of the
+//! attacks, the limits' names.
 
 use super::Finding;
 use super::tree::Tree;
@@ -33,32 +33,28 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Every path in ARCHITECTURE's table "where is" is there. `*` stands for one or more files.
+/// Every path in ARCHITECTURE exists: each piece of code in the table "where is", and elsewhere each
+/// with a slash. `*` stands for one or more files.
 fn check_paths(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let Some(text) = tree.text(ARCHITECTURE) else {
         return vec![Finding::new(ARCHITECTURE, 0, "is missing")];
     };
-    let mut rows = 0;
-    for (line, cells) in rows_under(text, "Where is") {
-        rows += 1;
-        for path in cells.iter().flat_map(|cell| quoted(cell)) {
-            let there = match path.split_once('*') {
-                None => tree.has(path),
-                Some((before, after)) => tree
-                    .paths()
-                    .any(|file| file.starts_with(before) && file.ends_with(after)),
-            };
-            if !there {
-                found.push(Finding::new(
-                    ARCHITECTURE,
-                    line,
-                    format!("`{path}` does not exist"),
-                ));
-            }
-        }
+    let rows = rows_under(text, "Where is");
+    for (line, cells) in &rows {
+        let paths = cells.iter().flat_map(|cell| quoted(cell));
+        found.extend(paths.filter_map(|path| missing_path(tree, path, *line)));
     }
-    if rows == 0 {
+    // Elsewhere a piece of code is a path if it has a slash.
+    let is_in_table = |line: usize| rows.iter().any(|(row, _)| *row == line);
+    for (line, text) in (1..)
+        .zip(text.lines())
+        .filter(|(line, _)| !is_in_table(*line))
+    {
+        let paths = quoted(text).into_iter().filter(|code| code.contains('/'));
+        found.extend(paths.filter_map(|path| missing_path(tree, path, line)));
+    }
+    if rows.is_empty() {
         found.push(Finding::new(
             ARCHITECTURE,
             0,
@@ -97,6 +93,17 @@ fn check_promises(tree: &Tree, ids: &[String]) -> Vec<Finding> {
         found.extend(missing.map(|why| Finding::new(promises::TABLE, 0, format!("{id}: {why}"))));
     }
     found
+}
+
+/// A finding, unless `path` exists.
+fn missing_path(tree: &Tree, path: &str, line: usize) -> Option<Finding> {
+    let exists = match path.split_once('*') {
+        None => tree.has(path),
+        Some((before, after)) => tree
+            .paths()
+            .any(|file| file.starts_with(before) && file.ends_with(after)),
+    };
+    (!exists).then(|| Finding::new(ARCHITECTURE, line, format!("`{path}` does not exist")))
 }
 
 /// Each id has one row, whose last cell names tests that exist or begins with `todo`.

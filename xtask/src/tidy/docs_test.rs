@@ -5,7 +5,7 @@ const HEAD: &str = "| id | promise | test |\n|---|---|---|\n";
 
 #[test]
 fn a_path_of_the_where_is_table_that_does_not_exist_is_found() {
-    let table = "## Where is ...?\n\n| q | place |\n|---|---|\n| a | `core/src/h2/frame/*.rs` -> `gone.rs` |\n\n## Else\n| `not/checked.rs` |\n";
+    let table = "## Where is ...?\n\n| q | place |\n|---|---|\n| a | `core/src/h2/frame/*.rs` -> `gone.rs` |\n\n## Else\n| `not_checked.rs` |\n";
     let tree = Tree::of(&[
         ("ARCHITECTURE.md", table),
         ("core/src/h2/frame/data.rs", ""),
@@ -95,4 +95,15 @@ fn a_limit_that_is_not_in_the_limits_is_found() {
     let found = check_limits(&tree);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].text.contains("NOTHING"));
+}
+
+#[test]
+fn every_path_in_the_prose_of_the_architecture_exists() {
+    let text = "Read `core/src/lib.rs`, then\n`core/src/gone.rs`; call `open`.\n## Where is it?\n\n| q | place |\n|---|---|\n| a | `core/src/lib.rs` |\n";
+    let tree = Tree::of(&[("ARCHITECTURE.md", text), ("core/src/lib.rs", "")]);
+    let found: Vec<String> = check_paths(&tree).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        ["ARCHITECTURE.md:2: `core/src/gone.rs` does not exist"]
+    );
 }

@@ -1,4 +1,4 @@
-//! Generated files are what their table renders to.
+//! Checks that generated files equal the rendering of their table.
 
 use super::Finding;
 use super::tree::Tree;

@@ -1,4 +1,4 @@
-//! Who may import whom: modules inside the core, and crates.
+//! The allowed imports: between the core's modules, and between crates.
 
 use super::Finding;
 use super::rust::{Source, is_test_item, lines_of};

@@ -1,10 +1,10 @@
-//! `testkit/mutants.toml`: what a mutant replaces stands in its file, once.
+//! Checks `testkit/mutants.toml`: the text that a mutant replaces occurs in its file, once.
 
 use super::Finding;
 use super::tree::Tree;
 use crate::mutants::{LIST, Mutant};
 
-/// Mutants that would change nothing, or nobody knows what.
+/// Finds mutants that would change nothing, or that match more than once.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let Some(text) = tree.text(LIST) else {
         return vec![Finding::new(LIST, 0, "is missing")];

@@ -1,4 +1,4 @@
-//! Names that say nothing: not for a file, a folder, a module or a type.
+//! Rejects names without meaning, of files, folders, modules and types.
 
 use super::Finding;
 use super::rust::Source;

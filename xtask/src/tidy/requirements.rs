@@ -1,6 +1,6 @@
-//! `conformance/requirements.toml`: every MUST of the RFCs that a peer can provoke, as done
+//! Checks `conformance/requirements.toml`: every MUST of the RFCs that a peer can provoke, as done
 //! (with its test), todo or not applicable (each with the reason). The share that is done never
-//! drops, and no rule stands there twice.
+//! drops, and no rule occurs twice.
 
 use super::Finding;
 use super::tree::Tree;

@@ -1,4 +1,4 @@
-//! Rust files as the other rules want them: parsed, with what belongs to tests known.
+//! Parses Rust files for the other rules and marks the parts that belong to tests.
 
 use super::Finding;
 use super::tree::Tree;

@@ -1,5 +1,5 @@
-//! Where to look for a seam: 400 lines of code in a file, 70 in a function. Tests are not
-//! counted; blank lines and comments neither.
+//! Limits sizes: 400 lines of code in a file, 70 in a function. Tests, blank lines and comments are
+//! not counted.
 
 use super::Finding;
 use super::rust::{Source, is_test_item, lines_of};

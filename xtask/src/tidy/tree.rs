@@ -1,4 +1,4 @@
-//! The project as a map from path to text: what every rule reads.
+//! The project as a map from path to text, the input of every rule.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ const SKIPPED: &[&str] = &[
     "fuzz/target",
 ];
 /// Files that a rule may want to read.
-const READ: &[&str] = &["rs", "md", "toml", "py", "ts"];
+const READ: &[&str] = &["rs", "md", "toml", "py", "ts", "mts", "mjs"];
 
 /// Text files by their path from the root, with `/`; other files have an empty text.
 #[derive(Debug, Default)]

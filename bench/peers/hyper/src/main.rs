@@ -34,7 +34,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<pieces::Answer>, 
 async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http2().max_concurrent_streams(1000);
-    // A peer that goes away is nobody's failure here.
+    // A peer that goes away is no failure here.
     let _ = server
         .serve_connection(TokioIo::new(socket), service_fn(answer))
         .await;

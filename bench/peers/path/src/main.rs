@@ -19,7 +19,7 @@ use std::time::Duration;
 use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols};
 use trunkline::{Congestion, Windows};
 
-/// What can go wrong here ends the program with a sentence.
+/// Any failure here ends the program with a sentence.
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// How long one connection may take to come up, in every client of the measurement.

@@ -103,7 +103,7 @@ pub(crate) async fn hyper(address: &str, certificate: &str, key: &str) -> Outcom
                 let _: &hyper::body::Incoming = request.body();
                 ready(Ok::<_, Infallible>(answer(request.uri().path())))
             });
-            // A peer that goes away is nobody's failure here.
+            // A peer that goes away is no failure here.
             let _ = server.serve_connection(TokioIo::new(socket), service).await;
         });
     }

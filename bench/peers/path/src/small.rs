@@ -1,5 +1,5 @@
-//! Small requests over one connection, so many under way at once; and the first answer over a new
-//! connection.
+//! Small requests over one connection, a fixed number in flight at once; and the first response
+//! over a new connection.
 
 use crate::{Outcome, Subject};
 use std::time::{Duration, Instant};

@@ -60,7 +60,7 @@ async fn serve(incoming: Incoming) -> Result<(), Box<dyn Error>> {
     while let Some(request) = connection.accept().await? {
         tokio::spawn(async move {
             if let Ok((request, stream)) = request.resolve_request().await {
-                // A peer that goes away is nobody's failure here.
+                // A peer that goes away is no failure here.
                 let _ = answer(request, stream).await;
             }
         });

@@ -1,4 +1,4 @@
-//! An answer in pieces: each is there when it is asked for, and nobody has said how many come.
+//! A body in pieces of unknown count, each ready when it is polled.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -33,7 +33,7 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// What a handler answers with.
+/// The body of a handler's response.
 pub(crate) type Answer = http_body_util::Either<Full<Bytes>, Pieces>;
 
 /// The pieces at their path, `text` anywhere else.

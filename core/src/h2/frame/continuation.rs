@@ -1,5 +1,5 @@
-//! CONTINUATION (RFC 9113 section 6.10). [`headers`](super::headers) writes them in the course of
-//! a header block.
+//! CONTINUATION (RFC 9113 section 6.10). [`headers`](super::headers) writes it as part of a header
+//! block.
 
 use super::{FrameHeader, flag, flag_if, kind};
 use crate::error::Violation;
@@ -22,6 +22,9 @@ pub struct Continuation<'a> {
 impl<'a> Continuation<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes. There is no padding: flags other
     /// than END_HEADERS mean nothing here.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0.
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_stream()?;
         Ok(Self {

@@ -1,5 +1,4 @@
-//! DATA (RFC 9113 section 6.1). Its payload is streamed, never held whole: only its layout is
-//! parsed here.
+//! DATA (RFC 9113 section 6.1). The payload is streamed, so only its layout is parsed here.
 
 use super::{FrameHeader, flag, flag_if, kind};
 use crate::error::Violation;
@@ -24,6 +23,10 @@ impl DataLayout {
     ///
     /// Flow control counts the whole payload, `header.len`, padding included
     /// (RFC 9113 section 6.9.1).
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0; [`Violation::FrameSizeInvalid`] without the
+    /// padding length; [`Violation::PaddingTooLong`] when the padding exceeds the payload.
     pub fn parse(header: FrameHeader, pad: Option<u8>) -> Result<Self, Violation> {
         header.must_have_stream()?;
         if !header.has(flag::PADDED) {

@@ -23,6 +23,10 @@ pub struct Goaway<'a> {
 
 impl<'a> Goaway<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on a stream; [`Violation::FrameSizeInvalid`] below 8
+    /// bytes.
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_no_stream()?;
         let (&fixed, debug) = payload

@@ -19,14 +19,19 @@ pub struct Headers<'a> {
     pub end_stream: bool,
     /// The header block ends here; else CONTINUATION follows.
     pub end_headers: bool,
-    /// What is wrong with the stream but not with the connection
-    /// ([`Violation::DependsOnItself`]). A value and not an error, because the block must still
-    /// be decoded: it is part of the compression state (RFC 9113 section 4.3).
+    /// An error of the stream, not of the connection ([`Violation::DependsOnItself`]). A value,
+    /// because the block must still be decoded: it is part of the compression state (RFC 9113
+    /// section 4.3).
     pub flaw: Option<Violation>,
 }
 
 impl<'a> Headers<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0; [`Violation::FrameSizeInvalid`] when it is
+    /// too small for its fixed fields; [`Violation::PaddingTooLong`] when the padding leaves no
+    /// room for them.
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_stream()?;
         let mut fragment = unpad(header, payload)?;

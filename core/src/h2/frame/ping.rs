@@ -18,6 +18,10 @@ pub struct Ping {
 
 impl Ping {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on a stream; [`Violation::FrameSizeInvalid`] unless it has
+    /// 8 bytes.
     pub fn parse(header: FrameHeader, payload: &[u8]) -> Result<Self, Violation> {
         header.must_have_no_stream()?;
         let opaque = payload

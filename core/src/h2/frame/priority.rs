@@ -26,6 +26,10 @@ pub struct Priority {
 
 impl Priority {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0; [`Violation::FrameSizeInvalidOnStream`]
+    /// unless it has 5 bytes; [`Violation::DependsOnItself`].
     pub fn parse(header: FrameHeader, payload: &[u8]) -> Result<Self, Violation> {
         header.must_have_stream()?;
         // RFC 9113 section 6.3: a stream error, one of the few wrong lengths that are.

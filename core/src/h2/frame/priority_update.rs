@@ -18,6 +18,10 @@ pub struct PriorityUpdate<'a> {
 
 impl<'a> PriorityUpdate<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on a stream; [`Violation::FrameSizeInvalid`] below 4
+    /// bytes; [`Violation::PriorityUpdateInvalid`] for stream 0.
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_no_stream()?;
         let (&prioritized, value) = payload

@@ -23,6 +23,11 @@ pub struct PushPromise<'a> {
 
 impl<'a> PushPromise<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0; [`Violation::FrameSizeInvalid`] when it is
+    /// too small for its fixed fields; [`Violation::PaddingTooLong`] when the padding leaves no
+    /// room for them; [`Violation::StreamIdInvalid`] unless the promised id is even and not 0.
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_stream()?;
         let rest = unpad(header, payload)?;

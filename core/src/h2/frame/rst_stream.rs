@@ -18,6 +18,10 @@ pub struct RstStream {
 
 impl RstStream {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on stream 0; [`Violation::FrameSizeInvalid`] unless it has
+    /// 4 bytes.
     pub fn parse(header: FrameHeader, payload: &[u8]) -> Result<Self, Violation> {
         header.must_have_stream()?;
         let code = payload

@@ -36,6 +36,10 @@ pub enum Setting {
 impl Setting {
     /// Checks one value; `None` is a setting we do not know, which is ignored
     /// (RFC 9113 section 6.5.2).
+    ///
+    /// # Errors
+    /// [`Violation::InitialWindowInvalid`] and [`Violation::SettingInvalid`] for a value out of its
+    /// range.
     pub fn parse(id: u16, value: u32) -> Result<Option<Self>, Violation> {
         let setting = match id {
             0x1 => Self::HeaderTableSize(value),
@@ -90,6 +94,10 @@ pub struct SettingsFrame<'a> {
 
 impl<'a> SettingsFrame<'a> {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameOnWrongStream`] on a stream; [`Violation::FrameSizeInvalid`] for an
+    /// acknowledgement with a payload, or part of a setting; the errors of [`Setting::parse`].
     pub fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         header.must_have_no_stream()?;
         let ack = header.has(flag::ACK);

@@ -18,6 +18,10 @@ pub struct WindowUpdate {
 
 impl WindowUpdate {
     /// Reads the frame. `payload` is all of `header.len` bytes.
+    ///
+    /// # Errors
+    /// [`Violation::FrameSizeInvalid`] unless it has 4 bytes; [`Violation::WindowIncrementZero`],
+    /// on stream 0 [`Violation::ConnectionWindowIncrementZero`].
     pub fn parse(header: FrameHeader, payload: &[u8]) -> Result<Self, Violation> {
         let increment = payload
             .try_into()

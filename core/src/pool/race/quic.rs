@@ -1,6 +1,6 @@
 //! QUIC against TCP for one connection: QUIC begins, TCP joins after a head start or as soon as
-//! QUIC has failed, and whichever is there first is used. A network that drops UDP costs the head
-//! start, once: that QUIC lost is remembered.
+//! QUIC has failed, and the first to connect is used. A network that drops UDP costs the head start
+//! once, because the loss is remembered.
 //!
 //! ```text
 //! poll --> StartTcp       start it now, ask again
@@ -13,7 +13,7 @@
 use crate::pool::QUIC_HEAD_START;
 use std::time::Instant;
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicRaceStep {
     /// Start the attempt over TCP, then ask again.

@@ -1,4 +1,4 @@
-//! The hosts that are reached without a proxy: what `NO_PROXY` lists.
+//! Hosts that are reached without a proxy: the entries of `NO_PROXY`.
 //!
 //! | entry | hosts |
 //! |---|---|

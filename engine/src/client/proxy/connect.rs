@@ -1,5 +1,5 @@
 //! A tunnel through an HTTP proxy: CONNECT (RFC 9110 section 9.3.6, RFC 9112 section 3.2.3). The
-//! project's own HTTP/1.1 machine asks and reads the answer, under bounds of its own.
+//! core's HTTP/1.1 machine sends the request and reads the response, under limits of its own.
 
 use super::Proxy;
 use crate::error::{Error, Origin as Fault, ProxyRefusal, Retry};
@@ -32,7 +32,7 @@ pub(super) enum Refusal {
         status: u16,
         challenge: Option<String>,
     },
-    /// What came is not an answer.
+    /// The bytes received are not a valid response.
     Garbled(Violation),
     /// The connection ended before the answer.
     Closed,

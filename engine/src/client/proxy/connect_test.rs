@@ -6,7 +6,7 @@ fn fresh() -> Connect {
     Connect::new(Instant::now(), "a.test:443", None, &[]).unwrap()
 }
 
-/// What comes of an answer that ends with the connection, the same at every split.
+/// The outcome of a response that ends with the connection, equal at every split.
 #[track_caller]
 fn outcome(answer: &[u8]) -> Result<Bytes, Refusal> {
     let run = |pieces: &mut dyn Iterator<Item = &[u8]>| {

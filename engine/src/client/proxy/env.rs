@@ -1,4 +1,4 @@
-//! Proxies from the environment, as curl reads it:
+//! Proxies from the environment, by the variables that curl reads:
 //!
 //! | for | variables, the first that is set and not empty |
 //! |---|---|

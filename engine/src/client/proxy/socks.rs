@@ -1,4 +1,4 @@
-//! SOCKS version 5 (RFC 1928) with user and password (RFC 1929), the client's side.
+//! The client's side of SOCKS version 5 (RFC 1928) with user and password (RFC 1929).
 //!
 //! ```text
 //! Method --0--------------> Reply -> ReplyRest -> Done
@@ -120,7 +120,7 @@ impl Socks {
         }
         Ok(())
     }
-    /// A refusal is told by the first two bytes; many proxies send no more.
+    /// The first two bytes identify a refusal; many proxies send no more.
     fn check_start(&self) -> Result<(), SocksRefusal> {
         let version = match self.awaits {
             Awaits::Password => PASSWORD_VERSION,

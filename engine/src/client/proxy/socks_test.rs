@@ -11,8 +11,8 @@ fn credentials() -> Credentials {
     }
 }
 
-/// What is written in answer to `said`, and how it ends: the same at every split. The machine
-/// never takes more than it wants.
+/// The bytes written in answer to `said`, and the outcome, equal at every split. The machine never
+/// takes more bytes than it wants.
 #[track_caller]
 fn talk(
     destination: Destination<'_>,

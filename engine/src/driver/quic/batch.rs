@@ -1,6 +1,6 @@
-//! Datagrams of many connections that go out together: on Linux those alike but for their
-//! destination take one system call (sendmmsg). quinn-udp has one per connection, and a server of
-//! many clients with a small question each then makes a call for every answer.
+//! Sends the datagrams of many connections together: on Linux, datagrams that differ only in their
+//! destination take one system call (sendmmsg). quinn-udp batches per connection only, so a server
+//! of many clients with one small request each would make one call per response.
 
 #[cfg(target_os = "linux")]
 use super::many::Many;
@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 /// [`Socket::segments_max`] says.
 pub(super) const TRANSMITS_MAX: usize = 32;
 
-/// What waits for the socket, in order.
+/// Datagrams that wait for the socket, in order.
 #[derive(Default)]
 pub(crate) struct Batch {
     waiting: VecDeque<Packet>,

@@ -1,4 +1,4 @@
-//! Whoever gets a datagram of a batch gets it whole, from where and marked as it was to be.
+//! Every datagram of a batch arrives whole, with its source and its ECN mark.
 
 use super::*;
 use quinn_proto::EcnCodepoint;
@@ -27,7 +27,7 @@ async fn sent(batch: &mut Batch, socket: &Socket) {
         .expect("loopback takes it");
 }
 
-/// What came next, and with which mark from where.
+/// The next datagram, its mark and its source.
 async fn next(socket: &mut Socket) -> (Vec<u8>, Option<EcnCodepoint>, SocketAddr) {
     let mut came = None;
     let next = poll_fn(|cx| {

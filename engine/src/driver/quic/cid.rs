@@ -1,9 +1,9 @@
-//! Connection ids that name the worker of their connection. A client that moves to another address
-//! is hashed to another worker's socket; that worker finds the right one by the id and passes the
-//! packet on (RFC 9000 section 9, section 5.1).
+//! Connection ids that encode the worker that owns the connection. A client that moves to another
+//! address is hashed to another worker's socket; that worker finds the right one by the id and
+//! passes the packet on (RFC 9000 section 9, section 5.1).
 //!
-//! An id is six random bytes and the worker's number under a keyed hash of them: without the key
-//! nobody can tell which ids are of one worker, or make one that is taken for ours.
+//! An id is six random bytes and the worker's number under a keyed hash of them: without the key an
+//! attacker can neither group ids by worker nor forge a valid one.
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 use rustls::crypto::SecureRandom;
@@ -39,7 +39,8 @@ impl Steering {
             random: rustls::crypto::aws_lc_rs::default_provider().secure_random,
         }
     }
-    /// The worker that a packet belongs to; `None`: it has no id of ours, whoever got it keeps it.
+    /// The worker that owns a packet's connection; `None`: the id is not ours, so the receiving
+    /// worker handles it.
     pub(crate) fn worker_of(&self, packet: &[u8]) -> Option<u16> {
         // RFC 9000 section 17: bit 7 tells the long header, which carries the id's length.
         let id = match packet.first()? & 0x80 {

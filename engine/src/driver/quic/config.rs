@@ -1,4 +1,4 @@
-//! What quinn-proto is told: every budget explicitly, never its unlimited defaults.
+//! The configuration of quinn-proto: every budget is set, none keeps its unlimited default.
 
 use super::congestion::UntilClosedFactory;
 use super::secret::Secret;
@@ -19,11 +19,11 @@ use trunkline_core::limits::{
 /// the round trip (RFC 9002 section 6.1.2). A quarter more, as TCP's RACK gives (RFC 8985 section
 /// 6.2): with the recommended eighth, paths that reorder look like paths that lose.
 const LATE_PACKET_FACTOR: f32 = 1.25;
-/// The same in packets (RFC 9002 section 6.1.1: at least 3). A burst of them may overtake one; the
-/// time above decides.
+/// The reordering threshold in packets (RFC 9002 section 6.1.1: at least 3). A burst may overtake
+/// one packet; the time threshold above decides.
 const OVERTAKEN_PACKETS: u32 = 64;
 
-/// What users set of QUIC beside limits and windows.
+/// QUIC settings of the user other than limits and windows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuicSettings {
     pub(crate) congestion: Congestion,
@@ -106,7 +106,8 @@ fn transport(
     transport
 }
 
-/// What protects the first packets of everybody, whatever suite is agreed on then (RFC 9001 section 5.2).
+/// The suite that protects Initial packets, independent of the negotiated one (RFC 9001 section
+/// 5.2).
 fn initial_suite() -> Option<Suite> {
     TLS13_AES_128_GCM_SHA256.tls13()?.quic_suite()
 }

@@ -1,4 +1,4 @@
-//! The congestion controller of one connection, which gives way to its last packet.
+//! A congestion controller that lets a connection's last packet through.
 //!
 //! quinn-proto 0.11 withholds CONNECTION_CLOSE while other frames are queued and the congestion window
 //! is full, and no acknowledgement is processed in the closing state, so that it never leaves: the peer

@@ -1,5 +1,5 @@
-//! What servers have said in SETTINGS, remembered with the session tickets that they gave: early
-//! data goes out under it (RFC 9114 section 7.2.4.2). And what became of early data.
+//! Remembers servers' SETTINGS beside their session tickets, because early data is sent under them
+//! (RFC 9114 section 7.2.4.2), and counts the outcomes of early data.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +13,7 @@ const SERVERS_MAX: usize = 256;
 /// A server as its tickets are kept: the name that its certificate has, and its port.
 type Server = (Box<str>, u16);
 
-/// What is known of a server.
+/// The remembered state of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Remembered {
     pub(crate) settings: Settings,
@@ -39,7 +39,7 @@ pub(crate) struct EarlyCounts {
     pub(crate) rejected: AtomicU64,
     /// The server took it, and answered 425.
     pub(crate) too_early: AtomicU64,
-    /// Nobody answered the handshake.
+    /// Handshakes without an answer.
     pub(crate) unanswered: AtomicU64,
 }
 
@@ -64,8 +64,8 @@ impl EarlyMemory {
 }
 
 impl EarlyPlace {
-    /// What the server said last. It is forgotten with that: where early data leads nowhere, the
-    /// next connection begins without.
+    /// Takes the remembered settings. They are removed, so that after failed early data the next
+    /// connection starts without.
     pub(crate) fn take(&self) -> Option<Remembered> {
         self.lock().remove(&self.server)
     }

@@ -1,6 +1,6 @@
-//! A client's QUIC connection with a socket of its own: connections run as tasks of their own, and
-//! a shared socket would only make them wait for each other. Behind a [`Link`](super::super::link)
-//! it takes the place of a TCP transport.
+//! A client's QUIC connection with a socket of its own, in place of a TCP transport behind a
+//! [`Link`](super::super::link). Connections are separate tasks, which would contend for a shared
+//! socket.
 
 use super::early::{EarlyPlace, Remembered};
 use super::session::Session;
@@ -34,33 +34,33 @@ pub(crate) struct Lane {
     endpoint: Endpoint,
     handle: ConnectionHandle,
     session: Session,
-    /// What the peer may send on each stream beyond what was read.
+    /// Bytes that the peer may send on each stream beyond those read.
     stream_window: u32,
-    /// The socket is new: nobody has been told yet when something comes on it.
+    /// The socket is new and has no waker registered yet.
     moved: bool,
-    /// The peer was heard since somebody asked.
+    /// The peer sent a packet since the flag was last taken.
     heard: bool,
-    /// What the peer has not answered.
+    /// Counts what the peer has not acknowledged.
     answers: Answers,
     /// The packet that the socket did not take, in `packet`.
     unsent: Option<Transmit>,
     packet: Vec<u8>,
     /// Where it notes what the server says, until it has.
     place: Option<EarlyPlace>,
-    /// What the server said before, under which requests go out with the handshake.
+    /// The server's earlier SETTINGS, under which early data is sent.
     remembered: Option<Remembered>,
     /// When a handshake that has early data must be done.
     early_until: Option<Instant>,
-    /// A send heard that nobody listens over there.
+    /// A send failed because no process listens at the peer's port.
     sent_in_vain: bool,
-    /// Meanwhile: hears that nobody listens over there.
+    /// Resolves when the peer's host reports that no process listens at the port.
     refused: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// The alarm of the handshake; later the link has one.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Lane {
-    /// What it is, once the handshake is done. `asked`: the host that was asked for.
+    /// Describes the connection once the handshake is done. `asked`: the requested host.
     pub(crate) fn info(&self, asked: Option<&str>) -> Option<ConnectionInfo> {
         let bound = self.socket.local_addr().ok()?;
         Some(ConnectionInfo::of_quic(
@@ -126,11 +126,11 @@ impl Lane {
         self.place = Some(place);
         self
     }
-    /// What the server said before, if requests go out under it with the handshake.
+    /// The server's earlier SETTINGS, if early data is sent under them.
     pub(crate) fn remembered(&self) -> Option<Settings> {
         self.remembered.map(|remembered| remembered.settings)
     }
-    /// What the peer may send on each stream beyond what was read.
+    /// Bytes that the peer may send on each stream beyond those read.
     pub(crate) fn stream_window(&self) -> u32 {
         self.stream_window
     }
@@ -255,7 +255,7 @@ impl Lane {
             self.give_up_early(now, machine);
         }
     }
-    /// Nobody answers the handshake: what went out with it is the pool's again.
+    /// Gives up an unanswered handshake: the requests sent with it return to the pool.
     fn give_up_early(&mut self, now: Instant, machine: &mut Machine) {
         self.refused = None;
         if self.is_early() && !self.session.quic.is_closed() {
@@ -264,11 +264,11 @@ impl Lane {
             machine.handle_close(now, TransportEnd::Failed);
         }
     }
-    /// Whether the peer was heard since somebody asked.
+    /// Whether the peer sent a packet since the last call.
     pub(crate) fn take_heard(&mut self) -> bool {
         std::mem::take(&mut self.heard)
     }
-    /// What the peer has not answered.
+    /// Packets that the peer has not acknowledged.
     pub(crate) fn unanswered(&self) -> Option<Unanswered> {
         self.answers.unanswered()
     }
@@ -335,7 +335,7 @@ impl Lane {
                 arrival.bytes,
                 &mut answer,
             );
-            // An endpoint without a server answers nobody and accepts nobody.
+            // An endpoint without a server configuration answers and accepts no connection.
             if let Some(DatagramEvent::ConnectionEvent(to, event)) = event
                 && to == *handle
             {
@@ -386,7 +386,7 @@ impl Lane {
     }
 }
 
-/// The peer's machine says that nobody listens there.
+/// The peer's host reports that no process listens at the port.
 fn is_refusal(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
@@ -399,8 +399,8 @@ fn socket_to(remote: SocketAddr) -> io::Result<Socket> {
     };
     let socket = std::net::UdpSocket::bind(any)?;
     if cfg!(target_os = "linux") {
-        // Only a connected socket hears that nobody listens over there. Elsewhere it could
-        // not be told a destination at each send.
+        // Only a connected socket receives ICMP errors. Other platforms cannot pass a destination
+        // with each send on one.
         socket.connect(remote)?;
     }
     Socket::new(socket)
@@ -433,7 +433,7 @@ impl fmt::Debug for Lane {
 /// Why a connection could not be opened.
 #[derive(Debug)]
 pub(crate) enum HandshakeError {
-    /// The peer's machine says that nobody is there.
+    /// The peer's host reports that no process listens.
     NobodyListens,
     /// Everything else.
     Quic(ConnectionError),

@@ -1,5 +1,5 @@
-//! Several datagrams in one system call (sendmmsg, Linux). All of them leave from one address with
-//! one ECN mark, so that they share their control messages.
+//! Sends several datagrams in one system call (sendmmsg, Linux). All share a source address and an
+//! ECN mark, and so their control messages.
 
 use super::batch::{Packet, TRANSMITS_MAX};
 use super::socket::Socket;
@@ -20,7 +20,7 @@ pub(super) struct Many {
     to: Vec<SockAddr>,
 }
 
-/// What all datagrams of one call share.
+/// State that all datagrams of one call share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shared {
     from: IpAddr,

@@ -1,5 +1,5 @@
-//! A file that tells what became of QUIC packets (qlog): sent, received, lost, and the congestion
-//! window. The connections in it are told apart by their group, the first id that the peer had.
+//! Writes a qlog file of QUIC packets sent, received and lost, and of the congestion window. Events
+//! of one connection carry its first peer connection id as their group.
 
 use crate::error::Error;
 use quinn_proto::{QlogConfig, QlogStream};

@@ -1,7 +1,7 @@
-//! The receive window of a connection, as quinn-proto is given it. A window that falls leaves a debt
-//! there, which later reads pay; one that rises again is granted at once, whatever is owed, so that a
-//! window that falls and rises without a read between would let the peer send its size once more each
-//! time. So it falls here by as much as was read, and no more is owed than one read.
+//! The connection's receive window as set in quinn-proto. When a window falls, quinn-proto records
+//! a debt that later reads repay, but grants a raised window at once; alternate changes without
+//! reads would let the peer send the window again each time. So the window falls here only by the
+//! bytes read, and the debt never exceeds one read.
 
 /// The window that quinn-proto has, and the one that it should have.
 #[derive(Debug, Default)]
@@ -24,7 +24,8 @@ impl ReceiveWindow {
         *given = window;
         Some(window)
     }
-    /// So many bytes were read of the connection's streams; what to give to quinn-proto now.
+    /// Notes `bytes` read from the connection's streams; returns the window to set in quinn-proto,
+    /// if it changes.
     pub(super) fn narrow(&mut self, bytes: usize) -> Option<u32> {
         let step = self.excess.min(u32::try_from(bytes).unwrap_or(u32::MAX));
         let given = self.given.as_mut().filter(|_| step > 0)?;

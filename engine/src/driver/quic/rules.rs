@@ -1,8 +1,8 @@
-//! The names of what QUIC refuses a peer for (RFC 9000 section 20.1), for metrics.
+//! Names of the QUIC transport errors (RFC 9000 section 20.1), for metrics.
 
 use quinn_proto::TransportErrorCode;
 
-/// In the order of their codes; the last is for codes of TLS, of extensions, and of nobody.
+/// In the order of their codes; the last is for TLS alerts, extensions and unknown codes.
 pub(crate) const NAMES: [&str; 18] = [
     "NO_ERROR",
     "INTERNAL_ERROR",

@@ -1,7 +1,6 @@
-//! The secret of a server's QUIC. From it come the key of stateless resets, the key of tokens and
-//! the key that hides the worker's number in connection ids. A server that starts again with the
-//! secret of the one before it can tell that one's clients that their connections are gone
-//! (RFC 9000 section 10.3), and believes its tokens.
+//! The secret of a QUIC server. The keys of stateless resets, of tokens and of the worker number in
+//! connection ids derive from it. A server restarted with the same secret can reset its
+//! predecessor's connections (RFC 9000 section 10.3) and accepts its tokens.
 
 use crate::error::Error;
 use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
@@ -14,12 +13,12 @@ use std::sync::Arc;
 pub(crate) const SECRET_BYTES_MIN: usize = 32;
 const KEY_BYTES: usize = 32;
 
-/// What the keys are derived from.
+/// The input of the key derivation.
 #[derive(Clone)]
 pub(crate) struct Secret(Prk);
 
 impl Secret {
-    /// From at least [`SECRET_BYTES_MIN`] bytes that nobody else knows.
+    /// From at least [`SECRET_BYTES_MIN`] secret bytes.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() < SECRET_BYTES_MIN {
             return Err(Error::config(format!(

@@ -1,10 +1,9 @@
-//! A QUIC connection and an HTTP/3 machine, joined: what happens on streams is told to the machine,
-//! what the machine orders is carried out. Used by both sides.
+//! A QUIC connection joined to an HTTP/3 machine, for both sides: passes stream events to the
+//! machine and carries out its actions.
 //!
-//! Credit in bytes comes back as the machine takes bytes: what it does not take stays unread with
-//! quinn-proto, which then grants nothing more. Credit in streams is quinn-proto's: a request
-//! stream is given back when both halves are done, which the machine sees to by always finishing
-//! or stopping the request half.
+//! Bytes that the machine does not take stay unread in quinn-proto, which then grants no more
+//! credit. Stream credit is quinn-proto's: it returns when both halves of a request stream are
+//! done, so the machine always finishes or stops the request half.
 
 use super::congestion::open_for_close;
 use super::receive_window::ReceiveWindow;
@@ -29,7 +28,7 @@ pub(crate) struct Session {
     remote: SocketAddr,
     /// Client: it goes on from another address than it began from.
     moved: bool,
-    /// The handshake is done; the machine hears of it with the next [`tell`](Self::tell).
+    /// The handshake is done; the next [`tell`](Self::tell) reports it to the machine.
     connected: bool,
     told_connected: bool,
     /// Until the handshake is done, requests come or go as early data.
@@ -270,8 +269,8 @@ impl Session {
         let mut receive = self.quic.recv_stream(id);
         let mut room = machine.read_room(stream);
         if room == 0 {
-            // The machine takes no bytes now, but a reset is news at once: whoever waits for this
-            // request, or for the table, waits no more.
+            // The machine takes no bytes now, but a reset must be reported at once: the exchange,
+            // or sections blocked on the table, may wait for it.
             if let Ok(Some(code)) = receive.received_reset() {
                 machine.handle_stream_reset(now, stream, H3Code(code.into_inner()));
             }

@@ -1,5 +1,5 @@
-//! A client that is no honest one: what its library wrote into a packet is replaced before it is
-//! encrypted, so that a server meets what no client library sends.
+//! A hostile client: it replaces its library's frames before encryption, so that a server receives
+//! packets that no honest client sends.
 
 use super::*;
 use quinn_proto::crypto::rustls::QuicClientConfig;
@@ -126,7 +126,7 @@ impl PacketKey for ForgingKey {
     }
 }
 
-/// A server, and a client that sends what it is told.
+/// A server, and a client that sends forged frames.
 struct Forger {
     scene: Scene,
     script: Script,
@@ -154,7 +154,7 @@ impl Forger {
         self.scene.run_for(Duration::from_millis(200));
         assert!(self.script.0.lock().unwrap().is_empty(), "it was sent");
     }
-    /// What the server has closed the connection for.
+    /// The code that the server closed the connection with.
     fn closed_for(&self) -> Option<TransportErrorCode> {
         let (_, session) = self.scene.server.connection.as_ref().unwrap();
         match session.lost()? {
@@ -209,7 +209,7 @@ fn data_beyond_the_connections_window_ends_it_even_behind_a_gap() {
 
 #[test]
 fn a_stream_of_pieces_with_gaps_between_is_kept_up_to_a_number_of_them() {
-    /// What quinn-proto keeps of one stream.
+    /// Bytes that quinn-proto keeps per stream.
     const KEPT: u64 = 1_024;
     const PER_PACKET: u64 = 64;
     let mut forger = Forger::connected();

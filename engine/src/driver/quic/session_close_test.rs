@@ -1,4 +1,5 @@
-//! A connection that is closed while its congestion window is full: the peer gets the code all the same.
+//! A connection that is closed while its congestion window is full still delivers its code to the
+//! peer.
 
 use super::*;
 use trunkline_core::error::H2Code;

@@ -1,5 +1,5 @@
-//! A path that dies without a word in the middle of a download: the client's health, as core decides
-//! it, asks, moves and asks again, until the download goes on.
+//! A path that fails silently in the middle of a download: the client pings, migrates and pings
+//! again, until the download continues.
 
 use super::*;
 use trunkline_core::pool::{Checkup, Health, HealthTimes};
@@ -34,7 +34,7 @@ fn silence_after(how: Move) -> Duration {
     scene.connect();
     let stream = scene.open(true);
     scene.time_of(stream, 4 * MIB);
-    // Nothing that is on its way arrives, and nobody is there any more.
+    // Packets in flight are lost, and the old address is unreachable.
     scene.client.coming.clear();
     scene.server.coming.clear();
     scene.client.address = address(1, how.other_host);

@@ -1,5 +1,5 @@
-//! Readers that rest and go on in any order: each body arrives whole, both ways, and a reader that is
-//! alone at a client never has more unread on its way than the window with which a connection begins.
+//! Readers that pause and continue in any order: each body arrives whole, both ways, and a single
+//! reader never has more unread bytes in flight than the initial window.
 
 use super::*;
 use trunkline_core::limits::QUIC_RECEIVE_WINDOW_BYTES;
@@ -150,7 +150,7 @@ impl Play {
             }
         }
     }
-    /// The reader takes so many of the bytes that it has.
+    /// The reader takes up to `bytes` of the available bytes.
     fn read(&mut self, at: usize, bytes: u64) {
         let it = &mut self.transfers[at];
         let bytes = bytes.min(it.came - it.read);

@@ -1,9 +1,9 @@
-//! A server that dies without a word: how long its client takes to know, in virtual time.
+//! A server that fails silently: how long its client takes to detect it, in virtual time.
 
 use super::*;
 use trunkline_core::pool::{Checkup, Health, HealthTimes};
 
-/// What the client does when the server dies.
+/// The client's activity when the server fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     /// It sends a request.
@@ -12,7 +12,7 @@ enum At {
     Wait,
 }
 
-/// What happened to a client, and when after the death.
+/// Events at a client, with their times after the failure.
 #[derive(Debug, Default)]
 struct Course {
     suspect: Option<Duration>,

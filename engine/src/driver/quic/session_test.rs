@@ -1,5 +1,5 @@
-//! Two sessions over a line in virtual time: quinn-proto reads no clock, so a long path costs a test
-//! nothing but its packets.
+//! Two sessions over a simulated path in virtual time: quinn-proto reads no clock, so a long path
+//! costs a test only its packets.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use super::*;
@@ -38,7 +38,7 @@ struct End {
     loses: u64,
     /// Packets that came.
     heard: u64,
-    /// What the other end has not answered, as a lane counts it.
+    /// Counts what the other end has not acknowledged, as the client's transport does.
     answers: Answers,
 }
 
@@ -194,7 +194,7 @@ impl End {
         }
         sent
     }
-    /// Packets leave one after the other at the line's rate; where nobody is, they go nowhere.
+    /// Sends packets one after the other at the path's rate; packets to an unused address are lost.
     fn carry(&mut self, now: Instant, from: SocketAddr, packets: Vec<(Transmit, Vec<u8>)>) {
         for (transmit, bytes) in packets {
             if transmit.destination != self.address {
@@ -354,7 +354,7 @@ impl Scene {
         self.read.insert(stream, is_read.then_some(0));
         stream
     }
-    /// How long the stream takes to bring so many bytes more.
+    /// How long the stream takes to deliver `bytes` more.
     fn time_of(&mut self, stream: StreamId, bytes: u64) -> Duration {
         let began = self.now;
         let until = self.read[&stream].unwrap() + bytes;

@@ -1,4 +1,4 @@
-//! A UDP socket: many datagrams per system call in (GRO, recvmmsg) and out (GSO).
+//! A UDP socket that receives (GRO, recvmmsg) and sends (GSO) many datagrams per system call.
 
 use bytes::BytesMut;
 use quinn_proto::{EcnCodepoint, Transmit};
@@ -57,12 +57,12 @@ impl Socket {
             arena: BytesMut::new(),
         })
     }
-    /// What it is bound to.
+    /// The local address.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
-    /// Waits until a connected socket hears that nobody listens at the other end: that comes as
-    /// an error of its own, not as something to read.
+    /// Waits until a connected socket reports that no process listens at the peer's port: an error
+    /// of its own, not a readable event.
     pub(crate) fn refused(&self) -> impl Future<Output = ()> + Send + use<> {
         let io = Arc::clone(&self.io);
         async move {

@@ -1,4 +1,4 @@
-//! Readiness is forgotten after a batch that was not full: no datagram may be lost by that.
+//! Readiness is cleared after a batch that was not full; no datagram may be lost by that.
 
 use super::*;
 use std::future::poll_fn;

@@ -1,5 +1,5 @@
-//! One heap for the deadlines of all connections of an endpoint. A deadline that moves leaves its
-//! old entry behind, which is dropped when it comes up: moving one costs a push, never a search.
+//! One heap for the deadlines of all connections of an endpoint. Moving a deadline pushes a new
+//! entry; the old one is dropped when it reaches the top, so a move never searches.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,5 +1,6 @@
-//! What of a connection's packets its peer has not answered. quinn-proto tells neither its probe
-//! timeouts nor what is in flight; frames that it has sent and timers that have fired say the same.
+//! Estimates which packets of a connection the peer has not acknowledged. quinn-proto exposes
+//! neither probe timeouts nor bytes in flight; its counts of sent frames and fired timers give the
+//! same information.
 
 use quinn_proto::FrameStats;
 use std::time::Instant;
@@ -49,7 +50,7 @@ impl Answers {
             unanswered.refused = true;
         }
     }
-    /// What is unanswered now.
+    /// The unacknowledged data now.
     pub(crate) fn unanswered(&self) -> Option<Unanswered> {
         self.unanswered
     }

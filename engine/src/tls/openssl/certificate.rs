@@ -1,4 +1,4 @@
-//! One certificate of a chain: the facts by which OpenSSL judges it (RFC 5280 section 4.1).
+//! One certificate of a chain: the fields that OpenSSL's checks use (RFC 5280 section 4.1).
 
 use rustls::crypto::WebPkiSupportedAlgorithms;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Whether a certificate is for a host, by the rules of `tls.checkServerIdentity` of Node.js.
+//! Matches a certificate against a host name by the rules of Node.js's `tls.checkServerIdentity`.
 
 use super::certificate::{Names, printable};
 use rustls::pki_types::ServerName;

@@ -1,6 +1,6 @@
-//! The signature of a server in a handshake. webpki, behind rustls's functions, refuses to read a certificate of
-//! version 1, or with an unknown critical extension; the key of such a one is taken by itself. Whether the
-//! certificate is accepted was decided before.
+//! Verifies a server's handshake signature. webpki refuses to parse a certificate of version 1 or
+//! with an unknown critical extension; the key of such a certificate is extracted here. The chain
+//! is verified elsewhere.
 
 use super::certificate::{self, Certificate, Signature};
 use rustls::client::danger::HandshakeSignatureValid;

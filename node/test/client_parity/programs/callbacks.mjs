@@ -1,4 +1,4 @@
-// What callbacks and promises get: of failures, of refusals, and when they throw themselves.
+// Callbacks and promises: their errors, refusals, and exceptions of their own.
 import { closing, turns } from '../stage.mjs'
 
 const hello = (request, response) => { response.end('hello') }

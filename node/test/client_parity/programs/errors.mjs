@@ -1,7 +1,7 @@
-// What errors of connections and of streams say.
+// The properties of connection and stream errors.
 const GET = { path: '/', method: 'GET' }
 
-/** What a program can ask an error for. */
+/** The properties of an error that a program can read. */
 const said = ({ name, code, errno, syscall, address, http2ErrorCode, message }) =>
   [name, code, errno, syscall, address, http2ErrorCode, message === 'other side closed' ? message : undefined].map(String).join(' ')
 const failing = (make, options = {}) => async ({ Client }, t) => {

@@ -17,7 +17,7 @@ const raw = (options, client = {}) => async ({ Client }, t) => {
   const dispatcher = t.own(new Client(server.url, client))
   await t.settle(t.log('client'), 'request', dispatcher.request({ path: '/', method: 'GET', ...options }).then(async ({ statusCode, body }) => { await body.dump(); return statusCode }))
 }
-/** What a program sees of this head. */
+/** The parsed form of this head. */
 const seen = (head, options = {}) => async ({ Client }, t) => {
   const log = t.log('client')
   const server = await t.serveAnswer(head)

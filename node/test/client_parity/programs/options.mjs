@@ -2,7 +2,7 @@
 const hello = (request, response) => { response.end('hello') }
 const GET = { path: '/', method: 'GET' }
 
-/** What comes of constructors with these arguments. */
+/** The outcome of constructors with these arguments. */
 const made = (...all) => async (module, t) => {
   const log = t.log('client')
   for (const given of all) {

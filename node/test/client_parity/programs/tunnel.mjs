@@ -1,4 +1,4 @@
-// What upgrade() and connect() open: bytes both ways, and how it ends.
+// The tunnels of upgrade() and connect(): bytes both ways, and their end.
 import { closing, turns } from '../stage.mjs'
 
 const WEBSOCKET = { path: '/', upgrade: 'websocket', headers: { 'x-own': 'mine' } }

@@ -8,7 +8,7 @@ import { bytesOf, closing, turns } from '../stage.mjs'
 
 const POST = { path: '/', method: 'POST' }
 
-/** What a server tells of a request: its framing and its body. */
+/** A server's report of a request: its framing and its body. */
 const told = async (request, response) => {
   const body = await bytesOf(request).catch(error => error.code)
   const { 'content-length': length = '-', 'transfer-encoding': coding = '-', 'content-type': type = '-' } = request.headers

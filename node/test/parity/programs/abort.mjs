@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import { compat, core } from '../shapes.mjs'
 
-/** What the client has heard, for the server. */
+/** The client's events, for the server. */
 const heard = new EventEmitter()
 const EVENTS = ['aborted', 'end', 'finish', 'error', 'close']
 const watched = (stream, log, t) => { t.watch(log, stream, 'stream', EVENTS, (event, ...args) => event === 'close' ? [stream.rstCode, stream.aborted] : args) }

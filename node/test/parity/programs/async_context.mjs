@@ -3,7 +3,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { compat, core, http1, session } from '../shapes.mjs'
 
 const storage = new AsyncLocalStorage()
-/** Runs `work` in a context of its own, and says of each name that it is told in which context that was. */
+/**
+ * Runs `work` in a context of its own, and logs each name with the context in which it was called.
+ */
 const inside = (log, work) => storage.run('mine', () => { work(name => () => { log(name, storage.getStore()) }) })
 const POST = { headers: { ':method': 'POST' }, body: 'hello there' }
 const BIG = Buffer.alloc(400_000, 'b')

@@ -10,7 +10,7 @@ const STREAMS_FROM = 24
 const POST = { headers: { ':method': 'POST' }, body: 'hello there' }
 const isThere = Number.parseInt(process.versions.node, 10) >= STREAMS_FROM
 
-/** What the servers publish while `act` runs. */
+/** The messages that the servers publish while `act` runs. */
 const published = (names, serve, act, event = 'request') => async (http2, t) => {
   const log = t.log('channel')
   const server = http2.createSecureServer({ cert, key, allowHTTP1: true })

@@ -9,8 +9,10 @@ const get = (path, more = '') => `GET ${path} HTTP/1.1\r\n${HOST}${more}\r\n`
 const post = (path, body, more = '') => `POST ${path} HTTP/1.1\r\n${HOST}content-length: ${body.length}\r\n${more}\r\n${body}`
 const CLOSE = 'connection: close\r\n'
 
-/** What a client was sent, a head in one line: names in lower case and in one order, without what differs from run to
- * run. */
+/**
+ * A client's received text, a head in one line: names in lower case and in one order, without parts
+ * that differ from run to run.
+ */
 const plain = text => text.replace(/HTTP\/1\.1 \d{3}[^]*?\r\n\r\n/g, head => {
   const [first, ...lines] = head.trimEnd().split('\r\n')
   const fields = lines.map(line => line.replace(/^[^:]*/, name => name.toLowerCase()))

@@ -7,7 +7,7 @@ import { authority } from '../../support/authority.mjs'
 const root = authority('root')
 const other = root.issue('other', 'subjectAltName=DNS:other.test')
 
-/** What makes contexts: of this package with its servers. */
+/** The function that creates contexts: this package's with its servers. */
 const contextFor = async http2 => http2.createServer === (await import('node:http2')).default.createServer ? tls.createSecureContext : (await import('trunkline')).createSecureContext
 
 /** Whose certificate a client that asks for `servername` is shown, and what is agreed on; or why not. */

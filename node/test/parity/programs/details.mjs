@@ -1,4 +1,4 @@
-// What programs met that came from servers of node:http2.
+// Details that programs depended on when they moved from servers of node:http2.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFile } from 'node:fs'

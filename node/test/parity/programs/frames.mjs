@@ -1,11 +1,11 @@
-// What the two ends of a session say of the connection itself, by frames of HTTP/2.
+// Connection-level frames between the two ends of an HTTP/2 session.
 import { once } from 'node:events'
 import { session } from '../shapes.mjs'
 import { cert, closing, key } from '../stage.mjs'
 
 const settled = async own => { if (own.pendingSettingsAck) await once(own, 'localSettings') }
 const until = call => new Promise(resolve => { call(resolve) })
-/** What a server of ours and of node:http2 both say. */
+/** Settings that our server and node:http2's both send. */
 const BOTH = { settings: { maxConcurrentStreams: 100, maxHeaderListSize: 20_000, initialWindowSize: 65_535 } }
 
 export default {

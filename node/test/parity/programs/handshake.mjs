@@ -1,4 +1,4 @@
-// What servers say of clients that speak something else, and what they are told of handshakes.
+// Clients of other protocols, and the servers' events of failed handshakes.
 import { once } from 'node:events'
 import net from 'node:net'
 import { cert, key } from '../stage.mjs'

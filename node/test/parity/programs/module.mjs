@@ -1,4 +1,4 @@
-// What the module has beside its servers.
+// The module's exports beside its servers.
 export default {
   'the module has the functions of a server': async (http2, t) => {
     const log = t.log('module')

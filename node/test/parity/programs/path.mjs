@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import tls from 'node:tls'
 import { cert, key } from '../stage.mjs'
 
-/** What others may do; whether the owner's bits stay depends on the version of libuv. */
+/** The permission bits of others; whether the owner's bits stay depends on the version of libuv. */
 const OF_OTHERS = 0o066
 
 /** Runs `play` with a path of its own in a folder that goes after it. */
@@ -41,13 +41,13 @@ async function heard (server, ...place) {
   return server
 }
 
-/** What a listener says of its socket. */
+/** A listener's properties of its socket. */
 function places (socket) {
   const { remoteAddress, remotePort, remoteFamily, localAddress, localPort, localFamily } = socket
   return [remoteAddress, remotePort, remoteFamily, localAddress, localPort, localFamily, socket.address(), 'remoteAddress' in socket]
 }
 
-/** What comes of listening where nothing can be listened on. */
+/** The errors of listening where that is impossible. */
 async function refused (log, nameless, server, ...place) {
   server.on('listening', () => { log('listening'); server.close() })
   server.listen(...place)

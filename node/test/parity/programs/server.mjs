@@ -7,7 +7,7 @@ import { compat, core } from '../shapes.mjs'
 
 const settled = server => once(server, 'close')
 
-/** What `make` makes gives rejections of its listeners to its own method. */
+/** Makes servers of `make` pass rejections of their listeners to their own method. */
 function capturing (make) {
   EventEmitter.captureRejections = true
   try {

@@ -1,4 +1,4 @@
-// What the server sees of a connection.
+// A connection as the server sees it.
 import { once } from 'node:events'
 import { core, session } from '../shapes.mjs'
 import { closing } from '../stage.mjs'

@@ -5,7 +5,7 @@ import { Duplex, Readable } from 'node:stream'
 import { core, throwing } from '../shapes.mjs'
 import { fields } from '../stage.mjs'
 
-/** What the client has heard, for the server. */
+/** The client's events, for the server. */
 const heard = new EventEmitter()
 
 const text = async stream => {

@@ -27,7 +27,7 @@ impl Face {
             Self::Get => "get",
         }
     }
-    /// What a process of it may have at most: Node.js itself has about 60 MiB.
+    /// The most memory that one of its processes may use, MiB: Node.js itself has about 60.
     fn rss_mib_max(self) -> u64 {
         match self {
             Self::Rust | Self::Get => 64,

@@ -1,4 +1,4 @@
-//! Frames of HTTP/2, made by hand, so that wrong ones can be made too.
+//! Encodes frames of HTTP/2 by hand, so that malformed ones can be sent too.
 
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// `GET /` and `POST /`, without the dynamic table.

@@ -25,8 +25,8 @@ pub(crate) struct Hostile {
     pub(crate) row: u32,
     pub(crate) name: &'static str,
     pub(crate) serve: Serve,
-    /// What the client does: `get` reads an answer to its end, `unread` leaves its body alone for
-    /// 5 s, `decode` decodes it, `post` sends 8 MiB, `crowd` is 100 of the first at once.
+    /// The client's behaviour: `get` reads a response to its end, `unread` leaves its body unread
+    /// for 5 s, `decode` decodes it, `post` sends 8 MiB, `crowd` is 100 of the first at once.
     pub(crate) kind: &'static str,
     /// How the outcome begins that a user of each face sees; empty: the face is left out.
     pub(crate) rust: &'static str,

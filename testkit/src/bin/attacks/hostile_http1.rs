@@ -148,7 +148,7 @@ impl Bits {
     }
 }
 
-/// CRC-32 of so many zero bytes (RFC 1952 section 8).
+/// CRC-32 of `length` zero bytes (RFC 1952 section 8).
 fn crc_of_zeros(length: u32) -> u32 {
     let step = |crc: u32| {
         (0..8).fold(crc, |crc, _| match crc & 1 {

@@ -199,8 +199,8 @@ pub(crate) fn unread(address: SocketAddr) -> Vec<Fate> {
     // Their end is due at 30 s; till then they live, which to read would change.
     crowd.iter().map(|_| Fate::Open).collect()
 }
-/// The same behind shut windows, again and again ended by an overflow of the connection's window
-/// (CVE-2026-21714: what such a connection held was never freed).
+/// As above behind shut windows, ended again and again by an overflow of the connection's window
+/// (CVE-2026-21714: the memory of such a connection was never freed).
 pub(crate) fn overflowed_windows(address: SocketAddr) -> Vec<Fate> {
     let mut fates = Vec::new();
     for _ in 0..25 {

@@ -1,8 +1,8 @@
-//! `attacks [ROW..]`: attacks a server, and clients by hostile servers, over real sockets by the rows
-//! of docs/attacks.md, with a fresh process for each, and prints what it cost beside its bound: the
-//! maximum of the program's memory, its CPU seconds, the fate of the attacker's connection or of the
-//! client's exchange, and the 99th percentile of a well-behaved neighbour. Fails when a bound is
-//! passed.
+//! `attacks [ROW..]`: attacks a server, and clients by hostile servers, over real sockets by the
+//! rows of docs/attacks.md, with a fresh process for each, and prints the cost beside its bound:
+//! the maximum of the program's memory, its CPU seconds, the fate of the attacker's connection or
+//! of the client's exchange, and the 99th percentile of a well-behaved neighbour. Fails when a
+//! bound is passed.
 //!
 //! A run is an entry of [`ATTACKS`] or [`HOSTILE`] and a function. Linux only: the figures are those
 //! of /proc.
@@ -101,7 +101,7 @@ const P99_MAX: Duration = Duration::from_millis(500);
 struct Measured<'a> {
     row: String,
     name: &'a str,
-    /// What differs from the fate that is due, or it.
+    /// The fate, and the expected one where they differ.
     fate: String,
     fate_due: &'a str,
     costs: Costs,

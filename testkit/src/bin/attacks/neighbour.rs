@@ -1,4 +1,4 @@
-//! A well-behaved neighbour: how long its exchanges take while others attack.
+//! A well-behaved neighbour: measures its exchanges while others attack.
 
 use super::process::Program;
 use std::io::{Read, Write};
@@ -56,8 +56,8 @@ impl Neighbour {
     }
 }
 
-/// What a program prints of its neighbour when its input has ended: microseconds, and how many
-/// exchanges there were.
+/// The neighbour's report at the end of a program's input: microseconds, and the number of
+/// exchanges.
 pub(crate) fn p99_of(program: &Program) -> Duration {
     let line = program.line(RESULT_MAX).unwrap_or_default();
     let mut numbers = line.split(' ').map(str::parse::<u64>);

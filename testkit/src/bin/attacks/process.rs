@@ -1,4 +1,4 @@
-//! Programs under attack, each in a process of its own, and what they cost.
+//! Programs under attack, each in a process of its own, and their cost.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -62,7 +62,7 @@ impl Program {
         let status = self.process.try_wait().ok()??;
         Some(status.code().unwrap_or(-1))
     }
-    /// What it has cost since its start; zero once it has ended.
+    /// The cost since its start; zero once it has ended.
     pub(crate) fn costs(&self) -> std::io::Result<Costs> {
         let folder = format!("/proc/{}", self.process.id());
         let status = std::fs::read_to_string(format!("{folder}/status"))?;

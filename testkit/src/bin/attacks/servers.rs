@@ -79,7 +79,7 @@ impl Attack {
 const CALM: &str = "GOAWAY 11";
 /// The line of slowhttptest for a server that has ended every connection.
 const ENDED: &str = "No open connections left, service available: YES";
-/// The same where it reads so slowly that it does not come to the resets behind what its system holds.
+/// As `ENDED`, where it reads too slowly to reach the resets that its system holds.
 const UNSEEN: &str = "Hit test time limit, service available: YES";
 /// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1).
 const LOAD: &str = "CLOSE 0x107";

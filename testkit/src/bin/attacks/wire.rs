@@ -1,4 +1,4 @@
-//! Bytes to and from the server, and the fate of a connection.
+//! Sends and receives bytes, and reports the fate of a connection.
 
 use std::fmt;
 use std::io::{Read, Write};

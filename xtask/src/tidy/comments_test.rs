@@ -1,0 +1,84 @@
+use super::{check, comments};
+use crate::tidy::tree::Tree;
+
+fn texts(path: &str, text: &str) -> Vec<String> {
+    let found = check(&Tree::of(&[(path, text)]));
+    found.into_iter().map(|finding| finding.text).collect()
+}
+
+#[test]
+fn a_doc_comment_or_header_begins_with_no_headless_clause() {
+    for word in [
+        "Who", "Whoever", "What", "Nobody", "Somebody", "So many", "The same",
+    ] {
+        let header = format!("//! {word} answers.");
+        let begins = format!("begins with \"{word}\"; begin with a noun or a verb");
+        assert_eq!(texts("a.rs", &header)[0], begins, "a module header");
+        let doc = format!("fn f() {{}}\n    /// {word} answers.\nfn g() {{}}");
+        assert_eq!(texts("a.rs", &doc)[0], begins, "a doc comment");
+        let script = format!("// {word} answers.\nimport 'x'");
+        for path in ["a.ts", "a.mts", "a.mjs"] {
+            assert_eq!(texts(path, &script)[0], begins, "the header of {path}");
+        }
+        let block = format!("x\n  /**\n   * {word} answers.\n   */\n");
+        assert_eq!(texts("a.ts", &block)[0], begins, "a block");
+    }
+}
+
+#[test]
+fn a_question_and_a_comment_within_code_may_begin_as_they_like() {
+    assert_eq!(texts("a.rs", "//! What runs? Nothing."), [""; 0]);
+    assert_eq!(
+        texts("a.rs", "fn f() {}\n// What follows is short.\n"),
+        [""; 0]
+    );
+    assert_eq!(texts("a.rs", "/// Whole numbers.\n/// Whatever."), [""; 0]);
+}
+
+#[test]
+fn no_comment_says_that_a_machine_is_informed_like_a_person() {
+    for phrase in [
+        "is told", "hears of", "is heard", "nobody", "somebody", "whoever", "so many",
+    ] {
+        let says = format!("says \"{phrase}\"; name the part and what it does");
+        let text = format!("fn f() {{}}\n// The pool {phrase} it.\n");
+        assert_eq!(texts("a.rs", &text), [says.as_str()]);
+        assert_eq!(
+            texts("a.py", &format!("# The pool {phrase} it.\n")),
+            [says.as_str()]
+        );
+        let capital = format!("x\n// Then {}.\n", phrase.to_uppercase());
+        assert_eq!(texts("a.mjs", &capital), [says]);
+        assert_eq!(
+            texts("a.md", &text),
+            [""; 0],
+            "documents have prose of their own"
+        );
+    }
+    assert_eq!(texts("a.rs", "// The word nobodyish is one word."), [""; 0]);
+}
+
+#[test]
+fn a_phrase_is_found_across_the_end_of_a_line_and_strings_are_free() {
+    assert_eq!(
+        texts("a.rs", "fn f() {}\n// It takes so\n// many.\n").len(),
+        1
+    );
+    assert_eq!(texts("a.rs", "const WHY: &str = \"so many\";"), [""; 0]);
+}
+
+#[test]
+fn comments_of_different_kinds_are_apart() {
+    let text = "//! Header.\n\n/// Doc one,\n/// goes on.\nfn f() {\n    // Why.\n}\n";
+    let found = comments(text, "//");
+    let seen: Vec<(usize, bool, &str)> = found
+        .iter()
+        .map(|comment| (comment.line, comment.is_doc, comment.text.as_str()))
+        .collect();
+    let expected = [
+        (1, true, "Header."),
+        (3, true, "Doc one, goes on."),
+        (6, false, "Why."),
+    ];
+    assert_eq!(seen, expected);
+}
