@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     /// The reader of our output has closed it, as `head` does: nothing is said, exit code 141, which
     /// is what a shell sees of `cat` (128 and the number of SIGPIPE).
     Closed,
+    /// Any of these, with `--silent`: its exit code alone.
+    Silent(Box<Failure>),
 }
 
 impl Failure {
@@ -32,19 +34,24 @@ impl Failure {
             _ => Self::Output(format!("{place} cannot be written: {error}")),
         }
     }
+    /// This failure without its line.
+    pub(crate) fn silenced(self) -> Self {
+        Self::Silent(Box::new(self))
+    }
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Remote(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),
             Self::Output(_) => ExitCode::from(23),
             Self::Closed => ExitCode::from(141),
+            Self::Silent(failure) => failure.exit_code(),
         }
     }
-    /// The line for people; `None`: its reader is gone.
+    /// The line for people; `None`: its reader is gone, or wants none.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Usage(text) | Self::Remote(text) | Self::Output(text) => Some(text),
-            Self::Closed => None,
+            Self::Closed | Self::Silent(_) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `trunkline get URL`: one request, its response to a file or to standard output.
 
+mod asked;
 mod credentials;
 mod decode;
 mod output;
@@ -8,11 +9,10 @@ mod trace;
 
 use crate::failure::Failure;
 use crate::serve::{in_full, key_log};
-use crate::target::{self, Target};
-use http::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION, RANGE, USER_AGENT,
-};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use crate::target::Target;
+use asked::Asked;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
+use http::{Response, StatusCode, Uri};
 use http_body_util::BodyExt;
 use output::Output;
 use route::RouteOptions;
@@ -44,9 +44,31 @@ pub(crate) struct Options {
     /// A request field, `name: value`; may be repeated.
     #[arg(short = 'H', long = "header")]
     headers: Vec<String>,
-    /// Request body, or @FILE; the method becomes POST.
-    #[arg(short = 'd', long)]
-    data: Option<String>,
+    /// Request body, or @FILE, or @- for standard input; the method becomes POST and the type that of a form,
+    /// unless a field says another. May be repeated: joined by `&`.
+    #[arg(short = 'd', long, alias = "data-binary")]
+    data: Vec<String>,
+    /// As -d, of the type application/json, which is asked for too.
+    #[arg(long, conflicts_with = "data")]
+    json: Option<String>,
+    /// HEAD: write the answer's head alone.
+    #[arg(short = 'I', long, conflicts_with_all = ["data", "json"])]
+    head: bool,
+    /// Basic authentication, `user:password`.
+    #[arg(short, long)]
+    user: Option<String>,
+    /// The field user-agent.
+    #[arg(short = 'A', long, value_name = "NAME")]
+    user_agent: Option<String>,
+    /// The field cookie, `name=value; name=value`.
+    #[arg(short = 'b', long)]
+    cookie: Option<String>,
+    /// Write the body to a file in this folder, named as the last part of the URL's path.
+    #[arg(short = 'O', long, conflicts_with = "output")]
+    remote_name: bool,
+    /// No progress bar, and no word about a failure: the exit code says it.
+    #[arg(short, long)]
+    silent: bool,
     /// The method.
     #[arg(short = 'X', long = "request")]
     method: Option<String>,
@@ -80,6 +102,12 @@ pub(crate) struct Options {
     /// Believe the certificates in this PEM file too.
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
+    /// Our certificate chain in this PEM file, and its key if --key names no other file.
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// The private key of --cert, in a PEM file.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
     /// Seconds for all of it.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: Option<u64>,
@@ -89,7 +117,22 @@ pub(crate) struct Options {
 
 /// Fetches and writes.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
+    let is_silent = options.silent;
+    fetch_one(options).map_err(|failure| {
+        if is_silent {
+            failure.silenced()
+        } else {
+            failure
+        }
+    })
+}
+
+fn fetch_one(mut options: Options) -> Result<(), Failure> {
     let target = Target::parse(&options.url)?;
+    if options.remote_name {
+        options.output = Some(output::name_of(target.path())?);
+    }
+    options.include |= options.head;
     let client = client(&options)?;
     let asked = Asked::of(&options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -97,74 +140,6 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
     runtime.block_on(fetch(&client, &options, target.uri, asked))
-}
-
-/// The request without its URL: what a redirect repeats.
-struct Asked {
-    method: Method,
-    fields: HeaderMap,
-    body: bytes::Bytes,
-}
-
-impl Asked {
-    fn of(options: &Options) -> Result<Self, Failure> {
-        let body = options.data.as_deref().map(data).transpose()?;
-        let method = match &options.method {
-            Some(name) => Method::from_bytes(name.as_bytes())
-                .map_err(|_| Failure::usage(format_args!("-X {name:?} is not a method")))?,
-            None if body.is_some() => Method::POST,
-            None => Method::GET,
-        };
-        let mut fields = HeaderMap::new();
-        for line in &options.headers {
-            let (name, value) = target::field(line)?;
-            let valid = "checked by target::field";
-            fields.append(
-                HeaderName::try_from(name).expect(valid),
-                HeaderValue::try_from(value).expect(valid),
-            );
-        }
-        let agent = HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
-        fields.entry(USER_AGENT).or_insert(agent);
-        // A range is one of the bytes as they come (RFC 9110 section 14.1): a part of a compressed body
-        // does not decode.
-        if !options.raw && !fields.contains_key(RANGE) {
-            let codings = HeaderValue::from_static(decode::CODINGS);
-            fields.entry(ACCEPT_ENCODING).or_insert(codings);
-        }
-        Ok(Self {
-            method,
-            fields,
-            body: body.unwrap_or_default(),
-        })
-    }
-
-    fn request(&self, uri: &Uri) -> Request<Body> {
-        let body = match self.body.is_empty() {
-            true => Body::empty(),
-            false => Body::full(self.body.clone()),
-        };
-        let mut request = Request::new(body);
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = uri.clone();
-        request.headers_mut().clone_from(&self.fields);
-        request
-    }
-
-    /// RFC 9110 section 15.4: 303 turns into GET, and so by custom do 301 and 302 after POST; a
-    /// field that was meant for one origin does not go to another.
-    fn redirect(&mut self, status: StatusCode, from: &Uri, to: &Uri) {
-        let custom = matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND)
-            && self.method == Method::POST;
-        if (status == StatusCode::SEE_OTHER && self.method != Method::HEAD) || custom {
-            self.method = Method::GET;
-            self.body.clear();
-            self.fields.remove(http::header::CONTENT_TYPE);
-        }
-        if (from.scheme(), from.authority()) != (to.scheme(), to.authority()) {
-            credentials::remove(&mut self.fields);
-        }
-    }
 }
 
 async fn fetch(
@@ -237,7 +212,7 @@ async fn deliver(
         .headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse().ok());
-    let mut output = Output::open(options.output.as_deref(), expected)?;
+    let mut output = Output::open(options.output.as_deref(), expected, options.silent)?;
     if options.include {
         let text = trace::head_text(&head);
         let written = output.write_all(text.as_bytes());
@@ -284,15 +259,6 @@ fn broken(output: &mut Output, error: &std::io::Error) -> Failure {
     unwritten.unwrap_or_else(|| Failure::remote(format_args!("the body does not decode: {error}")))
 }
 
-fn data(text: &str) -> Result<bytes::Bytes, Failure> {
-    match text.strip_prefix('@') {
-        None => Ok(bytes::Bytes::from(text.to_owned())),
-        Some(path) => std::fs::read(path)
-            .map(bytes::Bytes::from)
-            .map_err(|error| Failure::usage(format_args!("-d @{path} cannot be read: {error}"))),
-    }
-}
-
 fn client(options: &Options) -> Result<Client, Failure> {
     let mut tls = ClientTls::new();
     if options.insecure {
@@ -300,6 +266,10 @@ fn client(options: &Options) -> Result<Client, Failure> {
     }
     if let Some(path) = &options.cacert {
         tls = tls.roots_from_pem_file(path).map_err(failure)?;
+    }
+    if let Some(path) = &options.cert {
+        let key = options.key.as_ref().unwrap_or(path);
+        tls = tls.identity_from_pem_files(path, key).map_err(failure)?;
     }
     if let Some(path) = key_log() {
         tls = tls.key_log(path).map_err(failure)?;

@@ -30,7 +30,7 @@ enum Command {
     /// Serve a directory over HTTP/1.1, HTTP/2 and HTTP/3 on one port.
     Serve(serve::Options),
     /// Fetch a URL.
-    Get(get::Options),
+    Get(Box<get::Options>),
     /// Measure a server: requests per second and latencies.
     Bench(bench::Options),
 }
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Serve(options) => serve::run(options),
-        Command::Get(options) => get::run(options),
+        Command::Get(options) => get::run(*options),
         Command::Bench(options) => bench::run(options),
     };
     match outcome {

@@ -69,6 +69,98 @@ fn zipped(text: &[u8]) -> Vec<u8> {
     writer.finish().expect("to memory")
 }
 
+/// The head of the request that `get` sends with these flags.
+fn asked(flags: &[&str]) -> String {
+    let server = Scripted::new(vec![answer("200 OK\r\ncontent-length: 0", b"")]);
+    let url = server.url();
+    let output = get(&[flags, &[url.as_str()]].concat());
+    assert!(
+        output.status.success(),
+        "{flags:?}: {}",
+        text(&output.stderr)
+    );
+    server.heads().remove(0)
+}
+
+#[test]
+fn flags_of_curl_set_what_they_set_there() {
+    const FORM: &str = "content-type: application/x-www-form-urlencoded";
+    for (flags, expected) in [
+        (&["-I"][..], &["HEAD / HTTP/1.1"][..]),
+        (&["-u", "me:secret"], &["authorization: Basic bWU6c2VjcmV0"]),
+        (&["-A", "me/1"], &["user-agent: me/1"]),
+        (&["-b", "a=1; b=2"], &["cookie: a=1; b=2"]),
+        (&["-d", "a=1"], &["POST /", "content-length: 3", FORM]),
+        (&["-d", "a=1", "-d", "b=2"], &["content-length: 7", FORM]),
+        (
+            &["-d", "x", "-H", "content-type: text/plain"],
+            &["content-type: text/plain"],
+        ),
+        (
+            &["--json", "{}"],
+            &[
+                "POST /",
+                "content-type: application/json",
+                "accept: application/json",
+            ],
+        ),
+        (&["-X", "PUT", "--json", "{}"], &["PUT /"]),
+    ] {
+        let head = asked(flags);
+        for line in expected {
+            assert!(
+                head.contains(line),
+                "{flags:?}: {line} is missing in {head}"
+            );
+        }
+        let types = head.matches("content-type").count();
+        assert!(types <= 1, "{flags:?}: {head}");
+    }
+}
+
+#[test]
+fn the_head_alone_is_written_for_a_head_request() {
+    let server = Scripted::new(vec![answer("200 OK\r\ncontent-length: 5", b"")]);
+    let output = get(&["-I", &server.url()]);
+    assert_eq!(output.status.code(), Some(0));
+    let written = text(&output.stdout);
+    assert!(written.starts_with("HTTP/1.1 200 OK"), "{written}");
+    assert!(written.contains("content-length: 5"), "{written}");
+}
+
+#[test]
+fn a_file_is_named_as_the_url_and_a_url_without_a_name_is_refused() {
+    let folder = std::env::temp_dir().join(format!("trunkline-get-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let server = Scripted::new(vec![answer("200 OK\r\ncontent-length: 5", b"hello")]);
+    let url = format!("{}a/b.txt?c=d/e", server.url());
+    let mut command = Command::new(BINARY);
+    command.args(["get", "--noproxy", "*", "-O", &url]);
+    let output = command.current_dir(&folder).output().expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let written = std::fs::read(folder.join("b.txt")).expect("the file is there");
+    assert_eq!(written, b"hello");
+    std::fs::remove_dir_all(&folder).expect("it was made here");
+    let refused = get(&["-O", "http://127.0.0.1:9/folder/"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("use -o FILE"));
+}
+
+#[test]
+fn a_certificate_of_ours_that_cannot_be_read_is_refused_by_its_name() {
+    let refused = get(&["--cert", "/nowhere.pem", "https://127.0.0.1:9/"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("/nowhere.pem"), "{said}");
+}
+
+#[test]
+fn with_silent_a_failure_says_nothing_and_has_its_code() {
+    let output = get(&["-s", "http://127.0.0.1:9/"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "");
+}
+
 /// CVE-2024-30260, CVE-2018-1000007.
 #[test]
 fn credentials_stay_at_their_origin_when_a_redirect_leads_to_another() {

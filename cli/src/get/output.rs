@@ -5,6 +5,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+/// The file that -O writes: the last part of the URL's path, which names no folder.
+pub(crate) fn name_of(path: &str) -> Result<PathBuf, Failure> {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    match path.rsplit('/').next() {
+        Some(name) if !matches!(name, "" | "." | "..") => Ok(PathBuf::from(name)),
+        _ => Err(Failure::usage(format_args!(
+            "-O needs a URL whose path ends with a name; {path} has none: use -o FILE"
+        ))),
+    }
+}
+
 /// An open place for bytes.
 pub(crate) struct Output {
     sink: Box<dyn Write>,
@@ -16,7 +27,11 @@ pub(crate) struct Output {
 
 impl Output {
     /// Opens `path`, or standard output without one. `expected` is the body's length if known.
-    pub(crate) fn open(path: Option<&Path>, expected: Option<u64>) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        path: Option<&Path>,
+        expected: Option<u64>,
+        is_silent: bool,
+    ) -> Result<Self, Failure> {
         let Some(path) = path else {
             let sink = Box::new(io::stdout().lock());
             return Ok(Self {
@@ -28,7 +43,7 @@ impl Output {
         };
         let file = std::fs::File::create(path)
             .map_err(|error| Failure::output(format_args!("-o {}", path.display()), &error))?;
-        let bar = match io::stderr().is_terminal() {
+        let bar = match io::stderr().is_terminal() && !is_silent {
             true => bar(expected),
             false => ProgressBar::hidden(),
         };

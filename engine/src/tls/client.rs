@@ -5,6 +5,7 @@
 use super::key_log::KeyLogFile;
 use super::openssl::{OpensslRules, signature};
 use super::server::certificates;
+use super::server::read_pem_files;
 use crate::error::Error;
 use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -94,6 +95,18 @@ impl ClientTls {
     ) -> Self {
         self.identity = Some((chain, key));
         self
+    }
+    /// As [`identity`](Self::identity), from PEM files: a chain and its private key, which may be one file.
+    ///
+    /// # Errors
+    /// Names the file that cannot be read or has no certificate or key.
+    pub fn identity_from_pem_files(
+        self,
+        certificate: impl AsRef<Path>,
+        key: impl AsRef<Path>,
+    ) -> Result<Self, Error> {
+        let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
+        Ok(self.identity(chain, key))
     }
     /// Accepts every certificate, so that an attacker on the path can read and change everything:
     /// for tests on your own machine only.

@@ -377,7 +377,7 @@ fn config_with(
 
 type Chain = Vec<CertificateDer<'static>>;
 
-fn read_pem_files(
+pub(crate) fn read_pem_files(
     certificate: &Path,
     key: &Path,
 ) -> Result<(Chain, PrivateKeyDer<'static>), Error> {

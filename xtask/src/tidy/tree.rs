@@ -8,6 +8,8 @@ const SKIPPED: &[&str] = &[
     ".git",
     "target",
     "node_modules",
+    "node/dist",
+    "node/addon",
     "bench/out",
     "fuzz/artifacts",
     "fuzz/corpus",
