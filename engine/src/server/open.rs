@@ -109,7 +109,7 @@ impl OpenConnections {
         })
     }
     /// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
-    /// then. `told` gets the count.
+    /// then. The senders in `told` get the count.
     pub(super) async fn drain(
         &self,
         mut until: Instant,

@@ -77,7 +77,7 @@ pub(super) fn run<S: Serve>(
     }
 }
 
-/// As [`serve`], on the caller's thread, where local tasks can run: cuts what is still open at the
+/// As [`run`], on the caller's thread, where local tasks can run: cuts what is still open at the
 /// end.
 ///
 /// # Errors
