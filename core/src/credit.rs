@@ -329,7 +329,7 @@ impl Credit {
     }
 
     /// Raises the window at once, as far as `max` and the lender let it: for a body that is likely
-    /// to be large. [`announce`](Self::announce) tells the peer.
+    /// to be large. [`announce`](Self::announce) grants it to the peer.
     pub fn raise_to(&mut self, window: u32, lender: &mut Lender) {
         let wanted = window.min(self.max).min(self.useful());
         self.borrow(wanted.saturating_sub(self.window), lender);

@@ -331,7 +331,7 @@ impl std::error::Error for Misuse {}
 pub enum TransportEnd {
     /// The peer ended its side: end of file in cleartext, close_notify under TLS, a stream's FIN.
     InOrder,
-    /// End of file under TLS without close_notify. Anybody on the path can cause it, so that it
+    /// End of file under TLS without close_notify. Any attacker on the path can cause it, so it
     /// proves nothing about the peer (RFC 8446 section 6.1).
     Ragged,
     /// An error: a reset, a record that does not decrypt, a write that failed, a deadline.

@@ -99,9 +99,9 @@ pub const SEND_BUDGET_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes that wait on a connection and cost the budget nothing: the kernel's buffer lies below
 /// them, so a peer that reads has its full speed with these alone.
 pub const SEND_FREE_BYTES: u64 = 64 * 1024;
-/// Streams of a connection whose budget is used up that may be given a piece of a body all the same,
-/// one piece each, when nothing waits on them: streams that the peer reads go on, by turns, beside
-/// those that it does not.
+/// Streams of a connection with a used-up budget that still may get a piece of a body, one piece
+/// each, when no bytes wait on them: streams that the peer reads continue, in turn, beside those
+/// that it does not.
 pub const SEND_TURNS_MAX: u32 = 4;
 /// HTTP/2: body bytes that wait on one stream beyond what its window lets out. A window of 0 makes
 /// us hold no more of an answer than this and one piece of its body.

@@ -95,7 +95,7 @@ impl Outbox {
     pub fn len(&self) -> usize {
         self.buffer.len() - self.sent + self.large_bytes
     }
-    /// Bytes that were written since the start: what tells progress from a stall.
+    /// Bytes written since the start: distinguishes progress from a stall.
     pub fn written(&self) -> u64 {
         self.written
     }

@@ -340,7 +340,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The reading end of a pipe.
 struct Reader {
     pipe: Arc<Pipe>,
-    /// The connection to tell what was taken.
+    /// The connection to report taken bytes to.
     source: Option<(Arc<Signals>, StreamId)>,
     /// Bytes still to come, where the length is known.
     left: Option<u64>,

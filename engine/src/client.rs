@@ -170,8 +170,8 @@ impl Client {
         let origin = request::origin_of_url(&self.dispatch, url.as_ref())?;
         self.dispatch.warm_up(&origin, count).await
     }
-    /// Tells that the machine has another network now: connections must prove that they live
-    /// before they get new requests, and origins that failed are asked again at once.
+    /// Reports a change of the machine's network: connections are probed before they get new
+    /// requests, and origins whose attempts failed are tried again at once.
     pub fn network_changed(&self) {
         self.dispatch.network_changed();
     }

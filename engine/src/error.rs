@@ -93,7 +93,7 @@ pub enum SocksRefusal {
     AddressKind(u8),
 }
 
-/// Whose doing an error is.
+/// The party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Ours, or that of the code that uses us.
@@ -328,7 +328,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
-    /// Whose doing it is.
+    /// The party at fault.
     pub fn origin(&self) -> Origin {
         self.origin
     }

@@ -154,7 +154,7 @@ impl<P> Server<P> {
         self.config = config;
         self
     }
-    /// Where it is to listen, and the rest.
+    /// The listening address, and the rest.
     fn parted(self) -> (P, Server<()>) {
         let rest = Server {
             place: (),

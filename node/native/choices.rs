@@ -31,8 +31,8 @@ impl Asks {
 
 /// JavaScript's choice.
 pub(crate) enum Choice {
-    /// `None`: what the server has for everybody. The place of a protocol among those of the client;
-    /// `None`: what the settings offer.
+    /// `None`: the server's default settings. The index of a protocol among the client's; `None`:
+    /// the settings' choice.
     Tls(Option<Tls>, Option<usize>),
     /// None of the client's protocols.
     NoProtocol,

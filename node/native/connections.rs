@@ -12,7 +12,7 @@ use trunkline::core::http::Version;
 use trunkline::core::pool::Origin;
 use trunkline::{ConnectionInfo, Error};
 
-/// Tells JavaScript of one client's connections.
+/// Reports one client's connections to JavaScript.
 pub(crate) struct News {
     /// It holds the client that this belongs to.
     pub(crate) shared: Weak<Shared>,

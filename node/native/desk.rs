@@ -60,7 +60,7 @@ pub(crate) struct Desk {
 struct Exchanges {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Where the texts of heads are made.
+    /// The buffer for the text of heads.
     text: Vec<u8>,
 }
 
@@ -376,7 +376,7 @@ impl Attendant for Server {
 }
 
 impl Server {
-    /// Tells of a connection; `version` 0: of none that is known.
+    /// Reports a connection; `version` 0: unknown.
     fn meet(&self, line: Line, version: u32, info: Option<&ConnectionInfo>) -> Connection {
         let desk = &self.desk;
         let number = desk.connections.get().wrapping_add(1);

@@ -59,8 +59,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Tells JavaScript. What is too long for the arena crosses by reference: it would never find
-    /// room there, nor would any completion behind it.
+    /// Sends a completion to JavaScript. A text too long for the arena crosses by reference: it
+    /// would never find room there, nor would any completion behind it.
     pub(crate) fn complete(&self, mut entry: Entry, mut first: &[u8], mut second: &[u8]) {
         if first.len() + second.len() > TEXT_BYTES_MAX {
             entry[0] |= completion_flag::TEXT_BY_REFERENCE;
@@ -239,8 +239,9 @@ fn start(shared: &Arc<Shared>) -> Result<Engine, String> {
                     reader.intake.notified().await;
                 }
             };
-            // It ends when the environment closes. A panic in it, or of the runtime, ends the engine
-            // and not the process: what is open is dropped with the runtime, then JavaScript hears.
+            // It ends when the environment closes. A panic in it, or of the runtime, ends the
+            // engine and not the process: open exchanges are dropped with the runtime, then
+            // JavaScript is notified.
             let ran = catch_unwind(AssertUnwindSafe(|| local.block_on(&runtime, reading)));
             if ran.is_err() {
                 shared.memory.set_ended();

@@ -127,7 +127,7 @@ fn piece(file: &mut File, left: u64) -> io::Result<Bytes> {
     }
 }
 
-/// Sends the answer; `failed` hears why there is none, before anything was sent.
+/// Sends the response; `failed` gets the reason if there is none, before anything was sent.
 pub(crate) async fn send(answer: FileAnswer, failed: impl FnOnce(&io::Error)) {
     let FileAnswer {
         line,

@@ -19,7 +19,7 @@ impl Outbound {
             overflow: VecDeque::new(),
         }
     }
-    /// Tells JavaScript. True: it sleeps and should hear of it now; the caller rings.
+    /// Sends a completion to JavaScript. True: it sleeps and must be woken now, by the caller.
     #[must_use]
     pub(crate) fn complete(&mut self, entry: Entry, first: &[u8], second: &[u8]) -> bool {
         let has_room = self.overflow.is_empty();

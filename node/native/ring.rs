@@ -28,7 +28,7 @@ pub(crate) fn code_of(entry: &Entry) -> u32 {
 pub(crate) fn body_of(entry: &Entry) -> u32 {
     entry[0] >> 8 & 0xff
 }
-/// Where the text of an entry lies in the arena, and its bytes.
+/// The position of an entry's text in the arena, and its bytes.
 pub(crate) fn text_of(entry: &Entry) -> (u32, u32) {
     (entry[POSITION], entry[LENGTH])
 }

@@ -53,7 +53,7 @@ fn settings(bytes: &[u8]) -> Vec<Setting> {
     known.collect()
 }
 
-/// Tells JavaScript what the peer of a connection has said.
+/// Reports a control message of a connection's peer to JavaScript.
 pub(crate) fn tell(shared: &Shared, connection: u32, heard: &Heard) {
     let entry = match heard {
         Heard::Settings(_) | Heard::Http3Settings(_) => completion::settings_received(connection),

@@ -241,7 +241,7 @@ impl PolicyAsk {
     }
 }
 
-/// Whose certificates are asked for, in PEM.
+/// The trusted issuers of client certificates, in PEM.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClientsAsk {

@@ -64,12 +64,12 @@ pub(crate) struct Settings {
     memory_budget: Option<u64>,
 }
 
-/// Whom to believe and who we are, in PEM.
+/// Trusted roots and the client's certificate, in PEM.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Tls {
     ca: Vec<String>,
-    /// Believed beside the platform's roots.
+    /// Trusted beside the platform's roots.
     extra_ca: Vec<String>,
     cert: Option<String>,
     key: Option<String>,

@@ -90,7 +90,7 @@ impl Streams {
         });
     }
     fn change(&self, number: u32, change: impl FnOnce(&mut State) -> Option<Waker>) {
-        // One that the engine has let go of has nothing to wait for.
+        // A stream that the engine has dropped needs no wait.
         if let Some(state) = self.get(number) {
             let waker = change(&mut lock(&state));
             wake(waker);
@@ -296,7 +296,7 @@ fn gather(slices: &[IoSlice<'_>], length: usize) -> Vec<u8> {
 pub(crate) struct StreamAsk {
     /// JavaScript's number, which it never gives again while the stream is open.
     number: u32,
-    /// Where it goes, if it has addresses.
+    /// The remote address, if it has addresses.
     remote: Option<Place>,
     local: Option<Place>,
     /// HTTP/2 by prior knowledge.

@@ -140,7 +140,7 @@ export class Body extends Readable {
     } else if (this.readableDidRead) {
       done(why)
     } else {
-      // Listeners that are added in the turn of the failure hear it.
+      // Listeners that are added in the turn of the failure get it too.
       setImmediate(done, why)
     }
   }
@@ -291,7 +291,7 @@ export class Answer {
     return this.fields
   }
   set headers (fields: Fields) { this.fields = fields }
-  /** Names and values by turns, as they came. */
+  /** Names and values in turn, as received. */
   get rawHeaders (): string[] { return rawFields(this.text) }
   /** Filled when the body has ended. */
   get trailers (): Record<string, string> { return this.tail }

@@ -77,7 +77,7 @@ export class Shown {
   }
 }
 
-/** Tells the channels what becomes of one request. */
+/** Publishes the events of one request. */
 export class Trace {
   private readonly request: Shown
   /** Events that wait until the request is on a connection. */

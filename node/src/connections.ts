@@ -64,7 +64,7 @@ export class Connection {
   }
 }
 
-/** Whose connections they are. */
+/** The dispatcher of the connections. */
 export type Owner = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
 
 /** Where an Agent keeps the connections of one origin: undici has a Pool there. */

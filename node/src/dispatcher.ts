@@ -39,8 +39,10 @@ function submit (state: State, exchange: Exchange | Lane, made: Made): void {
   exchange.upload = new Upload(state.border, exchange, made.upload, made.length, state.checked.strictContentLength)
 }
 
-/** A WebSocket as an extended CONNECT; where the peer does not take that, it is asked for on HTTP/1.1,
- * from then on at once. */
+/**
+ * Sends a WebSocket as an extended CONNECT; where the peer does not support that, it is requested
+ * over HTTP/1.1, from then on at once.
+ */
 function submitOnStream (state: State, exchange: Exchange, made: Made, protocol: string): void {
   const { target, elsewhere } = made
   exchange.webSocketKey = made.webSocketKey

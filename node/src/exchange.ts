@@ -65,7 +65,7 @@ export function isNew (handler: Handler): handler is NewHandler {
   return typeof (handler as NewHandler).onRequestStart === 'function'
 }
 
-/** undici's own handlers of the old ABI take strings; everybody else was promised Buffers. */
+/** undici's own handlers of the old ABI take strings; all others get Buffers, as documented. */
 const TAKES_STRINGS = new Set([
   'RequestHandler', 'StreamHandler', 'PipelineHandler', 'ConnectHandler', 'UpgradeHandler', 'RetryHandler',
   'RedirectHandler', 'DecoratorHandler', 'UnwrapHandler', 'WrapHandler', 'CacheHandler', 'DumpHandler',
@@ -358,7 +358,7 @@ export class Exchange implements Ears, Held {
   }
 
   onGone (): void {
-    // The engine let go of it unasked: its thread ends, or a task of it did.
+    // The engine dropped it by itself: its thread ends, or a task of it did.
     this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' })
   }
 

@@ -68,7 +68,7 @@ export function both (handler: NewHandler): NewHandler & OldHandler {
   return Object.assign(handler, calls)
 }
 
-/** Names and values by turns, as a handler of the old ABI takes them. */
+/** Names and values in turn, as a handler of the old ABI takes them. */
 function rawOf (handler: OldHandler, raw: readonly (string | Buffer)[] | undefined, fields: Fields): (string | Buffer)[] {
   const flat = raw ?? Object.entries(fields).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).flatMap(one => [name, one]))

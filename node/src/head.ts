@@ -267,7 +267,9 @@ export function withQuery (path: string, query: Record<string, unknown> | undefi
 /** Whether a value may stand in a field. */
 export function isFieldValue (value: string): boolean { return !BAD_VALUE.test(value) }
 
-/** Names and values by turns, as undici hands them on: over HTTP/1.1 names have the case that they came with. */
+/**
+ * Names and values in turn, as undici passes them on: over HTTP/1.1 names have their original case.
+ */
 export function rawFields (text: string): string[] { return text === '' ? [] : text.split('\0') }
 
 /** Fields by lower-case name; a name that came more than once has an array. */

@@ -22,7 +22,7 @@ export function isCrossable (text: string, parts: number): boolean {
 /** The largest number of cached names, so that invented names cannot fill the memory. */
 const NAMES_MAX = 1024
 
-/** `look`, which is asked once for each name that it does not throw at. */
+/** Memoises `look` per name; a throw is not remembered. */
 export function remembering<K, V> (look: (name: K) => V): (name: K) => V {
   const names = new Map<K, V>()
   return name => {

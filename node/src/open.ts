@@ -2,7 +2,7 @@
 
 /** A member of such a set. */
 export interface Held {
-  /** Where it is: theirs to say. */
+  /** Its index in the set, kept by the set. */
   place: number
 }
 

@@ -62,7 +62,7 @@ export interface Ears {
   onFailed: (failure: Failure) => void
   /** The connection took `bytes` of the request's body. */
   onRoom: (bytes: number) => void
-  /** It was cancelled, and the engine has let go of it. */
+  /** It was cancelled, and the engine has dropped it. */
   onGone: () => void
 }
 
@@ -79,7 +79,7 @@ export interface Hearer {
 /** How a request's body is given. */
 export type Given = Buffer | 'streaming' | 'tunnel' | null
 
-/** The border's other half, for servers (`server/border.ts`): it hears its own completions. */
+/** The channel's other half, for servers (`server/border.ts`), which takes its own completions. */
 export interface ServerHalf {
   /** The entry at `at` of the completions. */
   complete: (code: Completion, at: number) => void

@@ -34,7 +34,7 @@ export class State {
   /** The target that was asked for last, which is mostly the next one too, and by what. */
   private lastTarget: Target | null = null
   private lastOrigin = ''
-  /** The one origin of a Client or a Pool: a URL makes this text anew each time that it is asked. */
+  /** The one origin of a Client or a Pool, cached because a URL builds this text at each access. */
   ownOrigin: string | null = null
   readonly exchanges = new Open<Exchange | Lane>()
   readonly connections: Connections

@@ -9,7 +9,7 @@ import {
 } from './codes'
 import { theBorder, type Border, type StreamHalf } from './ring'
 
-/** How long a stream that the engine has let go of may take nothing of what it still has to send. */
+/** How long a stream that the engine has dropped may refuse its remaining bytes, ms. */
 const LINGER_MS = 10_000
 
 /** A `Duplex`, perhaps with what sockets of node:net and node:tls have beside it. */
@@ -52,7 +52,7 @@ export class Carrier {
   private isOver = false
   private isDropped = false
   private linger: NodeJS.Timeout | undefined
-  /** Called when the engine has let go of it. */
+  /** Called when the engine has dropped it. */
   onReleased: (() => void) | null = null
   /** Nothing below the stream holds the process: what the engine does for it must. */
   holds = false
@@ -160,7 +160,7 @@ export class Carrier {
     if (!stream.destroyed && !stream.writableEnded) stream.end()
   }
 
-  /** The engine has let go of it: what it still has to send goes out, and it is closed. */
+  /** The engine has dropped it: its remaining bytes are sent, and it is closed. */
   onDropped (): void {
     const { stream } = this
     this.isOver = true

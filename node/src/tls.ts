@@ -23,8 +23,10 @@ export interface TlsOptions {
   maxVersion?: 'TLSv1.3' | null
 }
 
-/** Options of node:tls by which a client says whom it believes, and how, with what is there instead. The
- * engine does not know them: taken in silence, others would be believed than the program says. */
+/**
+ * Options of node:tls about trust that the engine does not support, with their replacements.
+ * Ignoring them would trust other peers than the program intends.
+ */
 const REFUSED: Record<string, string> = {
   checkServerIdentity: 'connect.servername says which name a certificate must have, and ca who may issue it',
   crl: 'who may be revoked must not be in ca',

@@ -125,7 +125,7 @@ export class Tunnel extends Duplex {
     }
   }
 
-  // What is asked of sockets.
+  // Methods of sockets.
 
   ref (): this { return this }
   unref (): this { return this }

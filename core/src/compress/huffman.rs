@@ -136,7 +136,7 @@ struct Range {
     first: u32,
     /// The end of the codes of this length and all shorter ones, left-justified in 32 bits.
     end: u64,
-    /// Where their symbols start in [`IN_CODE_ORDER`].
+    /// The index of their first symbol in [`IN_CODE_ORDER`].
     symbol_at: u16,
 }
 

@@ -10,8 +10,8 @@ pub(crate) enum Indexing {
     Always,
     /// Into the table when it is worth an entry: see [`Sightings::is_worth_an_entry`].
     Repeated,
-    /// Neither by us nor by anybody who passes it on (RFC 7541 section 7.1.3): compression would
-    /// let an attacker guess the value bit by bit.
+    /// Neither by us nor by any intermediary (RFC 7541 section 7.1.3): compression would let an
+    /// attacker guess the value bit by bit.
     Never,
 }
 

@@ -4,7 +4,7 @@
 
 use crate::error::Violation;
 
-/// Where the decoder stands between two bytes.
+/// The state of the decoder between two bytes.
 ///
 /// ```text
 /// Size -> (Extension..) -> SizeLf -> Data -> DataCr -> DataLf -> Size

@@ -256,7 +256,7 @@ impl Conn {
         conn
     }
 
-    /// Server: heeds whether connections are scarce, as its owner knows.
+    /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
     pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
         self.scarcity = scarcity.clone();
@@ -320,9 +320,9 @@ impl Conn {
     pub fn written(&mut self) -> &mut Outbox {
         &mut self.outbox
     }
-    /// False while the driver must not read: too much waits to be written, to be consumed or to
-    /// be parsed. What a client has to write is never the peer's doing, and a server that answers
-    /// while it reads must be heard meanwhile, or both would wait for each other.
+    /// False while the driver must not read: too many bytes wait to be written, consumed or parsed.
+    /// A client's outgoing bytes do not count: a server may answer while it reads, and would wait
+    /// for us as we for it.
     pub fn wants_read(&self) -> bool {
         !self.is_inert()
             && (self.side == Side::Client
@@ -374,7 +374,7 @@ impl Conn {
         self.exchanges.iter().filter(|open| !open.silent).count() as u32
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
-    /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
+    /// follows a 0. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
         let Some(index) = self.index_of(stream) else {
             return 0;

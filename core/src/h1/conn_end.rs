@@ -72,7 +72,7 @@ impl Conn {
         self.settle(now);
     }
 
-    /// Tells the owner that an exchange ended early, once.
+    /// Reports the early end of an exchange to the owner, once.
     pub(super) fn tell_reset(&mut self, index: usize, reset: Reset) {
         let open = &mut self.exchanges[index];
         if !std::mem::replace(&mut open.silent, true) {

@@ -349,7 +349,7 @@ impl Conn {
         }
     }
 
-    /// Where the bytes of an exchange go: a server's first writes, the others wait for it.
+    /// The outbox of an exchange: a server's first one writes, the others wait for it.
     fn outbox_of(&mut self, index: usize) -> &mut Outbox {
         if index == 0 || self.side == Side::Client {
             &mut self.outbox

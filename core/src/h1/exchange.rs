@@ -95,7 +95,7 @@ pub(super) struct Exchange {
     pub(super) continue_due: bool,
     /// Server: the handler is gone: body bytes have no reader.
     pub(super) unattended: bool,
-    /// The owner has been told that it is over, or has ended it: no more facts.
+    /// Its end was reported to the owner, or caused by it: no more events.
     pub(super) silent: bool,
     /// Client: the final response head has come.
     pub(super) answered: bool,

@@ -1,5 +1,5 @@
-//! Where the end of a sent body is: the sender's half of RFC 9112 section 6. The receiver's half is
-//! the table in `http/body_length.rs`.
+//! The end of a sent body: the sender's half of RFC 9112 section 6. The receiver's half is the
+//! table in `http/body_length.rs`.
 
 use super::encode::Announce;
 use super::exchange::{Method, SendLength, Sending};

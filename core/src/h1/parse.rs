@@ -21,7 +21,7 @@ const REQUEST_LINE_BYTES_BESIDE_TARGET: usize = 64;
 pub(super) struct HeadScan {
     /// Bytes that were searched for LF.
     scanned: usize,
-    /// Where the current line starts.
+    /// The start of the current line.
     line_at: usize,
 }
 
@@ -120,8 +120,8 @@ pub(super) fn begins_as_response(bytes: &[u8]) -> bool {
         .all(|(byte, expected)| byte == expected)
 }
 
-/// Whether `bytes` begin as a record of TLS (RFC 8446 section 5.1): one side speaks it and the other
-/// does not. `None`: they are too few to tell. No message of HTTP/1.1 begins so.
+/// Whether `bytes` begin as a TLS record (RFC 8446 section 5.1), so that one side uses TLS and the
+/// other does not. `None`: they are too few to tell. No message of HTTP/1.1 begins so.
 pub(super) fn begins_as_tls(bytes: &[u8]) -> Option<bool> {
     match bytes {
         [0x14..=0x17, 3, 0..=4, ..] => Some(true),

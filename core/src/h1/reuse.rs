@@ -15,7 +15,7 @@ pub enum CloseReason {
     WeAskedClose,
     /// The body had no other end than the end of the connection.
     BodyUntilClose,
-    /// The response was complete before the request was: what follows cannot be told apart.
+    /// The response was complete before the request was: the end of the request's body is unknown.
     RequestUnread,
     /// The client waits for 100 and was answered with a final response: whether its body follows
     /// is unknown (RFC 9110 section 10.1.1).

@@ -241,7 +241,7 @@ impl Conn {
         self
     }
 
-    /// Server: heeds whether connections are scarce, as its owner knows.
+    /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
     pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
         self.scarcity = scarcity.clone();
@@ -363,7 +363,7 @@ impl Conn {
         self.streams.len() + self.held.len()
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
-    /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
+    /// follows a 0. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
         match self
             .live_key(stream)
@@ -509,8 +509,8 @@ impl Conn {
         self.body.close(&mut self.events);
         self.events.push_back(event);
     }
-    /// Client: tells the owner when the capacity is not what it knows; once per change, however
-    /// many streams ended since.
+    /// Client: reports a changed capacity to the owner; once per change, however many streams ended
+    /// since.
     pub(super) fn note_capacity(&mut self) {
         if self.side == Side::Server || self.life == Life::Closed {
             return;

@@ -165,7 +165,7 @@ impl Conn {
         Ok(())
     }
 
-    /// Ends an open exchange before its time and tells the owner.
+    /// Ends an open exchange before its time and reports it to the owner.
     pub(super) fn end_early(
         &mut self,
         now: Instant,

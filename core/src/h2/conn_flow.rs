@@ -190,8 +190,8 @@ impl Conn {
         self.note_round_trip(sample);
     }
 
-    /// Grants what was held back for long, and takes back what windows borrowed in vain: the one
-    /// place where the open streams are looked through for their windows, once in a while.
+    /// Grants credit that was withheld for long, and reclaims unused reservations: the one place
+    /// where the open streams are scanned for their windows, once in a while.
     pub(super) fn expire_windows(&mut self, now: Instant) {
         let ids: Vec<u32> = self.streams.ids().collect();
         for id in ids {
@@ -232,8 +232,8 @@ impl Conn {
         incoming.credit.announce(now)
     }
 
-    /// Tells how large the body to come is thought to be (0: unknown), before its head says so:
-    /// the window is raised for it, as far as the memory budget lends it.
+    /// Sets the expected size of the body to come (0: unknown), before its head arrives: its window
+    /// is raised, as far as the memory budget allows.
     pub fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
         let Ok(id) = self.live_id(stream) else {
             return;

@@ -62,7 +62,7 @@ impl Conn {
         self.judge(now, verdict)
     }
 
-    /// Ids that were skipped are never opened: what waits for them is in vain.
+    /// A skipped id can never be opened, so its pending priority is dropped.
     fn forget_skipped(&mut self) {
         let newest = self.last_peer_id;
         while let Some(entry) = self.priorities_pending.first_entry()

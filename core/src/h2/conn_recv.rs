@@ -24,7 +24,7 @@ pub(super) struct Reader {
     data: Option<DataFrame>,
     /// A header block without END_HEADERS so far.
     pub(super) block: Option<Box<HeaderBlock>>,
-    /// Incomplete frames and blocks so far: tells whether the one that waits is still the same.
+    /// Incomplete frames and blocks so far: identifies the one that waits.
     pub(super) begun: u64,
     watched: Option<u64>,
 }

@@ -33,8 +33,8 @@ impl Conn {
         }
     }
 
-    /// So much may wait on a stream before its body is asked for no more. A client's window bounds
-    /// it on a server: what the peer does not let out is memory that it holds for nothing.
+    /// Bytes that may wait on a stream before its body is paused. On a server the client's window
+    /// bounds it: bytes beyond it would be held in vain.
     pub(super) fn queue_max(&self, quota: Quota) -> usize {
         let max = self.config.limits.send_buffer_bytes_max;
         match self.side {

@@ -29,8 +29,8 @@ pub enum Action {
         /// For metrics; the bytes say it too.
         kind: UniKind,
     },
-    /// Client: open the next bidirectional stream; it must be `stream` that the transport gets.
-    /// Never asked for beyond what `handle_streams_available` told.
+    /// Client: open the next bidirectional stream; the transport must give it the id `stream`.
+    /// Never beyond the limit of `handle_streams_available`.
     OpenBidi {
         /// Its id.
         stream: StreamId,
@@ -40,7 +40,7 @@ pub enum Action {
     /// [`handle_stream_blocked`](super::Conn::handle_stream_blocked); the machine then asks for
     /// nothing more on this stream before `handle_stream_room`.
     Write {
-        /// Where.
+        /// The stream.
         stream: StreamId,
         /// Frame headers, heads and small bodies in the first, a large body by reference in the
         /// second.
@@ -50,29 +50,29 @@ pub enum Action {
     },
     /// RESET_STREAM: our sending side ends, what was written may be lost.
     Reset {
-        /// Which.
+        /// The stream.
         stream: StreamId,
-        /// Why.
+        /// The error code.
         code: H3Code,
     },
     /// STOP_SENDING, and forget what was received and not read: the peer's sending side ends.
     StopSending {
-        /// Which.
+        /// The stream.
         stream: StreamId,
-        /// Why.
+        /// The error code.
         code: H3Code,
     },
     /// [`read_room`](super::Conn::read_room) was 0 and is not any more: read what the transport
     /// holds for this stream. A transport that gives flow-control credit for what is read needs
     /// no other sign that bytes were consumed.
     Read {
-        /// Which.
+        /// The stream.
         stream: StreamId,
     },
     /// The order of sending among streams (RFC 9218): higher first, equals take turns. A stream
     /// without it has 0.
     SetPriority {
-        /// Which.
+        /// The stream.
         stream: StreamId,
         /// From -2^30 to 2^30.
         order: i32,
@@ -103,11 +103,10 @@ pub enum Action {
         /// Quarter stream id and payload.
         bytes: Bytes,
     },
-    /// CONNECTION_CLOSE of the application. The last action. When the code is
-    /// [`H3Code::NO_ERROR`] everything written was acknowledged before, as far as the machine was
-    /// told by `handle_finished`.
+    /// CONNECTION_CLOSE of the application. The last action. When the code is [`H3Code::NO_ERROR`]
+    /// all written bytes were acknowledged before, by `handle_finished`.
     Close {
-        /// Why.
+        /// The error code.
         code: H3Code,
         /// The reason as text, for the peer's log.
         reason: &'static str,

@@ -145,7 +145,7 @@ pub struct Conn {
     pub(super) streams_told: u64,
     /// The connection's receive window: what users took of it.
     pub(super) credit: Credit,
-    /// How wide it is, as the transport was told last.
+    /// The window's size as last set in the transport.
     pub(super) window_told: u32,
     /// Bytes that the transport lets the peer send on each stream beyond those read.
     pub(super) stream_window: u32,
@@ -308,7 +308,7 @@ impl Conn {
         self.streams.len()
     }
     /// Body bytes that `send_body` takes on this stream before the buffer is full; `SendReady`
-    /// tells when 0 is over. `send_body` never refuses for size: this is the back-pressure.
+    /// follows a 0. `send_body` never refuses for size: this is the back-pressure.
     pub fn send_room(&self, stream: StreamId) -> usize {
         let max = self.queue_max();
         match self.streams.get(stream) {
@@ -339,7 +339,7 @@ impl Conn {
     pub fn abuse(&self) -> &Abuse {
         &self.abuse
     }
-    /// The transport's estimate of the round trip, as it was told last.
+    /// The transport's last estimate of the round trip.
     pub fn round_trip(&self) -> Option<Duration> {
         self.rtt
     }
@@ -406,7 +406,7 @@ impl Conn {
         self.body.close(&mut self.events);
         self.events.push_back(event);
     }
-    /// Client: tells the owner when the capacity is not what it knows; once per change.
+    /// Client: reports a changed capacity to the owner; once per change.
     pub(super) fn note_capacity(&mut self) {
         if self.side == Side::Server || self.closed {
             return;

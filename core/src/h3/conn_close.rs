@@ -249,7 +249,7 @@ impl Conn {
         }
     }
 
-    /// Ends an open exchange before its time and tells the owner, if it knows of it.
+    /// Ends an open exchange before its time and reports it to the owner, if it knows the exchange.
     pub(super) fn end_early(&mut self, now: Instant, id: StreamId, by: ResetBy, unprocessed: bool) {
         let Some(stream) = self.streams.get(id) else {
             return;

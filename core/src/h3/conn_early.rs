@@ -40,7 +40,7 @@ impl Conn {
         self.body.close(&mut self.events);
         let fresh = Self::new(self.side, Arc::clone(&self.config), now);
         let before = std::mem::replace(self, fresh);
-        // What is not of streams goes on: facts not yet told, memory, what was learned and counted.
+        // State outside of streams is kept: unreported events, memory, measurements and counts.
         self.events = before.events;
         let is_window =
             |it: &Action| matches!(it, Action::GrantBytes { .. } | Action::HoldBytes { .. });

@@ -26,7 +26,7 @@ impl Conn {
         self
     }
 
-    /// Server: heeds whether connections are scarce, as its owner knows.
+    /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
     pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
         self.scarcity = scarcity.clone();
@@ -81,7 +81,7 @@ impl Conn {
         }
     }
 
-    /// Lets the window grow or lapse, and tells the transport.
+    /// Lets the window grow or lapse, and sets it in the transport.
     pub(super) fn grant(&mut self, now: Instant) {
         if self.config.windows.auto {
             let is_client = self.side == Side::Client;
@@ -134,8 +134,8 @@ impl Conn {
         }
     }
 
-    /// Tells how large the body to come is thought to be (0: unknown), before its head says so:
-    /// the window is raised for it, as far as the memory budget lends it.
+    /// Sets the expected size of the body to come (0: unknown), before its head arrives: its window
+    /// is raised, as far as the memory budget allows.
     pub fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
         if self.config.windows.auto && self.streams.get(stream).is_some() {
             self.raise(now, u32::try_from(bytes).unwrap_or(u32::MAX));

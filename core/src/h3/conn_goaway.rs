@@ -13,7 +13,7 @@ use crate::wire::varint;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
-/// The round trip, where the transport told none.
+/// The assumed round trip, where the transport has none.
 const ROUND_TRIP_GUESS: Duration = Duration::from_secs(1);
 /// How long a drained connection waits for acknowledgements before it closes.
 const LINGER: Duration = Duration::from_secs(5);
@@ -27,8 +27,8 @@ pub(super) enum Draining {
     No,
     /// Server: the first GOAWAY is out; requests that crossed it are served.
     Announced,
-    /// Streams from `first` on are rejected. `told`: the peer has had time to hear it, and what it
-    /// began before has been rejected.
+    /// Streams from `first` on are rejected. `told`: the peer has had time to receive it, and its
+    /// earlier streams have been rejected.
     Final { first: StreamId, told: bool },
 }
 

@@ -8,7 +8,7 @@ use super::stream::Sends;
 use crate::http::{Event, Side, StreamId};
 
 impl Conn {
-    /// So much may wait on a stream before its body is asked for no more.
+    /// Bytes that may wait on a stream before its body is paused.
     pub(super) fn queue_max(&self) -> usize {
         let max = self.config.limits.send_buffer_bytes_max;
         match self.side {

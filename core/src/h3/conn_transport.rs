@@ -29,8 +29,8 @@ impl Conn {
         }
     }
 
-    /// The peer opened a stream, of either kind. Streams are told in the order of their ids; one
-    /// that was not told is opened by its first bytes, with those below it.
+    /// The peer opened a stream, of either kind. Report streams in the order of their ids; a stream
+    /// that was not reported is opened by its first bytes, with those below it.
     pub fn handle_opened(&mut self, now: Instant, stream: StreamId) {
         if !self.closed
             && let Err(violation) = self.opened(now, stream)
@@ -113,8 +113,8 @@ impl Conn {
         }
     }
 
-    /// Client: how many bidirectional streams may be opened, counted from the start (as
-    /// MAX_STREAMS counts): never falls. 0 until told.
+    /// Client: the number of bidirectional streams that may be opened, counted from the start (as
+    /// MAX_STREAMS counts): never falls. 0 before the first call.
     pub fn handle_streams_available(&mut self, now: Instant, limit: u64) {
         let _ = now;
         let more = limit.saturating_sub(self.streams_told);
@@ -126,8 +126,7 @@ impl Conn {
         self.note_capacity();
     }
 
-    /// Server: the peer says that it waits for stream credit (STREAMS_BLOCKED), if the transport
-    /// tells.
+    /// Server: the peer waits for stream credit (STREAMS_BLOCKED), if the transport reports it.
     pub fn handle_streams_blocked(&mut self, now: Instant) {
         if let Some(limit) = self.stream_credit.blocked(now) {
             self.actions.push_back(Action::GrantStreams { limit });

@@ -97,7 +97,8 @@ impl Conn {
         self.queued += queue.len() - before;
         self.carried_out -= (queue.len() - before) as u64;
         wait(queue, now, self.carried_out);
-        // Who found no room because of these bytes hears when there is some again.
+        // An owner that found no room because of these bytes gets `SendReady` when there is some
+        // again.
         queue.is_full |= queue.len() >= max;
         open.blocked = true;
         if fin {
@@ -432,8 +433,8 @@ fn next_pieces(queue: &mut SendQueue, slab: &mut BytesMut, large: &mut Bytes) ->
     Some(run)
 }
 
-/// The order among streams: by urgency; within one, those that are not incremental one after the
-/// other as they were asked for, then the others by turns.
+/// The order among streams: by urgency; within one, non-incremental streams in the order of their
+/// requests, then the incremental ones in turn.
 fn order_of(priority: Priority, id: StreamId) -> i32 {
     const STEP: i32 = 1 << 27;
     const PLACES: u64 = 1 << 26;

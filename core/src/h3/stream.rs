@@ -74,8 +74,8 @@ pub(super) struct SendQueue {
     pub(super) is_full: bool,
     /// It has one of the turns of a connection without room.
     pub(super) has_turn: bool,
-    /// Since when bytes wait, and how many left since: what tells a stalled peer from a slow one,
-    /// and from one that drips credit (CVE-2026-49975).
+    /// When bytes began to wait, and how many have left since: distinguishes a stalled peer from a
+    /// slow one, and from one that drips credit (CVE-2026-49975).
     pub(super) waiting_since: Option<Instant>,
     pub(super) sent_since: u64,
     /// Bytes that the transport had taken of the connection by then.

@@ -38,10 +38,9 @@ pub enum Decoded {
 }
 
 impl Decoder {
-    /// A decoder whose table holds at most `table_bytes_max`, a value in force from the first
-    /// block on: 4,096, the protocol's default, unless the peer is known to have heard another.
-    /// A value that our SETTINGS carry goes to [`set_table_max`](Self::set_table_max) when the
-    /// peer acknowledges it.
+    /// A decoder whose table holds at most `table_bytes_max`, a value in force from the first block
+    /// on: 4,096, the protocol's default, unless the peer has acknowledged another. A value of our
+    /// SETTINGS goes to [`set_table_max`](Self::set_table_max) when the peer acknowledges it.
     pub fn new(table_bytes_max: usize) -> Self {
         Self {
             table: Table::new(table_bytes_max.min(TABLE_BYTES_INITIAL)),

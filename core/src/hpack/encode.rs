@@ -23,7 +23,7 @@ pub struct Encoder {
     cache: EncodeCache,
 }
 
-/// A change of the table's maximum that the peer has not heard of, bytes.
+/// A change of the table's maximum that the peer has not received, bytes.
 #[derive(Clone, Copy, Debug)]
 struct Resized {
     lowest: u32,

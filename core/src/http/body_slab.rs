@@ -17,7 +17,7 @@ const BULK_FRAME_BYTES_MIN: usize = 8 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct BodySlab {
     slab: BytesMut,
-    /// The stream of the bytes in `slab`, which no event tells of yet.
+    /// The stream of the bytes in `slab` without an event yet.
     open: Option<StreamId>,
 }
 

@@ -116,7 +116,7 @@ static SLOTS: [Option<Token>; 512] = {
 
 const _: () = assert!(NAMES.len() * 4 <= SLOTS.len());
 
-/// The length and four bytes tell nearly all names apart. Peers gain nothing from collisions:
+/// The length and four bytes distinguish nearly all names. Peers gain nothing from collisions:
 /// probing is bounded by the names above.
 const fn hash(name: &[u8]) -> usize {
     let len = name.len();
@@ -234,8 +234,8 @@ impl Fields {
         });
     }
     /// How the name of the next regular field without a spelling is written, case and all: HTTP/1.1
-    /// alone carries it, and nothing but a reader of names as they came may heed it (RFC 9110
-    /// section 5.1). The first fields of a section have spellings, or none has.
+    /// alone carries it, and names are compared without case (RFC 9110 section 5.1). The first
+    /// fields of a section have spellings, or none has.
     pub fn spell(&mut self, name: &[u8]) {
         self.spellings.extend_from_slice(name);
         self.spellings.push(0);

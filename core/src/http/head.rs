@@ -358,8 +358,8 @@ impl ResponseHead {
         marks: Marks,
         version: Version,
     ) -> Result<Self, Violation> {
-        // RFC 9110 section 15: a client takes 600 to 999 for a server's error, so it has to be told of
-        // them; they are in use.
+        // RFC 9110 section 15: a client treats 600 to 999 as a server's error, so they are passed
+        // on; they are in use.
         if !(100..=STATUS_MAX).contains(&status) {
             return Err(Violation::StatusInvalid);
         }

@@ -199,7 +199,7 @@ impl OtherPath<'_, '_> {
             spare,
             Whole {
                 fields,
-                // Where the fields stand is where they stood, and what they say is what they said.
+                // Fields keep their positions, and their marks.
                 marks: known.marks,
                 number: None,
                 fields_number: Some(self.known.fields_number),

@@ -53,7 +53,8 @@ impl LastResponse {
             reason: None,
         })
     }
-    /// This section, which is not the known one, was this head. To be told once of each.
+    /// Caches that this section, which differs from the known one, decoded to this head. Call once
+    /// per section.
     #[inline]
     pub(crate) fn note(&mut self, section: &[u8], stamp: u64, head: &ResponseHead) {
         let known = self.known.as_deref_mut();

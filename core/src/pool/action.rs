@@ -20,28 +20,28 @@ pub enum Action<R> {
         /// On which connection.
         connection: ConnectionId,
     },
-    /// Tell the user.
+    /// Fail the user's request.
     Fail {
         /// The submitted request.
         request: R,
-        /// Why.
+        /// The reason.
         why: Failure,
     },
     /// Another connection to its origin has become suspect: ask whether this one's peer lives.
     Doubt {
-        /// Which.
+        /// The connection.
         connection: ConnectionId,
-        /// Also if it was heard a moment ago.
+        /// Even if it answered a moment ago.
         heard_too: bool,
     },
     /// Another connection to its origin works while this one is suspect.
     Outlived {
-        /// Which.
+        /// The connection.
         connection: ConnectionId,
     },
     /// Close the connection once it has nothing open; it gets no more requests.
     Close {
-        /// Which.
+        /// The connection.
         connection: ConnectionId,
     },
 }

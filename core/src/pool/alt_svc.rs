@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// How long an alternative stands that does not say so (RFC 7838 section 3.1).
 const MAX_AGE_DEFAULT: Duration = Duration::from_secs(24 * 3600);
-/// The longest that we believe one: a year says nothing about next month.
+/// The longest that an alternative is cached: a year-long value predicts little about next month.
 const MAX_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Origins remembered; beyond them the one that ends first is forgotten.
 const ORIGINS_MAX: usize = 1024;
@@ -33,7 +33,7 @@ pub enum AltSvc {
     Http3 {
         /// The UDP port, never 0.
         port: u16,
-        /// For how long this may be believed.
+        /// How long it may be cached.
         max_age: Duration,
     },
     /// Nothing that we could use. It still replaces what was said before (RFC 7838 section 3).
@@ -161,8 +161,8 @@ impl Alternatives {
     pub fn new() -> Self {
         Self::default()
     }
-    /// An answer of `origin` had this field. Only what came over TLS counts: on `http` anybody
-    /// could have said it (RFC 7838 section 2.1). True: HTTP/3 can be used that was not known of
+    /// A response of `origin` had this field. Only fields over TLS count: on `http` any attacker
+    /// could have set them (RFC 7838 section 2.1). True: HTTP/3 can be used that was unknown
     /// before.
     pub fn learn(&mut self, now: Instant, origin: &Origin, value: &[u8]) -> bool {
         if origin.scheme != Scheme::Https {

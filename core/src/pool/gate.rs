@@ -117,7 +117,7 @@ impl Gate {
         self.lifetime = lifetime.filter(|most| self.dispatched <= *most);
     }
 
-    /// One request more than it has had, whatever it is believed to take.
+    /// Allows one request more than it has had, beyond the learned limit.
     pub(super) fn allow_one_more(&mut self) {
         self.lifetime = Some(self.dispatched + 1);
     }
@@ -127,12 +127,12 @@ impl Gate {
         self.dispatched
     }
 
-    /// It has got all the requests that its peer is believed to take.
+    /// It has got all the requests of its learned limit.
     pub(super) fn is_spent(&self) -> bool {
         self.lifetime.is_some_and(|most| self.dispatched >= most)
     }
 
-    /// All that it was believed to take are answered, and it is still open.
+    /// All requests of its learned limit are answered, and it is still open.
     pub(super) fn is_outlived(&self) -> bool {
         self.is_spent() && self.report.standing == Standing::Open && self.active() == 0
     }

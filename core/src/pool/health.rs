@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 /// How long a peer may be silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthTimes {
-    /// A connection that was quiet for this long is asked with its next request. Default 10 s.
+    /// A connection that was quiet for this long is probed with its next request. Default 10 s.
     pub quiet: Duration,
     /// A connection that was quiet for this long is probed even without a request, so that
     /// exchanges on a dead peer fail and idle paths stay open. Default: none, it is not.
@@ -44,18 +44,18 @@ pub struct HealthTimes {
     pub suspect: Duration,
     /// Silence after a question that ends it; at least `suspect`. Default 15 s.
     pub dead: Duration,
-    /// For how long a connection may leave unanswered what was sent, and sent again by its transport
-    /// at least twice, before it is suspect; four round trips and 100 ms if that is longer. A new
+    /// How long a connection may leave data unacknowledged that its transport has sent again at
+    /// least twice, before it is suspect; four round trips and 100 ms if that is longer. A new
     /// connection is opened in its place half of this time later, and it ends when that one works
-    /// and it is still silent three eighths of this time later. `None`: its transport's timeouts are
-    /// not looked at. HTTP/3 everywhere; HTTP/1.1 and HTTP/2 on Linux, which tells of its
+    /// and it is still silent three eighths of this time later. `None`: the transport's timeouts
+    /// are ignored. HTTP/3 everywhere; HTTP/1.1 and HTTP/2 on Linux, which reports its
     /// retransmissions. Default 300 ms.
     ///
-    /// An HTTP/3 connection whose exchanges wait is asked after this time too, because a server that
-    /// dies with all acknowledged is sent nothing that it could leave unanswered, and no system says
-    /// in its place that it is gone, as TCP's does. The questions become rarer while exchanges wait
-    /// for nothing but them: from the sixteenth on a sixteenth of this time is added to each pause,
-    /// up to `quiet`.
+    /// An HTTP/3 connection whose exchanges wait is probed after this time too, because a server
+    /// that dies with all data acknowledged leaves nothing unacknowledged, and no kernel answers in
+    /// its place, as for TCP. The probes become rarer while exchanges wait and only their answers
+    /// arrive: from the sixteenth on a sixteenth of this time is added to each pause, up to
+    /// `quiet`.
     pub unanswered: Option<Duration>,
 }
 
@@ -79,8 +79,8 @@ pub struct Unanswered {
     pub since: Instant,
     /// Timeouts of the transport since, after each of which it sent something again.
     pub timeouts: u32,
-    /// The network says that no process listens at the peer's port. Anybody on the way can say so
-    /// (RFC 9000 section 14.2.1): it counts beside the timeouts only.
+    /// The network reports that no process listens at the peer's port. Any attacker on the path can
+    /// forge it (RFC 9000 section 14.2.1): it counts beside the timeouts only.
     pub refused: bool,
 }
 
@@ -109,7 +109,7 @@ pub struct Health {
     suspect: bool,
     /// When it was to take another path last.
     moved_at: Option<Instant>,
-    /// Streams that timed out since the peer was last heard.
+    /// Streams that timed out since the peer last answered.
     timed_out: u32,
     /// As the transport last said.
     unanswered: Option<Unanswered>,
@@ -126,7 +126,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// A peer that has just been heard.
+    /// A peer that has just answered.
     pub fn new(now: Instant) -> Self {
         Self {
             heard_at: now,
@@ -174,15 +174,15 @@ impl Health {
         self.ask(now)
     }
 
-    /// The network changed: nothing is believed before a byte has come over it.
+    /// The network changed: the path is unproved before a byte has arrived over it.
     pub fn handle_network_change(&mut self, now: Instant) -> Checkup {
         self.suspect = true;
         self.moved_at = Some(now);
         self.ask(now)
     }
 
-    /// Another connection to the origin is suspect. One that was heard lately is beyond doubt, unless
-    /// `heard_too`.
+    /// Another connection to the origin is suspect. One that was active lately is beyond doubt,
+    /// unless `heard_too`.
     pub fn handle_other_suspect(
         &mut self,
         now: Instant,
@@ -343,7 +343,7 @@ impl Health {
         self.asked_at
     }
 
-    /// It is suspect for what its transport sent in vain.
+    /// It is suspect for its transport's unanswered retransmissions.
     pub fn is_silent(&self) -> bool {
         self.silent_since.is_some()
     }
@@ -363,7 +363,7 @@ impl Health {
         self.suspect
     }
 
-    /// When it is asked without a request.
+    /// When it is probed without a request.
     fn unasked_at(&self, times: &HealthTimes, waits: bool) -> Option<Instant> {
         // What is unanswered is a question already, and its transport repeats it.
         let waits = waits && (self.unanswered.is_none() || times.unanswered.is_none());
@@ -379,7 +379,7 @@ impl Health {
     fn pause(&self, base: Duration) -> Duration {
         base.max(base / QUESTIONS_AT_FIRST * self.questions)
     }
-    /// When it has been silent for so long that it is asked.
+    /// When its silence is long enough for a probe.
     fn quiet_until(&self, times: &HealthTimes) -> Instant {
         let moved_lately = |at: Instant| self.heard_at < at + times.dead;
         match self.moved_at.is_some_and(moved_lately) {

@@ -15,8 +15,8 @@ use super::slab::Key;
 use super::{Pool, Standing};
 use std::time::{Duration, Instant};
 
-/// A spent connection with a long exchange that its peer has not ended by then is asked with one
-/// request more: GOAWAY is said when the last request is read, not when it is answered.
+/// How long a spent connection may carry a long exchange before it is probed with one request more:
+/// servers send GOAWAY when they read the last request, not when they answer it.
 pub(super) const LIFETIME_DOUBT: Duration = Duration::from_secs(1);
 /// How long a learned number is trusted without a probe; doubles each time a probe confirms it.
 /// While it is wrong, every connection's worth of requests costs one extra handshake.
@@ -28,7 +28,7 @@ const TRUST_MAX: Duration = Duration::from_secs(600);
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lifetime {
     believed: Option<Believed>,
-    /// Where the last connection was cut off.
+    /// The request count at which the last connection was cut off.
     cut_at: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ impl<R> Pool<R> {
         }
     }
 
-    /// All that a connection was believed to take are answered, and it is still open.
+    /// All requests of a connection's learned limit are answered, and it is still open.
     pub(super) fn outlive(&mut self, now: Instant, origin: Key, key: Key) {
         let believed = self.origins.get(origin).and_then(|it| it.lifetime.believed);
         let Some(believed) = believed else {
@@ -140,7 +140,7 @@ impl<R> Pool<R> {
         state.refile(key, connection);
     }
 
-    /// A connection has outlived what was believed.
+    /// A connection has outlived its learned limit.
     fn forget_lifetime(&mut self, origin: Key) {
         if let Some(state) = self.origins.get_mut(origin) {
             state.lifetime = Lifetime::default();

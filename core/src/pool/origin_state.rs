@@ -139,7 +139,7 @@ impl OriginState {
     }
 
     /// Whether what is left, connections to come included, is kept for more urgent requests. An
-    /// origin that carries nothing serves anybody: a reserve above its capacity stops no line.
+    /// idle origin serves any request: a reserve above its capacity blocks no queue.
     fn is_kept_free(&self, per_connection: Option<u32>, openable: u32, reserved: u32) -> bool {
         if reserved == 0 || self.active == 0 {
             return false;
@@ -403,7 +403,7 @@ fn remove_last(list: &mut Vec<Key>, key: Key) {
 /// Connections compared for the least load: enough that the choice is good, few enough that
 /// thousands of connections cost nothing.
 const CHOICES_MAX: usize = 16;
-/// Servers change: what was learned is asked again after a day.
+/// Servers change: learned facts are probed again after a day.
 const MEMORY_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
 /// Routes change, and so does what else runs over them.
 const PATH_NEED_AGE_MAX: Duration = Duration::from_secs(10 * 60);

@@ -36,7 +36,7 @@ impl PriorityClass {
 pub struct Rank {
     /// Its class.
     pub class: PriorityClass,
-    /// Whose it is (a tenant's number): groups take turns. Default 0.
+    /// The tenant's number: groups take turns. Default 0.
     pub group: u64,
 }
 

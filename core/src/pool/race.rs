@@ -89,9 +89,9 @@ impl Race {
     }
 }
 
-/// The families by turns, beginning with that of the first address, each in the resolver's order
-/// (RFC 8305 section 4 with a First Address Family Count of 1). An address that stands there twice
-/// is tried once.
+/// The addresses, alternating between the families, beginning with that of the first address, each
+/// in the resolver's order (RFC 8305 section 4 with a First Address Family Count of 1). A repeated
+/// address is tried once.
 fn interleave(addresses: &[SocketAddr]) -> VecDeque<SocketAddr> {
     let mut families = [VecDeque::new(), VecDeque::new()];
     for &address in addresses {

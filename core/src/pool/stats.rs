@@ -8,7 +8,7 @@ use std::time::Duration;
 /// One origin, now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginStats {
-    /// Which.
+    /// The origin.
     pub origin: Origin,
     /// The origin's version, if known.
     pub multiplexing: Option<Multiplexing>,

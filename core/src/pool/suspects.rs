@@ -6,17 +6,17 @@ use super::{Action, ConnectionId, Decision, Key, Pool, Standing, decide};
 use std::time::Instant;
 
 impl<R> Pool<R> {
-    /// A connection is known to work: its peer was heard after its handshake had begun.
+    /// A connection is known to work: its peer answered after its handshake had begun.
     pub fn handle_alive(&mut self, connection: ConnectionId) {
         if let Some(connection) = self.connections.get(connection.0) {
             self.tell_outlived(connection.origin);
         }
     }
 
-    /// A connection stays silent: opens one in its place, unless one was opened since it is
-    /// silent or is being opened. The bounds hold, and the pause after an attempt that failed. Where
-    /// they leave no room the others are asked: that one of them was heard before the silence says
-    /// nothing of the path now.
+    /// A connection stays silent: opens one in its place, unless one was opened since the silence
+    /// began or is being opened. The bounds apply, and the pause after a failed attempt. Where they
+    /// leave no room the others are probed: activity before the silence proves nothing about the
+    /// path now.
     pub fn replace(&mut self, now: Instant, silent: ConnectionId, since: Instant) {
         let Some(origin) = self.connections.get(silent.0).map(|it| it.origin) else {
             return;
@@ -46,7 +46,7 @@ impl<R> Pool<R> {
         }
     }
 
-    /// A connection works at the origin: those that were to be replaced are told.
+    /// A connection works at the origin: reports it to those that were to be replaced.
     pub(super) fn tell_outlived(&mut self, origin: Key) {
         let Some(state) = self.origins.get_mut(origin) else {
             return;
@@ -57,8 +57,8 @@ impl<R> Pool<R> {
         self.actions.extend(outlived);
     }
 
-    /// A connection has become suspect: the others that get requests are asked.
-    /// `heard_too`: those, too, that were heard lately.
+    /// A connection has become suspect: the others that get requests are probed. `heard_too`: even
+    /// those that were active lately.
     pub(super) fn doubt_others(&mut self, origin: Key, suspect: Key, heard_too: bool) {
         let others = self.connections.iter().filter(|&(key, connection)| {
             key != suspect

@@ -64,8 +64,8 @@ impl<R> Pool<R> {
         let config = &self.config;
         let after = |since: Option<Instant>, time, end| Some((since? + time?, end));
         let is_judged = connection.shut_since.is_some() && config.no_exchange_timeout.is_some();
-        // Whether a peer that allows nothing has failed is asked of one connection, to the end: a
-        // new one would begin to wait anew, and so on for ever.
+        // A peer that allows no request is waited for on one connection to the end: a new one would
+        // begin to wait anew, and so on for ever.
         let own = config.idle_timeout.map(|time| connection.shortened(time));
         let idle = connection.idle_max.or(own).filter(|_| !is_judged);
         let age = config.age_max.map(|time| connection.shortened(time));

@@ -6,8 +6,8 @@ use super::{AttemptId, Due, OriginId, Pool};
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-/// The pause behind the first refill since the last request; each one behind it is twice as long.
-/// A peer that ends idle connections, or is not there, is asked ever more rarely.
+/// The pause behind the first refill since the last request; each later one is twice as long, so
+/// that a peer that ends idle connections, or is gone, gets ever fewer attempts.
 const REFILL_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause between two refills.
 const REFILL_PAUSE_MAX: Duration = Duration::from_secs(60);

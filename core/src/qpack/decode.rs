@@ -170,8 +170,8 @@ impl Decoder {
         }
     }
     /// Appends what is to be sent on our decoder stream: acknowledgements and cancellations since
-    /// the last call, and one count of the insertions that no acknowledgement told about
-    /// (RFC 9204 section 4.4).
+    /// the last call, and one count of the insertions that no acknowledgement covered (RFC 9204
+    /// section 4.4).
     pub fn decoder_stream_bytes(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.feedback);
         let news = self.table.inserted() - self.known_received;
@@ -205,7 +205,7 @@ impl Decoder {
         Ok(decoded)
     }
 
-    /// RFC 9204 section 2.1.2: more blocked streams than we promised to bear are an error.
+    /// RFC 9204 section 2.1.2: more blocked streams than we allow are an error.
     fn hold(
         &mut self,
         stream: StreamId,

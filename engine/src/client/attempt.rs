@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use trunkline_core::h1;
 use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
 
-/// Opens a connection and runs it to its end. Holds the client only at the moments it tells it
-/// something: a client that is gone keeps no connection.
+/// Opens a connection and runs it to its end. Holds the client only while it reports to it, so that
+/// a dropped client keeps no connection open.
 pub(super) fn run(
     dispatch: &Arc<Dispatch>,
     origin: Origin,

@@ -67,7 +67,7 @@ pub struct ClientBuilder {
     quic: QuicSettings,
 }
 
-/// How an HTTP/1.1 peer's `keep-alive: timeout` is heeded.
+/// How an HTTP/1.1 peer's `keep-alive: timeout` is applied.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeepAlive {
     /// No connection idles longer for it.
@@ -243,9 +243,9 @@ impl ClientBuilder {
         self.listener = Some(listener);
         self
     }
-    /// How the `keep-alive: timeout` of an HTTP/1.1 peer is heeded: its connection is closed
-    /// `margin` before that time has passed idle, or at once where nothing is left of it, so that no
-    /// request meets a peer that closes; and after `max` at the latest. It takes the place of
+    /// How the `keep-alive: timeout` of an HTTP/1.1 peer is applied: its connection is closed
+    /// `margin` before that time has passed idle, or at once where nothing is left of it, so that
+    /// no request meets a peer that closes; and after `max` at the latest. It takes the place of
     /// [`idle_timeout`](Self::idle_timeout) there, without its spread. Default 600 s and 2 s.
     #[must_use]
     pub fn keep_alive(mut self, max: Duration, margin: Duration) -> Self {
@@ -269,7 +269,7 @@ impl ClientBuilder {
         self.config.windows = windows;
         self
     }
-    /// Whom to believe and who we are.
+    /// TLS settings: trusted roots and the client's certificate.
     #[must_use]
     pub fn tls(mut self, tls: ClientTls) -> Self {
         self.tls = tls;

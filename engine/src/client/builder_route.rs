@@ -26,7 +26,7 @@ impl ClientBuilder {
         self.route.overrides.insert(host, addresses.into());
         self
     }
-    /// Asks this resolver in place of the operating system's. It is asked about proxies too.
+    /// Resolves names with this resolver in place of the operating system's, those of proxies too.
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.route.resolver = Arc::new(resolver);
@@ -168,8 +168,8 @@ impl ClientBuilder {
         self.route.proxies.always_tunnel = always;
         self
     }
-    /// Whom to believe to be an `https` proxy, and who we are to it. Default: the platform's
-    /// roots, whatever [`tls`](Self::tls) says of origins.
+    /// TLS settings for `https` proxies. Default: the platform's roots, independent of
+    /// [`tls`](Self::tls).
     #[must_use]
     pub fn proxy_tls(mut self, tls: ClientTls) -> Self {
         self.route.proxy_tls = tls;

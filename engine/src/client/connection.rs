@@ -107,7 +107,7 @@ pub(super) struct Connection<S> {
     peer_patience: Option<u32>,
     /// The origin of a race with TCP that QUIC has won if its handshake gets done.
     raced: Option<Origin>,
-    /// The largest datagram, as the exchanges were told.
+    /// The largest datagram, bytes, as last reported to the exchanges.
     datagram_size: Option<usize>,
 }
 
@@ -181,7 +181,7 @@ impl<S> Connection<S> {
         self
     }
 
-    /// Tells the pool that the connection is gone, and hands back what it never took.
+    /// Reports the end of the connection to the pool, and returns the requests that it never took.
     fn leave(&mut self) {
         if std::mem::replace(&mut self.left, true) {
             return;
@@ -369,8 +369,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Tells the pool what changed for it. Requests that only moved from "on their way" to
-    /// "active" change nothing.
+    /// Reports changes to the pool. Requests that only moved from "on their way" to "active" change
+    /// nothing.
     fn report(&mut self, now: Instant) {
         let machine = &self.link.machine;
         let (free, active) = (machine.capacity(), machine.active());

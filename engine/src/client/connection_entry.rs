@@ -19,7 +19,7 @@ pub(super) struct Entry {
     /// It goes to a listener, not to a future.
     pub(super) has_listener: bool,
     pub(super) stream: StreamId,
-    /// Tells this entry from earlier ones in its slot.
+    /// Distinguishes this entry from earlier ones in its slot.
     pub(super) serial: u64,
     pub(super) upload: Upload,
     /// A part of a streaming body was read: it cannot be sent again.
@@ -33,7 +33,7 @@ pub(super) struct Entry {
     pub(super) progress_at: Instant,
 }
 
-/// Where the request's body stands.
+/// The state of the request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Upload {
     /// Nothing of it was read: it can still be sent elsewhere.
@@ -50,7 +50,7 @@ pub(super) enum Upload {
     Done,
 }
 
-/// Where the response stands.
+/// The state of the response.
 pub(super) enum Incoming {
     /// Nothing final came.
     Awaited,
@@ -92,7 +92,7 @@ impl Entry {
     pub(super) fn is_replayable(&self) -> bool {
         matches!(self.incoming, Incoming::Awaited) && !self.interim_seen && !self.body_read
     }
-    /// Tells the user, wherever they are, that nothing more comes.
+    /// Fails the exchange, whichever part of it the user waits for.
     pub(super) fn fail(mut self, on: ConnectionId, error: Error) {
         self.request.note_end(on, error.kind());
         let error = self.request.tell(error);

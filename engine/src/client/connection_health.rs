@@ -113,7 +113,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if let Some(unanswered) = self.link.unanswered() {
             self.health.note_unanswered(Some(unanswered));
         } else if self.link.take_wrote() && self.ask_system.is_some() {
-            // Nothing else was said of it: the system is asked when the time has passed.
+            // No other sign was given: the kernel is queried when the time has passed.
             self.health.note_written(now);
         } else {
             return;
@@ -174,8 +174,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         matches!(self.link.machine, Machine::H3(_)) && self.slots.len() > 0
     }
 
-    /// Whether requests wait for one more look at an HTTP/1.1 connection that rested: the peer
-    /// may have closed it without our having been told yet, and a request written to it is lost.
+    /// Whether requests wait for one more read of an HTTP/1.1 connection that rested: the peer may
+    /// have closed it unnoticed, and a request written to it would be lost.
     pub(super) fn looks_first(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         let rested = match self.link.read_at() {
             Some(at) => now.saturating_duration_since(at) >= self.settings.health.rested,

@@ -8,15 +8,15 @@ use std::time::Duration;
 use trunkline_core::http::Version;
 use trunkline_core::pool::Origin;
 
-/// Hears what becomes of a client's connections: `opening`, then `opened` and later `closed`, or
-/// `failed`. Called on the task that opens or runs the connection, under no lock of the client's: it
-/// must not block.
+/// Receives the events of a client's connections: `opening`, then `opened` and later `closed`, or
+/// `failed`. Called on the task that opens or runs the connection, under no lock of the client's:
+/// it must not block.
 pub trait ConnectionListener: Send + Sync + 'static {
     /// An attempt at an origin begins.
     fn opening(&self, origin: &Origin);
     /// The attempt became a connection. No exchange is on it yet.
     fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version);
-    /// The attempt failed. The requests that fail with it hear of it after this.
+    /// The attempt failed. Called before the requests that fail with it get their error.
     fn failed(&self, origin: &Origin, error: &Error);
     /// Its peer answered a PING of ours after so long (HTTP/2).
     fn answered(&self, origin: &Origin, connection: &ConnectionUse, after: Duration) {

@@ -47,7 +47,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.take_upgrade(now, stream, rest);
                     break;
                 }
-                // The turn's report tells the pool.
+                // The turn's report to the pool includes it.
                 Event::CapacityChanged => {}
                 Event::PongReceived { .. } => self.tell_answer(now),
                 Event::RequestReceived { .. }
@@ -189,7 +189,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends a lost request again if the pool lets it; otherwise its user hears `error`.
+    /// Sends a lost request again if the pool allows it; otherwise fails it with `error`.
     pub(super) fn give_back(&mut self, now: Instant, mut entry: Entry, loss: Loss, error: Error) {
         let Some(dispatch) = self.dispatch.upgrade() else {
             return entry.fail(self.id, error);

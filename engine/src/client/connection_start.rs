@@ -66,7 +66,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.unsettled.push(Unsettled { request, until });
     }
 
-    /// Lets requests go that wait for the peer's settings in vain.
+    /// Returns the requests whose wait for the peer's settings has timed out.
     pub(super) fn sweep_unsettled(&mut self, now: Instant) {
         let is_over = |it: &mut Unsettled| it.request.exchange.is_abandoned() || it.is_late(now);
         for unsettled in self.unsettled.extract_if(.., is_over) {

@@ -12,7 +12,7 @@ use trunkline_core::error::TransportEnd;
 use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 use trunkline_core::wire::Outbox;
 
-/// Bytes that wait for the socket before no more are asked for.
+/// Bytes that may wait for the socket before reading pauses.
 const OUTBOX_BYTES_MAX: usize = 256 * 1024;
 
 /// The exchange that has the connection to itself.

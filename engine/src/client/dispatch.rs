@@ -161,7 +161,7 @@ impl Dispatch {
         }
     }
 
-    /// Hands a request in. Its exchange learns the ticket before anybody else can.
+    /// Submits a request. Its exchange gets the ticket before any other thread can use it.
     pub(super) fn submit(self: &Arc<Self>, now: Instant, request: Box<Outgoing>) {
         let mut state = self.lock();
         let exchange = Arc::clone(&request.exchange);
@@ -270,8 +270,8 @@ impl Dispatch {
         self.settings.config.limits.concurrent_streams_max
     }
 
-    /// Turns actions into effects, gives the lock back, and lets the effects happen. `error` is
-    /// why an attempt failed, where that is what has just been told.
+    /// Turns actions into effects, releases the lock, and runs the effects. `error` is the cause of
+    /// a failed attempt, where one was just reported.
     fn finish(self: &Arc<Self>, mut state: MutexGuard<'_, State>, error: Option<Arc<Error>>) {
         let mut effects = Effects::default();
         while let Some(action) = state.pool.poll_action() {

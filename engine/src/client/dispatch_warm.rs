@@ -37,7 +37,7 @@ impl Dispatch {
         self.finish(state, None);
     }
 
-    /// A connection's peer was heard after its handshake had begun.
+    /// A connection's peer answered after its handshake had begun.
     pub(in super::super) fn alive(self: &Arc<Self>, id: ConnectionId) {
         let mut state = self.lock();
         state.pool.handle_alive(id);

@@ -75,12 +75,12 @@ impl Outgoing {
         let by_method = || is_idempotent(self.head.method());
         self.idempotent.unwrap_or_else(by_method)
     }
-    /// Tells the user that it failed.
+    /// Fails the request.
     pub(super) fn fail(mut self: Box<Self>, error: Error) {
         let error = self.tell(error);
         self.settle_failed(error);
     }
-    /// The user, wherever they wait for the response, hears `error` in its place.
+    /// Fails the user's wait for the response with `error`.
     pub(super) fn settle_failed(&mut self, error: Error) {
         match self.listener.take() {
             None => self.exchange.settle(Err(error)),

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use trunkline_core::http::{Fields, RequestHead, ResponseHead, Version};
 use trunkline_core::pool::{Origin, Protocols, Rank, WaitReason};
 
-/// Hears what becomes of one exchange: `started`, any number of `interim`, then `response` and what follows
-/// it, or `fail`. Called on the connection's task: it must not block. It is dropped after the last
-/// call, and without one when the exchange was cancelled.
+/// Receives the events of one exchange: `started`, any number of `interim`, then `response` and the
+/// events behind it, or `fail`. Called on the connection's task: it must not block. It is dropped
+/// after the last call, and without one when the exchange was cancelled.
 pub trait Listener: Send + 'static {
     /// It starts on the connection of this number, perhaps not for the first time.
     fn started(&mut self, connection: u64) {
@@ -96,7 +96,7 @@ impl Client {
         origin.protocols = protocols.unwrap_or(origin.protocols);
         Ok(Arc::new(origin))
     }
-    /// Sends a request; `listener` hears what becomes of it, perhaps before this returns.
+    /// Sends a request; `listener` gets its events, perhaps before this returns.
     pub fn submit(&self, submission: Submission, listener: Box<dyn Listener>) -> Listening {
         let exchange = Arc::new(Exchange::default());
         let now = Instant::now();
@@ -158,7 +158,7 @@ impl Listening {
     }
 }
 
-/// Where the body of a response goes.
+/// The receiver of a response's body.
 pub(super) enum Receiver {
     /// To the reader of a [`Body`].
     Pipe(Inlet),

@@ -100,7 +100,7 @@ impl RequestBuilder {
         self.rank.class = class;
         self
     }
-    /// Whose it is, a tenant's number: within a class, groups take turns in line. Default 0.
+    /// The tenant's number: within a class, groups take turns in the queue. Default 0.
     pub fn group(mut self, group: u64) -> Self {
         self.rank.group = group;
         self

@@ -20,7 +20,7 @@ pub struct HttpsRecord {
     pub alpn: Vec<Vec<u8>>,
     /// Its `port` parameter; `None`: the URL's port.
     pub port: Option<u16>,
-    /// How long it may be believed.
+    /// How long it may be cached.
     pub ttl: Duration,
 }
 
@@ -42,14 +42,14 @@ pub type ResolvingRecord = Pin<Box<dyn Future<Output = io::Result<Option<HttpsRe
 /// # Ok::<(), trunkline::Error>(())
 /// ```
 pub trait Resolver: Send + Sync + 'static {
-    /// Looks `host` up: a name, never an address. The addresses come with the port to connect to,
-    /// which is `port` unless the resolver knows better. They are tried in this order, the two
-    /// families by turns (RFC 8305 section 4); none is an error too.
+    /// Resolves `host`, a name and never an address. The addresses carry the port to connect to,
+    /// usually `port`. They are tried in this order, alternating between the two families (RFC 8305
+    /// section 4); an empty list is an error.
     fn resolve(&self, host: &str, port: u16) -> Resolving;
-    /// Looks up the HTTPS record of `host` for `port`; asked only where HTTP/3 is allowed beside
-    /// the others ([`Protocols::All`](super::Protocols::All)) and not known of otherwise. An answer
-    /// later than 50 ms is not waited for. By default there is none: the operating systems'
-    /// resolvers do not tell.
+    /// Looks up the HTTPS record of `host` for `port`; called only where HTTP/3 is allowed beside
+    /// the others ([`Protocols::All`](super::Protocols::All)) and not known otherwise. An answer
+    /// after 50 ms is ignored. Default: none, because the operating systems' resolvers do not
+    /// return it.
     fn https_record(&self, host: &str, port: u16) -> ResolvingRecord {
         let _ = (host, port);
         Box::pin(std::future::ready(Ok(None)))
@@ -109,7 +109,7 @@ fn with_kind(error: io::Error) -> io::Error {
 const RECORD_PATIENCE: Duration = Duration::from_millis(50);
 
 impl Route {
-    /// The HTTPS record of a host that is asked of the resolver, if there is one in time.
+    /// The resolver's HTTPS record of a host, if it arrives in time.
     pub(super) async fn https_record(&self, host: &str, port: u16) -> Option<HttpsRecord> {
         if self.overrides.contains_key(host) || host.parse::<IpAddr>().is_ok() {
             return None;

@@ -90,7 +90,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Greeted<S> {
     /// The handshake goes on with `config`.
     ///
     /// # Errors
-    /// Nothing can be agreed on, as the client was told.
+    /// The negotiation failed; the client got an alert.
     pub(crate) async fn go_on(self, config: Arc<ServerConfig>) -> Result<Transport<S>, Refused<S>> {
         match self.accepted.into_connection(config) {
             Ok(connection) => {

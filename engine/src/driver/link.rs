@@ -420,7 +420,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             Carrier::Quic(lane) => lane.datagram_size(&mut self.machine),
         }
     }
-    /// When the peer was last heard.
+    /// The time of the peer's last bytes.
     pub(crate) fn read_at(&self) -> Option<Instant> {
         self.read_at
     }

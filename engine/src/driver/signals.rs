@@ -37,8 +37,8 @@ pub(crate) struct Notes {
     pub(crate) dropped: Vec<StreamId>,
     /// The network changed: the peer is to prove that it is still there.
     pub(crate) network_changed: bool,
-    /// Another connection to the origin is suspect: the peer is to prove that it is still there.
-    /// `Some(true)`: also if it was heard a moment ago.
+    /// Another connection to the origin is suspect: the peer must prove that it is reachable.
+    /// `Some(true)`: even if it answered a moment ago.
     pub(crate) doubted: Option<bool>,
     /// Another connection to the origin works while this one is silent.
     pub(crate) outlived: bool,

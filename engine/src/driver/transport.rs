@@ -278,7 +278,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     pub(crate) fn take_progress(&mut self) -> bool {
         std::mem::take(&mut self.progress)
     }
-    /// Whether an alert waits that tells the peer why its bytes were refused.
+    /// Whether an alert waits that gives the peer the reason of the refusal.
     pub(crate) fn has_alert(&self) -> bool {
         self.tls
             .as_ref()

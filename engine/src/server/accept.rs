@@ -226,7 +226,7 @@ where
                     }
                     Poll::Ready(Ok(Opening::Nothing)) => break,
                     Poll::Ready(Err(error)) => {
-                        // In cleartext: nothing came that tells the version. There is no log of those.
+                        // In cleartext: no bytes gave the version. Such failures are not logged.
                         let failure = HandshakeFailure::of(&error);
                         handshake_log::note(&self.counters, None, None, false, &failure);
                         break;

@@ -102,7 +102,7 @@ impl Record {
             time: now.saturating_duration_since(self.began),
             error: self.error.as_ref(),
         };
-        // A log that panics has said so; the exchange is over for everybody else too.
+        // The panic hook has reported it; the exchange is over in any case.
         let _ = catch_unwind(AssertUnwindSafe(|| (log.0)(&access)));
     }
 }

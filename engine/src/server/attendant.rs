@@ -35,10 +35,10 @@ pub trait Attendant: Clone + 'static {
     /// The embedder's state of an exchange.
     type Exchange: 'static;
 
-    /// Asked before anything more is read, and before a connection is accepted: `Some` while it
-    /// does not keep up with what it was told. Nothing is read until the pause is over, the peers'
-    /// windows and the kernel's buffers fill, and no deadline of theirs passes meanwhile; what
-    /// was answered still goes out. Default: it always keeps up.
+    /// Polled before each read, and before a connection is accepted: `Some` while the embedder
+    /// cannot take more events. Until the pause completes no input is read, the peers' windows and
+    /// the kernel's buffers fill, and no deadline of theirs passes; responses are still sent.
+    /// Default: never.
     fn pause(&self) -> Option<Pause> {
         None
     }
@@ -172,9 +172,9 @@ pub struct Answer<'a> {
     pub status: u16,
     /// HTTP/1.1's words behind the status; empty: the usual ones.
     pub reason: &'a [u8],
-    /// Names and values by turns, a zero between two; a one before a name says that its value is
-    /// sensitive. Fields of the connection are left out where the version has none, and HTTP/1.1
-    /// alone spells names as they are given.
+    /// Names and values in turn, separated by a zero byte; a one before a name marks its value as
+    /// sensitive. Connection fields are left out where the version has none, and only HTTP/1.1
+    /// keeps the case of names.
     pub fields: &'a [u8],
     /// The body of the response.
     pub body: Given,

@@ -28,12 +28,12 @@ use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 /// The exchanges of one connection.
 pub(super) struct Exchanges<A: Attendant> {
     pub(super) attendant: A,
-    /// `None`: not told yet, closed, or it left HTTP.
+    /// `None`: not reported yet, closed, or it left HTTP.
     pub(super) connection: Option<A::Connection>,
     line: Line,
     signals: Arc<Signals>,
     extra: Arc<Extra>,
-    /// That the peer broke a rule was told.
+    /// The peer's broken rule was reported.
     pub(super) is_broken: bool,
     /// The handshake is not done: requests that come now are early data.
     early: bool,
@@ -252,7 +252,7 @@ impl<A: Attendant> Exchanges<A> {
             .filter(|entry| entry.is_whole());
         whole.map(|entry| entry.unread).sum()
     }
-    /// The connection is over for everybody.
+    /// Ends all exchanges of the connection.
     fn cut_all(&mut self) {
         for slot in 0..self.entries.len() {
             self.cut(slot);
@@ -411,8 +411,8 @@ impl<A: Attendant> Exchanges<A> {
         machine.handler_done(now, stream);
         self.attendant.ended(entry.exchange, how);
     }
-    /// The machine is gone or has ended everything: what it has not told of ends with it. A whole
-    /// exchange stays whole: its reader has what was received.
+    /// The machine is gone or has ended everything, so exchanges without an end event end here. A
+    /// whole exchange stays whole: its reader has all received bytes.
     fn cut(&mut self, slot: usize) {
         if let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) {
             self.streams[slot] = NOBODYS;

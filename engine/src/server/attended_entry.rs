@@ -20,7 +20,7 @@ pub(super) struct Entry<A: Attendant> {
     pub(super) quiet: bool,
     /// The rest of the request is discarded.
     pub(super) declined: bool,
-    /// Bytes of the request that were told and not taken.
+    /// Bytes of the request that were reported and not taken.
     pub(super) unread: usize,
     stage: Stage,
     /// The body was given whole, so no `room` callback follows.
@@ -119,9 +119,9 @@ impl<A: Attendant> Entry<A> {
         }
         self.pump(machine, now)
     }
-    /// The machine refused what we gave it: nothing of that was sent. A failed answer must not look
-    /// like a whole one, and one that was not begun says what it is. False: the exchange ended
-    /// meanwhile, which the machine tells by itself.
+    /// The machine refused a command, and sent none of it. A failed response must not look
+    /// complete, and one that has not begun becomes an error response. False: the exchange ended
+    /// meanwhile, which the machine reports itself.
     pub(super) fn fail(
         &mut self,
         machine: &mut Machine,

@@ -31,7 +31,7 @@ const READS_PER_TURN_MAX: u32 = 8;
 /// The task of a connection that left HTTP, to its end.
 pub(super) struct Tunnel<A: Attendant> {
     attendant: A,
-    /// `None`, and of the exchange: they were told that it is over.
+    /// `None`, as the exchange: their end was reported.
     connection: Option<A::Connection>,
     exchange: Option<A::Exchange>,
     place: Place,
@@ -39,7 +39,7 @@ pub(super) struct Tunnel<A: Attendant> {
     signals: Arc<Signals>,
     bytes: Upgraded,
     notes: Option<Box<Notes>>,
-    /// Bytes that were told and not taken, those of the request's body among them.
+    /// Bytes that were reported and not taken, those of the request's body among them.
     unread: usize,
     waiting: VecDeque<Bytes>,
     /// Our side ends when nothing waits.

@@ -122,7 +122,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Connection<S, T> {
         }
         any
     }
-    /// A turn that hears nothing: what was answered goes out, and no deadline passes.
+    /// A turn that reads no input: responses are sent, and no deadline passes.
     fn speak(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
         loop {
             self.handle_events(now);

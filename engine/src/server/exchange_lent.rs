@@ -70,7 +70,7 @@ impl<S: HttpService> Exchanges<S> {
             inlet.resize(size_max);
         }
     }
-    /// Where the body of a request goes.
+    /// The pipe of a request's body.
     pub(super) fn inlet_of(&self, stream: StreamId) -> Option<&Inlet> {
         let slots = self.slots.as_ref()?;
         slots.all[slots.of(stream)? as usize].inlet.as_ref()

@@ -21,7 +21,7 @@ use trunkline_core::http::Reset;
 pub(super) struct Slot<S: HttpService> {
     pub(super) asked: Asked,
     pub(super) stage: Stage<S>,
-    /// Where the handler runs. Set for every exchange anew, the box stays.
+    /// The handler's future. Set anew for every exchange; the box is reused.
     pub(super) handler: Pin<Box<Option<S::Future>>>,
     /// The response's body, likewise.
     pub(super) body: Pin<Box<Option<S::ResponseBody>>>,
@@ -34,10 +34,10 @@ pub(super) struct Slot<S: HttpService> {
     pub(super) record: Option<Box<Record>>,
 }
 
-/// Where it stands.
+/// The stage of an exchange.
 pub(super) enum Stage<S> {
     Free,
-    /// The service was not ready; its own copy is asked again. `invite`: as below.
+    /// The service was not ready; its own clone is polled again. `invite`: as below.
     Queued {
         call: Box<(S, Request<Body>)>,
         invite: bool,
@@ -178,7 +178,7 @@ impl<S: HttpService> Slot<S> {
             responses.head(machine, now, asked, extra, &head, coming, None);
             return Step::Over;
         }
-        // A body is asked for nothing while what waits on the connection is all that it may hold.
+        // A body is not polled while the connection's share of waiting bytes is used up.
         let has_room = machine.send_room(asked.stream) > 0;
         let begun = match has_room {
             true => catch_unwind(AssertUnwindSafe(|| self.poll_body(cx))),

@@ -22,7 +22,7 @@ pub enum HandshakeFailure {
     Cipher,
     /// The client speaks nothing that is offered by ALPN.
     Protocol,
-    /// The client has shown no certificate, or none that is believed
+    /// The client sent no certificate, or none that is trusted
     /// ([`Tls::client_certificates`](crate::Tls::client_certificates)): why.
     Certificate(String),
     /// The user's callback has refused the client ([`Tls::choose`](crate::Tls::choose)).

@@ -46,7 +46,7 @@ pub struct Listening<A = SocketAddr> {
 }
 
 impl<A> Listening<A> {
-    /// Where it listens, with the port that was chosen.
+    /// The listening address, with the chosen port.
     pub fn local_addr(&self) -> A
     where
         A: Clone,
@@ -178,9 +178,9 @@ pub struct Attending {
 }
 
 impl Attending {
-    /// Stops accepting, tells every peer (GOAWAY twice, `connection: close`), lets open exchanges
-    /// finish until `deadline`, then cuts what is left. The server's future ends then. Of several
-    /// deadlines that are set the earliest counts.
+    /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
+    /// exchanges finish until `deadline`, then cuts the others. The server's future ends then. Of
+    /// several deadlines that are set the earliest counts.
     pub fn drain(&self, deadline: Duration) {
         let (cut, _) = oneshot::channel();
         // A server that has ended has nothing to drain.

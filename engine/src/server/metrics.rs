@@ -22,8 +22,9 @@ pub struct Metrics {
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
     /// Those by why they failed: `timeout`, `gone`, `not_tls`, `version`, `cipher`, `protocol`,
-    /// `certificate` (none was shown, or none that is believed), `refused`, `alert` (the client's) and
-    /// `other`, as [`HandshakeFailure`](super::HandshakeFailure) has them. Without those that are zero.
+    /// `certificate` (none was sent, or none that is trusted), `refused`, `alert` (the client's)
+    /// and `other`, as [`HandshakeFailure`](super::HandshakeFailure) has them. Without those that
+    /// are zero.
     pub handshakes_failed_by: Vec<(&'static str, u64)>,
     /// Requests answered with 421, because the connection was opened for another host or is not of
     /// their scheme.

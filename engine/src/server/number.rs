@@ -9,8 +9,8 @@ use trunkline_core::http::ResponseHead;
 /// Numbers a thread takes at once.
 const BLOCK: u64 = 1 << 20;
 
-/// Where the next block begins. 0 is no number; there are numbers for five hundred years of a
-/// thousand fresh heads in each microsecond.
+/// The start of the next block. 0 is not used; the numbers last for five hundred years at a
+/// thousand fresh heads per microsecond.
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {

@@ -48,9 +48,9 @@ pub(super) struct OpenConnections {
 struct OpenConnection {
     signals: Arc<Signals>,
     activity: Rc<Activity>,
-    /// Whose it is; `None`: of a Unix socket.
+    /// The client's address; `None`: of a Unix socket.
     address: Option<Address>,
-    /// It was told to give way.
+    /// It was asked to close for a new connection.
     leaves: Cell<bool>,
 }
 
@@ -76,8 +76,8 @@ impl Activity {
     }
 }
 
-/// Whose connections are counted together: those of an IPv4 address, or of an IPv6 network of 64
-/// bits, which is what one customer has at least (RFC 6177).
+/// The key by which connections are counted: an IPv4 address, or an IPv6 network of 64 bits, the
+/// least that one customer has (RFC 6177).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Address {
     V4([u8; 4]),
@@ -108,8 +108,8 @@ impl OpenConnections {
             counters: Arc::clone(counters),
         })
     }
-    /// Lets what is open finish until the earliest deadline that is set; counts the exchanges cut
-    /// then. `told`: who is to hear of it.
+    /// Lets open exchanges finish until the earliest deadline that is set; counts the exchanges cut
+    /// then. The senders in `told` get the count.
     pub(super) async fn drain(
         &self,
         mut until: Instant,

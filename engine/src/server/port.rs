@@ -123,11 +123,11 @@ impl Server<Port> {
     }
     /// The secret from which the keys of HTTP/3's stateless resets, tokens and connection ids
     /// derive: at least 32 bytes. A server that starts again with the same secret and as many
-    /// workers tells the clients of the one before it at once that their connections are gone (RFC
-    /// 9000 section 10.3); otherwise they wait until they give up. Default: derived from the
-    /// private key of the certificate (HKDF), so that a restart with the same key keeps it; for a
-    /// configuration of rustls ([`Tls::from_rustls`](crate::Tls::from_rustls)), which does not give
-    /// its key out, random for each start.
+    /// workers resets its predecessor's connections at once (RFC 9000 section 10.3); otherwise
+    /// clients wait for their timeout. Default: derived from the private key of the certificate
+    /// (HKDF), so that a restart with the same key keeps it; for a configuration of rustls
+    /// ([`Tls::from_rustls`](crate::Tls::from_rustls)), which does not give its key out, random for
+    /// each start.
     ///
     /// Servers that share a secret must not get each other's packets (RFC 9000 section 21.11): the
     /// reset that one of them sends ends a connection that lives on the other. Where packets of one

@@ -51,7 +51,7 @@ pub(super) struct Seat {
 
 /// HTTP/3 to be.
 pub(super) struct Quic {
-    /// Where it is served.
+    /// The address at which it is served.
     pub(super) address: SocketAddr,
     /// One for each worker.
     pub(super) sockets: Vec<UdpSocket>,

@@ -32,7 +32,7 @@ pub(super) struct WorkerHandle {
 }
 
 impl<A> Running<A> {
-    /// Where it listens, with the port that was chosen.
+    /// The listening address, with the chosen port.
     pub fn local_addr(&self) -> A
     where
         A: Clone,
@@ -43,8 +43,8 @@ impl<A> Running<A> {
     pub fn metrics(&self) -> Metrics {
         metrics::sum(&self.counters)
     }
-    /// Stops accepting, tells every peer (GOAWAY twice, `connection: close`), lets open exchanges
-    /// finish until `deadline`, then cuts what is left.
+    /// Stops accepting, sends every peer a GOAWAY (twice) or `connection: close`, lets open
+    /// exchanges finish until `deadline`, then cuts the others.
     pub async fn drain(mut self, deadline: Duration) -> Drained {
         let mut answers = Vec::with_capacity(self.workers.len());
         for worker in &self.workers {

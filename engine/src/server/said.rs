@@ -26,7 +26,7 @@ pub enum Heard {
     Pong([u8; 8], Duration),
     /// It opens no more exchanges.
     Goaway {
-        /// Why.
+        /// The error code.
         code: H2Code,
         /// The highest of our streams that it served, or on HTTP/3 the first push that it takes no
         /// more; we open none.
@@ -60,16 +60,16 @@ impl Heard {
 /// A control message to send with [`Line::say`](super::Line::say).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// Asks whether it lives; [`Heard::Pong`] with the same bytes is its answer.
+    /// Sends a PING; [`Heard::Pong`] with the same bytes is its answer.
     Ping([u8; 8]),
-    /// Changes settings of ours; [`Heard::SettingsAcknowledged`] is its answer. Settings that do
-    /// not change while a connection lives are left out.
+    /// Changes our settings; [`Heard::SettingsAcknowledged`] is its answer. Settings that are fixed
+    /// for a connection's life are left out.
     Settings(Vec<Setting>),
     /// No stream above `last` is served; `None`: above the newest. The connection stays open.
     Goaway {
         /// The highest stream that is served.
         last: Option<u32>,
-        /// Why.
+        /// The error code.
         code: H2Code,
         /// Text for people, at most 16,376 bytes.
         debug: Bytes,

@@ -68,7 +68,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
     }
 }
 
-/// Whom nothing was agreed on with hears it, if there is something to say.
+/// Reports a failed negotiation to the client with an alert, if one is due.
 async fn failed<T>(mut transport: Transport<T>, error: io::Error) -> Refused<T>
 where
     T: AsyncRead + AsyncWrite + Unpin,

@@ -35,7 +35,7 @@ pub(super) trait Serve: Clone + 'static {
     fn pause(&self) -> Option<Pause> {
         None
     }
-    /// A TLS handshake failed. Only attendants are told.
+    /// A TLS handshake failed. Only the callback API uses it.
     fn handshake_failed(&self, addresses: Option<Addresses>, failure: &HandshakeFailure) {
         let _ = (addresses, failure);
     }
@@ -57,7 +57,7 @@ pub(super) struct Left {
     pub(super) write_stall: Option<Duration>,
 }
 
-/// The exchanges of one connection: hears the machine's facts, and answers.
+/// The exchanges of one connection: takes the machine's events, and answers.
 pub(super) trait Exchanging: 'static {
     /// How many are open.
     fn len(&self) -> usize;
@@ -67,8 +67,8 @@ pub(super) trait Exchanging: 'static {
     }
     /// Whether requests that come from now on are early data.
     fn set_early(&mut self, early: bool);
-    /// The connection is there, once, before its first request: it is `info` if anybody wants to
-    /// know that ([`Shown::is_nothing`]), and speaks `version`.
+    /// The connection's handshake is done; called once, before its first request. `info` is present
+    /// if any reader needs it ([`Shown::is_nothing`]).
     fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown);
     /// A request came.
     fn start(
@@ -145,10 +145,10 @@ pub(super) trait Exchanging: 'static {
     }
     /// The exchange ended early.
     fn cancel(&mut self, machine: &mut Machine, now: Instant, stream: StreamId, reset: Reset);
-    /// The client has ended its side and waits for answers, or is gone. Only attendants are told:
-    /// to give a handler up is to drop its answer.
+    /// The client has closed its side and waits for responses, or is gone. Only the callback API
+    /// uses it: a handler is cancelled by dropping its response.
     fn half_close(&mut self) {}
-    /// The peer said something of the connection. Only attendants are told.
+    /// A control message of the peer. Only the callback API uses it.
     fn hear(&mut self, heard: Heard) {
         let _ = heard;
     }

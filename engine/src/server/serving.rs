@@ -35,7 +35,7 @@ pub(super) struct Serving<S: Serve> {
     early: bool,
     /// Nothing is read until it is over, and since when.
     paused: Option<Box<(Pause, Instant)>>,
-    /// The largest datagram, as the exchanges were told.
+    /// The largest datagram, bytes, as last reported to the exchanges.
     datagram_size: Option<usize>,
     /// Which requests are answered here; known before the first.
     targets: TargetRule,
@@ -158,7 +158,8 @@ impl<S: Serve> Serving<S> {
         with_scratch(|scratch| self.answer(scratch, machine, now, first, enough));
         true
     }
-    /// Kept out of the question, which is asked three times a turn and mostly for nothing.
+    /// A function of its own, because the check before it runs three times a turn and usually finds
+    /// no event.
     #[inline(never)]
     fn answer(
         &mut self,

@@ -18,7 +18,7 @@ pub(super) struct View {
     attach: bool,
     log: Option<AccessLog>,
     version: Version,
-    /// An exchange ended because the peer broke a rule, and told of it.
+    /// An exchange ended because the peer broke a rule, and has reported it.
     told_broken: bool,
 }
 
@@ -32,7 +32,7 @@ impl View {
             told_broken: false,
         }
     }
-    /// Tells the request what it came on, and begins its line in the access log.
+    /// Adds the connection's facts to the request, and begins its line in the access log.
     pub(super) fn introduce(
         &self,
         request: &mut Request<Body>,

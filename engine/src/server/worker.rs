@@ -52,7 +52,7 @@ pub(super) struct Post<S> {
     pub(super) allowed: Allowed,
 }
 
-/// Runs a worker until it is drained or `commands` is closed. `begun` hears whether it could begin.
+/// Runs a worker until it is drained or `commands` is closed. `begun` gets the result of the start.
 pub(super) fn run<S: Serve>(
     post: Post<S>,
     commands: mpsc::UnboundedReceiver<Command>,
@@ -61,7 +61,7 @@ pub(super) fn run<S: Serve>(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default());
-    // Who is not there to hear of the beginning has closed `commands`.
+    // A receiver that is gone has closed `commands`.
     let failed = match runtime {
         Ok(runtime) => runtime.block_on(async move {
             let worker = Worker::new(post)?;
@@ -77,7 +77,7 @@ pub(super) fn run<S: Serve>(
     }
 }
 
-/// As [`serve`], on the caller's thread, where local tasks can run: cuts what is still open at the
+/// As [`run`], on the caller's thread, where local tasks can run: cuts what is still open at the
 /// end.
 ///
 /// # Errors

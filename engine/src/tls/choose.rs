@@ -68,7 +68,7 @@ impl TlsRefusal {
     pub fn alert(&self) -> u8 {
         self.alert
     }
-    /// Why.
+    /// The reason.
     pub fn why(&self) -> &(dyn StdError + Send + Sync + 'static) {
         &*self.why
     }

@@ -66,13 +66,13 @@ impl ClientTls {
     pub fn new() -> Self {
         Self::default()
     }
-    /// Believes this root (DER) too.
+    /// Trusts this root (DER) too.
     #[must_use]
     pub fn root(mut self, root: CertificateDer<'static>) -> Self {
         self.extra_roots.push(root);
         self
     }
-    /// Believes every certificate in this PEM file too.
+    /// Trusts every certificate in this PEM file too.
     ///
     /// # Errors
     /// Names the file and what is wrong with it: unreadable, or without a certificate.
@@ -80,7 +80,7 @@ impl ClientTls {
         self.extra_roots.extend(certificates(path.as_ref())?);
         Ok(self)
     }
-    /// Believes the roots given by [`root`](Self::root) and no other.
+    /// Trusts the roots given by [`root`](Self::root) and no other.
     #[must_use]
     pub fn only_given_roots(mut self) -> Self {
         self.platform_roots = PlatformRoots::Ignored;

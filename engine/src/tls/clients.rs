@@ -14,16 +14,16 @@ use rustls::{
 use std::fmt;
 use std::sync::Arc;
 
-/// Issuers are named to clients, so that they show the right certificate, unless there are more: a
-/// list of everybody says nothing, and is kilobytes in every handshake.
+/// The most issuers that are named to clients, so that they choose the right certificate: a longer
+/// list helps no client, and is kilobytes in every handshake.
 const ISSUERS_NAMED_MAX: usize = 64;
 
-/// Whose certificates a server believes, and whom it admits. By default it admits only clients
-/// that show a certificate which one of the issuers has issued, directly or through intermediates
-/// that the client shows too, and which is for clients where it says what it is for.
+/// Which client certificates a server trusts, and which clients it admits. By default it admits
+/// only clients with a certificate of one of the issuers, direct or through intermediates that the
+/// client sends too, and with the purpose of client authentication where a purpose is stated.
 ///
-/// A certificate is believed because of who issued it: one that is itself among the issuers is
-/// believed only if it is not an authority's own.
+/// Trust comes from the issuer: a certificate that is itself among the issuers is trusted only if
+/// it is not an authority's own.
 #[derive(Clone, Debug)]
 pub struct ClientCertificates {
     issuers: Vec<CertificateDer<'static>>,
@@ -39,7 +39,7 @@ enum Admitted {
 }
 
 impl ClientCertificates {
-    /// Believes what these certificates, in PEM, have issued.
+    /// Trusts certificates issued by these, in PEM.
     ///
     /// # Errors
     /// A text without a certificate, or that is not PEM.
@@ -51,8 +51,8 @@ impl ClientCertificates {
             admitted: Admitted::Believed,
         })
     }
-    /// Believes nothing that these lists, in PEM, revoke. Every issuer of a chain must have a list
-    /// then that has not expired, but for the last.
+    /// Refuses certificates that these revocation lists, in PEM, revoke. Every issuer of a chain
+    /// must have a list then that has not expired, but for the last.
     ///
     /// # Errors
     /// A text without a list, or that is not PEM.
@@ -69,8 +69,8 @@ impl ClientCertificates {
         self.admitted = Admitted::BelievedOrNameless;
         self
     }
-    /// Admits everybody. Handlers learn from [`TlsInfo::client`](crate::TlsInfo::client) what was
-    /// shown, and whether it is believed; that it is the client's own is proven either way.
+    /// Admits every client. Handlers read from [`TlsInfo::client`](crate::TlsInfo::client) which
+    /// certificate was sent, and whether it is trusted; the client has proved its key either way.
     #[must_use]
     pub fn judged_by_handlers(mut self) -> Self {
         self.admitted = Admitted::Everybody;
@@ -214,13 +214,13 @@ impl ClientIdentity {
     pub fn certificates(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.certificates.iter().map(|one| one.as_ref())
     }
-    /// Why its certificate is not believed; `None`: it is.
+    /// Why its certificate is not trusted; `None`: it is.
     pub fn fault(&self) -> Option<&CertificateFault> {
         self.fault.as_ref()
     }
 }
 
-/// Why a certificate is not believed.
+/// Why a certificate is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateFault {

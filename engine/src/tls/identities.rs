@@ -10,7 +10,7 @@ use rustls::sign::CertifiedKey;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// One certificate for everybody, if there is one, and those of names.
+/// The default certificate, if there is one, and those of names.
 #[derive(Debug)]
 pub(super) struct Identities {
     provider: Arc<CryptoProvider>,
@@ -29,7 +29,7 @@ struct Shown {
 }
 
 impl Identities {
-    /// Nothing is shown to anybody yet.
+    /// Without any certificate yet.
     pub(super) fn new(provider: Arc<CryptoProvider>) -> Self {
         let shown = Shown {
             otherwise: None,
@@ -45,7 +45,7 @@ impl Identities {
     pub(super) fn provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
-    /// Adds or replaces the one for everybody.
+    /// Adds or replaces the default one.
     pub(super) fn set(
         &self,
         chain: Vec<CertificateDer<'static>>,
@@ -86,7 +86,7 @@ impl Identities {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.seeds.values().next().cloned()
     }
-    /// Whether the one for everybody names no host.
+    /// Whether the default one names no host.
     pub(super) fn is_nameless(&self) -> bool {
         let identity = self.find(None);
         let leaf = identity.as_ref().and_then(|identity| identity.cert.first());

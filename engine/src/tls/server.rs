@@ -145,7 +145,8 @@ impl Tls {
         let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
         self.identities()?.set_for(name, chain, key, true)
     }
-    /// A fresh certificate for `names` that no one but you will believe: for development.
+    /// A fresh self-signed certificate for `names`, which clients trust only if they are configured
+    /// to: for development.
     ///
     /// # Errors
     /// When a name is neither a host name nor an address.
@@ -169,9 +170,9 @@ impl Tls {
             chooser: None,
         }
     }
-    /// Whether the certificate for everybody names no host at all: it has no subjectAltName, and
-    /// clients have not looked elsewhere for a name for years (RFC 9110 section 4.3.4). They will
-    /// refuse it, over TCP and QUIC alike. Not known of [`from_rustls`](Self::from_rustls): false.
+    /// Whether the default certificate names no host at all: it has no subjectAltName, and clients
+    /// have not looked elsewhere for a name for years (RFC 9110 section 4.3.4). They will refuse
+    /// it, over TCP and QUIC alike. Not known of [`from_rustls`](Self::from_rustls): false.
     pub fn is_nameless(&self) -> bool {
         self.identities
             .as_deref()
@@ -187,10 +188,10 @@ impl Tls {
         Arc::make_mut(&mut self.config).key_log = Arc::new(log);
         Ok(self)
     }
-    /// Tells `listener` the secrets of every session over TCP, a line each without its end, in the
-    /// format of `SSLKEYLOGFILE`, and whose they are: the peer's address and ours, which a Unix socket
-    /// does not have. It is called in the middle of a handshake, and must not block. For debugging
-    /// only.
+    /// Passes the secrets of every session over TCP to `listener`, a line each without its end, in
+    /// the format of `SSLKEYLOGFILE`, with the addresses of the connection: the peer's address and
+    /// ours, which a Unix socket does not have. It is called in the middle of a handshake, and must
+    /// not block. For debugging only.
     #[must_use]
     pub fn key_listener(
         mut self,
@@ -283,7 +284,8 @@ impl Tls {
             .alpn_protocols
             .clone_from(&self.config.alpn_protocols);
         config.key_log = Arc::clone(&self.config.key_log);
-        // Who resumes a session and is not admitted hears an alert, which rustls has no word for.
+        // A client that resumes a session and is not admitted gets an alert, for which rustls has
+        // no call.
         config.enable_secret_extraction = self.clients.is_some();
         self.config = Arc::new(config);
         Ok(self)

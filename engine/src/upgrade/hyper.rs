@@ -137,7 +137,7 @@ async fn pass_to_service(body: Body, mut to: impl AsyncWrite + Unpin) {
             return;
         }
     }
-    // The service hears the end; a service that is gone needs not.
+    // Passes the end to the service, which may be gone.
     let _ = to.shutdown().await;
 }
 

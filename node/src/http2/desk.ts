@@ -311,7 +311,7 @@ export class Desk {
   /** Whether listeners have the stream of the connection, in the state in which it is now. */
   private isTold ({ stream }: Connection): boolean { return stream !== undefined && (this.offer.isSecure !== true || this.given.isSecured(stream)) }
 
-  /** Tells listeners of a connection of the engine's. */
+  /** Emits an event for a connection of the engine's. */
   private announce (event: string, socket: Socket): void {
     this.announced = socket
     try {

@@ -189,7 +189,7 @@ export interface Asked {
   rawFields: (raw: string[]) => string[]
 }
 
-/** Names and values by turns, the pseudo-headers first. */
+/** Names and values in turn, the pseudo-headers first. */
 export function rawOf (asked: Asked): string[] {
   const raw = [':method', asked.method]
   if (asked.authority !== '') raw.push(':authority', asked.authority)

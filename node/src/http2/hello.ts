@@ -11,7 +11,7 @@ export interface Chooser {
   ALPNCallback?: ((asked: { servername: string; protocols: string[] }) => string | undefined) | undefined
 }
 
-/** Hears what they have chosen. */
+/** Takes their choice. */
 interface Chosen {
   /** The place of a protocol among the client's; null: none of them, undefined: whatever is offered. */
   choose: (context: SecureContext | undefined, protocol?: number | null) => void

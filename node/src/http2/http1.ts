@@ -55,7 +55,7 @@ export class Stage extends Socket {
 
   static is (socket: Socket): socket is Stage { return (socket as { isStage?: boolean }).isStage === true }
 
-  /** Time is counted while something is asked; between requests it is the engine's affair. */
+  /** The timeout runs during a request; between requests the engine's applies. */
   limit (time: number): void {
     if (this.timeout !== time) this.setTimeout(time)
     else this.refresh()
@@ -91,13 +91,13 @@ export interface Teller {
   requestTimeout?: number
   /** Whether a client that has ended its side of its connection waits for answers. */
   httpAllowHalfOpen?: boolean
-  /** Ms that a connection without a request stays open, as clients are told; 0: for ever. */
+  /** Ms that a connection without a request stays open, as announced to clients; 0: for ever. */
   keepAliveTimeout?: number
   /** Ms without a sign of life on a connection with a request; 0: for ever. */
   timeout: number
   /** How many requests a connection of HTTP/1.1 may have; 0 and undefined: any number. */
   maxRequestsPerSocket?: number
-  /** How many fields of a request are told; 0 and null: all. */
+  /** The most fields of a request that are passed on; 0 and null: all. */
   maxHeadersCount?: number | null
   emit: (event: string, ...args: unknown[]) => boolean
   listenerCount: (event: string) => number
@@ -156,7 +156,7 @@ class Carrier implements ExchangeEars {
   isPlanned = false
   private isFinished = false
   private deadline: NodeJS.Timeout | undefined
-  /** Tells a writer that waits of room, in its own context. */
+  /** Reports room to a waiting writer, in its own context. */
   private drains: (() => void) | undefined
 
   constructor (
@@ -296,7 +296,7 @@ class Carrier implements ExchangeEars {
     if (response._last && this.exchange.version < 20) this.exchange.connection.shutDown()
   }
 
-  // What the exchange tells.
+  // The events of the exchange.
 
   onData (chunk: Buffer): void {
     this.socket.refresh()
@@ -408,7 +408,7 @@ function rawOf (exchange: Exchange): string[] {
   return raw
 }
 
-/** Puts `authority` in the place of each host among names and values by turns. */
+/** Replaces each host among names and values by `authority`. */
 function replaceHost (raw: string[], authority: string): void {
   for (let at = 0; at < raw.length; at += 2) if (raw[at]!.toLowerCase() === 'host') raw[at + 1] = authority
 }
@@ -478,7 +478,7 @@ function hasTooManyFields (exchange: Exchange, most: number | null | undefined):
   return most != null && most > 0 && exchange.rawFields().length > 2 * most
 }
 
-/** Tells `server` of an exchange. `shared`: the socket of its connection. */
+/** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function tellAsHttp1 (server: Teller, exchange: Exchange, shared: Socket, http1: Http1): void {
   if (REFUSES_FIELDS && exchange.version < 20 && hasTooManyFields(exchange, server.maxHeadersCount)) {
     const socket = socketOf(LateSocket, exchange.connection.encrypted, exchange, { onData () {}, onEnd () {}, onRoom () {}, onClosed () {} })

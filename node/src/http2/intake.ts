@@ -53,7 +53,7 @@ export class Intake {
   /** `reader` has room; the first reader gets the body. */
   read (reader: Readable): void {
     this.didRead = true
-    // What its reader hears, it hears in the context in which it began to read.
+    // Calls its reader in the async context in which it began to read.
     this.context ??= new AsyncResource('TRUNKLINEBODY')
     this.reader ??= reader
     if (this.reader !== reader) this.other = reader

@@ -83,7 +83,7 @@ export class Http2ServerRequest {
   }
   addListener (event: string | symbol, listener: (...args: any[]) => void): this { return this.on(event, listener) }
 
-  // What the stream tells.
+  // The events of the stream.
 
   onTrailers (trailers: Headers, raw: string[]): void {
     Object.assign(this.trailers, trailers)

@@ -51,7 +51,7 @@ export function finalHeaders (given: Headers | undefined, options: RespondOption
 const LISTS_FROM = 22
 const takesLists = Number.parseInt(process.versions.node, 10) >= LISTS_FROM
 
-/** Headers of names and values by turns; a name that comes again has all its values. */
+/** Headers from names and values in turn; a repeated name has all its values. */
 function headersOfList (list: unknown[]): Headers {
   if (list.length % 2 !== 0) throw invalidValue('headers', list)
   const headers = Object.create(null) as Headers

@@ -19,7 +19,7 @@ const OF_REQUESTS = new Set([':status', ':method', ':path', ':authority', ':sche
 const LINK = /^(?:<[^>]*>)(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/
 
 let toldMessage = false
-/** Names of the connection's fields that were told. */
+/** Names of connection fields with a warning already. */
 const toldNames = new Set<string>()
 /** Fields of a connection of HTTP/1.1 (RFC 9113 section 8.2.2). */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
@@ -198,7 +198,7 @@ export class Http2ServerResponse implements Face {
     return this
   }
 
-  /** Pairs, or names and values by turns; each name replaces what was set before. */
+  /** Pairs, or names and values in turn; each name replaces its earlier value. */
   private putList (list: unknown[]): void {
     const isPairs = Array.isArray(list[0])
     if (!isPairs && list.length % 2 !== 0) throw invalidValue('headers', list)
@@ -300,7 +300,7 @@ export class Http2ServerResponse implements Face {
   }
   addListener (event: string | symbol, listener: (...given: any[]) => void): this { return this.on(event, listener) }
 
-  // What the stream tells.
+  // The events of the stream.
 
   get isHeard (): boolean { return hasListeners(this) || hasListeners(this.request) }
   trailers (): string { return this.trailerFields === undefined ? '' : trailerText(this.trailerFields) }

@@ -111,7 +111,7 @@ function checkSettings (settings: Settings | undefined): void {
 function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond }: Options & Untyped): Limits {
   const limits: Limits = {}
   if (pairs !== undefined) limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
-  // Node heeds the two together only.
+  // Node applies the two only together.
   if (burst !== undefined && perSecond !== undefined) limits.resets = { burst, perSecond }
   return limits
 }

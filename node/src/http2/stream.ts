@@ -28,7 +28,7 @@ const CODE_MAX = 2 ** 32 - 1
 /** Bytes that may wait behind the connection before a writer waits too. */
 const AHEAD_BYTES_MAX = 64 * 1024
 
-/** The compatible API's half: what it must hear of the stream. */
+/** The compatible API's half: the events that it needs of the stream. */
 export interface Face {
   onStreamTrailers: (trailers: Headers, raw: string[]) => void
   onStreamAborted: () => void
@@ -37,7 +37,7 @@ export interface Face {
   onStreamClosed: () => void
   /** The text of the trailers that were set until now. */
   trailers: () => string
-  /** Whether anybody listens to it. */
+  /** Whether it has listeners. */
   readonly isHeard: boolean
 }
 
@@ -111,7 +111,7 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
   get bufferSize (): number { return this.writableLength }
   get pushAllowed (): boolean { return false }
   get scheme (): string { return this.exchange.scheme }
-  /** Whether the answer has gone as one message, and nothing more is to be heard. */
+  /** Whether the response was sent as one message, so that no more events follow. */
   get isOver (): boolean { return this.isAnswered }
   /** Read to its end by the request of the compatible API, it is as if it were read here. */
   get readable (): boolean {

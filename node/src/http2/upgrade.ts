@@ -19,7 +19,7 @@ const CANCEL = 8
 const SWITCHING = 101
 /** HTTP/1.1 fields of an upgrade, which extended CONNECT does not have (RFC 8441 section 5). */
 const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
-/** Where the words behind a status begin. */
+/** The start of the reason phrase behind a status. */
 const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
 

@@ -16,7 +16,7 @@ import { encode, streamOfFile, type Encoded, type Response } from './response'
 const PENDING_BYTES_MAX = 256 * 1024
 const PAYLOAD_TOO_LARGE = 413
 
-/** Where the pieces of a body come from. */
+/** The sources of a body's pieces. */
 type Source = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 export type Answered = Response | globalThis.Response
@@ -180,7 +180,10 @@ function contentLengthOf (exchange: Exchange, { status, fields }: Encoded): numb
   return Number.isSafeInteger(length) ? length : null
 }
 
-/** The engine cuts an answer that is not as long as it says; here the handler can be told. */
+/**
+ * The engine cuts a response whose length differs from its content-length; here the handler gets an
+ * error.
+ */
 function checkContentLength (said: number, bytes: number): void {
   if (bytes !== said) throw new RangeError(`the content-length of the answer is ${said}, and its body has ${bytes} bytes`)
 }
@@ -195,7 +198,7 @@ async function * piecesOfWhole (body: Buffer | string | null): AsyncGenerator<Ui
   if (body !== null && body.length > 0) yield body as Buffer
 }
 
-/** Tells a source that the rest of it is not wanted; its own failure is ignored. */
+/** Cancels the rest of a source; its own failure is ignored. */
 async function letGo (pieces: AsyncIterator<Uint8Array>): Promise<void> {
   try {
     await pieces.return?.(undefined)

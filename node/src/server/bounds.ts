@@ -39,7 +39,7 @@ export interface Limits {
   pings?: Rate
   /** Bytes that wait to be written before a connection is read no further (CVE-2019-9517). Default: 262144. */
   outboxBytesMax?: number
-  /** Bytes of a response that wait on one stream before its body is asked for no more. Default: 262144. */
+  /** Bytes of a response that wait on one stream before its body is paused. Default: 262144. */
   sendBufferBytesMax?: number
   /** Requests on one connection before it drains. Default: 1073741824. */
   requestsPerConnectionMax?: number

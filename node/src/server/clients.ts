@@ -9,9 +9,9 @@ type Several = Pem | Pem[]
 
 /** Options of node:tls, with its defaults. */
 export interface ClientOptions {
-  /** Clients are asked for a certificate. Default: false. */
+  /** Whether clients are asked for a certificate. Default: false. */
   requestCert?: boolean | undefined
-  /** Those that show none, or none that is believed, are not admitted. Default: true. */
+  /** Whether clients without a trusted certificate are refused. Default: true. */
   rejectUnauthorized?: boolean | undefined
   /**
    * The issuers of client certificates, in PEM; certificates missing from the server's own chain
@@ -20,7 +20,7 @@ export interface ClientOptions {
   ca?: Several | undefined
   /** Lists of what is revoked, in PEM. */
   crl?: Several | undefined
-  /** Authorities that are believed beside these. */
+  /** Authorities that are trusted beside these. */
   roots?: string[]
 }
 
@@ -69,7 +69,7 @@ export function completed (chain: string, ca: Several): string {
   return text
 }
 
-/** Whom a server admits, as its connections ask for it. */
+/** The client certificates of a server, as its connections request them. */
 export class Admission {
   private known: X509Certificate[] | undefined
   constructor (private readonly ask: ClientsAsk | undefined) {}

@@ -149,7 +149,7 @@ export class Exchange {
     else (this.early ??= []).push(tell)
   }
 
-  // What the border tells.
+  // The events of the channel.
 
   arrived (chunk: Buffer, isLast: boolean): void {
     const { listening } = this

@@ -8,7 +8,10 @@ import type { FieldsInit } from './fields'
 import { file, Response } from './response'
 
 export interface StaticFolder {
-  /** Where its files are. Names in it that begin with a dot are hidden, and links that lead out of it are not followed. */
+  /**
+   * The folder. Names in it that begin with a dot are hidden, and links that lead out of it are not
+   * followed.
+   */
   folder: string | URL
   /** The file that stands for a folder; `false`: none does. Default: `index.html`. */
   index?: string | false

@@ -45,7 +45,10 @@ function opened (key: string, passphrase: string): string {
 /** By what node:tls says whom a server admits. */
 export type TlsOptions = SecureContextOptions & { requestCert?: boolean; rejectUnauthorized?: boolean }
 
-/** Whom a server with these options admits, and what completes its chain. */
+/**
+ * The clients that a server with these options admits, and the certificates that complete its
+ * chain.
+ */
 export function admissionOf (options: TlsOptions): ClientOptions {
   const { requestCert, rejectUnauthorized, ca, crl } = options
   const asks = Boolean(requestCert)
@@ -53,8 +56,10 @@ export function admissionOf (options: TlsOptions): ClientOptions {
   return { requestCert: asks, rejectUnauthorized: rejectUnauthorized !== false, ca, crl, roots }
 }
 
-/** Throws where a context asks for more than its server: whom clients are believed by, and what is agreed on
- * in handshakes, does not change while it serves. */
+/**
+ * Throws where a context differs from its server in trusted issuers or policy, which do not change
+ * while it serves.
+ */
 export function checkContext (options: SecureContextOptions, admission: ClientOptions, policy: Policy | undefined): void {
   const own = policyOf(options)
   if (own !== undefined && JSON.stringify(own) !== JSON.stringify(policy)) throw notProvided('minVersion, maxVersion, ciphers, ecdhCurve and their like in a context are not taken where they are not the server\'s')

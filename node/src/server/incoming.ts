@@ -184,7 +184,7 @@ export class Incoming implements ExchangeEars {
     return other
   }
 
-  // What the exchange tells.
+  // The events of the exchange.
 
   onData (chunk: Buffer): void {
     this.onActive?.()

@@ -66,14 +66,14 @@ export class RequestInfo<Data = undefined> {
   get encrypted (): boolean { return this.#connection.encrypted }
   /** The host that the client asked for by SNI. */
   get servername (): string | null { return this.#connection.servername }
-  /** Whether the client has shown a certificate that is believed (`tls.requestCert`). */
+  /** Whether the client has sent a trusted certificate (`tls.requestCert`). */
   get authorized (): boolean { return this.#connection.client.isAuthorized }
   /** Why it is not, by a code of node:tls; `null`: it is, or no certificate was requested. */
   get authorizationError (): string | null { return this.#connection.client.error }
   /** The certificate that it has shown; `null`: none. */
   get clientCertificate (): X509Certificate | null { return this.#connection.client.shown[0] ?? null }
 
-  /** Tells the client what it will need, before the answer (103, RFC 8297). */
+  /** Sends early hints before the response (103, RFC 8297). */
   earlyHints (headers: FieldsInit): void { this.#exchange.inform(EARLY_HINTS, textOf(headers, null)) }
 
   /**

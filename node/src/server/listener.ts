@@ -33,8 +33,10 @@ export interface ListenTls extends Partial<Identity>, ClientOptions {
   asks?: { names: boolean; protocols: boolean }
   /** Reports the secrets of every session to `onSecret`: for debugging. */
   tellsSecrets?: boolean
-  /** A request for another host than the one that was asked for by SNI is answered with 421. Default: where clients
-   * are asked for certificates. */
+  /**
+   * A request for another host than SNI's is answered with 421. Default: where client certificates
+   * are requested.
+   */
   sniIsBinding?: boolean
 }
 
@@ -133,8 +135,10 @@ export interface ListenerEars {
   onConnection?: (connection: Connection) => void
   /** The last event of a connection. */
   onConnectionClosed?: (connection: Connection) => void
-  /** A client under TLS did not say what it speaks, and HTTP/1.1 is not offered: its bytes are the
-   * bodies of an exchange. Its connection was told with the version 0. */
+  /**
+   * A client under TLS has no ALPN, and HTTP/1.1 is not offered: its bytes are the bodies of an
+   * exchange. Its connection was reported with the version 0.
+   */
   onStranger?: (exchange: Exchange) => void
   /** With `handsOverRefusals`: a request of HTTP/1.1 broke a rule. The bodies of the exchange are the bytes of its
    * connection, on which the answer is written. */
@@ -173,7 +177,7 @@ export function deadlineOf (ms: number | undefined): number | undefined {
   return Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER)
 }
 
-/** Lets everybody read or write the socket at `path`. */
+/** Lets every user read or write the socket at `path`. */
 export function openTo (path: string, readable: boolean, writable: boolean): void {
   const more = (readable ? 0o444 : 0) | (writable ? 0o222 : 0)
   if (more !== 0 && !path.startsWith('\0')) chmodSync(path, statSync(path).mode | more)
@@ -203,7 +207,7 @@ export class Listener {
   private wantsHold = true
   /** Errors of handshakes that were refused, by their tickets, until they have failed. */
   private readonly refusals = new Map<number, Error>()
-  /** Whose certificates are asked for. */
+  /** The requested client certificates. */
   admission = new Admission(undefined)
 
   constructor (readonly ears: ListenerEars) {}
@@ -279,7 +283,9 @@ export class Listener {
     for (const connection of this.connections) if (connection.open === 0) connection.shutDown()
   }
 
-  /** Another certificate from the next handshake on: for everybody, or for who asks for `name`. */
+  /**
+   * Sets another certificate from the next handshake on: the default one, or the one for `name`.
+   */
   setIdentity (identity: Identity, name?: string): void {
     if (!this.isKnown) return
     this.border.border.ask('identity', { server: this.number, name, ...pem(identity) })
@@ -300,8 +306,10 @@ export class Listener {
     if (this.isKnown) this.border.border.ask('forget', { server: this.number, context })
   }
 
-  /** A handshake goes on with this context, by default what everybody gets, and with the protocol of that place
-   * among the client's; null: with none of them, which ends it. */
+  /**
+   * Continues a handshake with this context, by default the server's, and with the protocol at that
+   * index among the client's; null: with none of them, which ends it.
+   */
   choose ({ ticket }: Hello, context?: number, protocol?: number | null): void {
     this.chosen({ ticket, context, ...(protocol === null ? { noProtocol: true } : { protocol }) })
   }
@@ -346,7 +354,7 @@ export class Listener {
     this.isHolding = false
   }
 
-  // What the border tells.
+  // The events of the channel.
 
   opened (connection: Connection): void {
     this.connections.add(connection)

@@ -255,7 +255,7 @@ function isDecoded ({ url, body, headers }: globalThis.Response): boolean {
   return codings !== null && codings.toLowerCase().split(',').every(coding => DECODED.has(coding.trim()))
 }
 
-/** Fields that tell of a body which is decoded now. */
+/** Fields about a body that is decoded now. */
 const OF_ENCODED = new Set(['content-encoding', 'content-length'])
 
 /** The headers that are true of the body as it is sent. */

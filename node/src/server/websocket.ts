@@ -270,7 +270,7 @@ export class ServerWebSocket<T = undefined> {
   checkIdle (now: number, idleMs: number, sendPings: boolean): void {
     const silent = now - this.#activeAt
     const isAsked = this.#pinged || !sendPings
-    // A process that stood still has not listened: the client is asked first.
+    // A process that was suspended has not read: the client is pinged first.
     if (isAsked && silent >= idleMs) return this.terminate()
     if (isAsked || silent < idleMs / 2) return
     this.#pinged = true

@@ -1,5 +1,6 @@
 //! Checks the English of comments: a doc comment or module header begins with a noun or a verb,
-//! not with a headless clause, and no comment describes a machine as a person that is informed.
+//! not with a headless clause, and no comment or document describes a machine as a person that is
+//! informed.
 
 use super::Finding;
 use super::tree::Tree;
@@ -8,7 +9,7 @@ use super::tree::Tree;
 const BEGINNINGS: &[&str] = &[
     "Who", "Whoever", "What", "Nobody", "Somebody", "So many", "The same",
 ];
-/// Phrases that must not occur in any comment, in lower case.
+/// Phrases that must not occur in any comment or document, in lower case.
 const PHRASES: &[&str] = &[
     "is told", "hears of", "is heard", "nobody", "somebody", "whoever", "so many",
 ];
@@ -21,9 +22,13 @@ const LANGUAGES: &[(&str, &str)] = &[
     (".py", "#"),
 ];
 
-/// Comments that break one of the two rules.
+/// Documents that are not edited: past releases, the output of measuring runs, and the page that is
+/// rendered from `docs/promises.toml`, with the names of tests.
+const RECORDS: &[&str] = &["CHANGELOG.md", "docs/measured/", "docs/promises.md"];
+
+/// Comments that break one of the two rules, and documents that break the second.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut found = check_documents(tree);
     for (suffix, marker) in LANGUAGES {
         for (path, text) in tree.ending(suffix) {
             for comment in comments(text, marker) {
@@ -35,7 +40,38 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// One comment: consecutive lines of one kind.
+fn check_documents(tree: &Tree) -> Vec<Finding> {
+    let is_record = |path: &str| RECORDS.iter().any(|record| path.starts_with(record));
+    let mut found = Vec::new();
+    for (path, text) in tree.ending(".md").filter(|(path, _)| !is_record(path)) {
+        for paragraph in paragraphs(text) {
+            let faults = faults(&paragraph);
+            found.extend(faults.map(|fault| Finding::new(path, paragraph.line, fault)));
+        }
+    }
+    found
+}
+
+/// The paragraphs of a document, between empty lines.
+fn paragraphs(text: &str) -> Vec<Comment> {
+    let mut found: Vec<Comment> = Vec::new();
+    let mut is_inside = false;
+    for (line, words) in (1..).zip(text.lines()) {
+        if !is_inside {
+            found.push(Comment {
+                line,
+                ..Comment::default()
+            });
+        }
+        is_inside = !words.trim().is_empty();
+        if let Some(paragraph) = found.last_mut() {
+            paragraph.append(words);
+        }
+    }
+    found
+}
+
+/// One comment: consecutive lines of one kind; or one paragraph.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Comment {
     /// The first line, counted from 1.
@@ -44,6 +80,16 @@ struct Comment {
     is_doc: bool,
     /// Its words, with one space between two.
     text: String,
+}
+
+impl Comment {
+    fn append(&mut self, words: &str) {
+        for word in words.split_whitespace() {
+            let space = if self.text.is_empty() { "" } else { " " };
+            self.text += space;
+            self.text += word;
+        }
+    }
 }
 
 fn faults(comment: &Comment) -> impl Iterator<Item = String> {
@@ -65,13 +111,18 @@ fn faults(comment: &Comment) -> impl Iterator<Item = String> {
 
 fn starts_with_word(text: &str, word: &str) -> bool {
     let rest = text.strip_prefix(word);
-    rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    rest.is_some_and(|rest| !rest.starts_with(is_of_word))
+}
+
+/// An underscore too, so that the name of a test is one word.
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
 }
 
 /// Whether `phrase` occurs in `text` with no letter beside it.
 fn has_words(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
-        let is_begun = !text[..at].ends_with(char::is_alphanumeric);
+        let is_begun = !text[..at].ends_with(is_of_word);
         is_begun && starts_with_word(&text[at..], phrase)
     })
 }
@@ -101,11 +152,7 @@ fn comments(text: &str, marker: &str) -> Vec<Comment> {
             });
         }
         if let Some(comment) = found.last_mut() {
-            for word in words.trim_end_matches("*/").split_whitespace() {
-                let space = if comment.text.is_empty() { "" } else { " " };
-                comment.text += space;
-                comment.text += word;
-            }
+            comment.append(words.trim_end_matches("*/"));
         }
         if kind == "/**" && line.ends_with("*/") {
             kind = "";

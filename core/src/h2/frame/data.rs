@@ -7,11 +7,11 @@ use crate::error::Violation;
 #[path = "data_test.rs"]
 mod data_test;
 
-/// Where the body lies in a DATA payload: a padding length if padded, `body_len` bytes of body,
-/// then `pad_len` bytes of padding.
+/// The layout of a DATA payload: a padding length if padded, `body_len` bytes of body, then
+/// `pad_len` bytes of padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataLayout {
-    /// Bytes of padding after the body, without the byte that tells its length; 0..=255.
+    /// Bytes of padding after the body, without the byte of its length; 0..=255.
     pub pad_len: u32,
     /// Bytes of body.
     pub body_len: u32,

@@ -19,7 +19,7 @@ const NONE_ACCEPTABLE: u8 = 0xff;
 /// RFC 1929 section 2: the version of the sub-negotiation.
 const PASSWORD_VERSION: u8 = 1;
 
-/// Where the proxy is to connect to.
+/// The destination that the proxy is to connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Destination<'a> {
     Address(SocketAddr),

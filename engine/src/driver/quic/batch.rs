@@ -54,7 +54,7 @@ impl Batch {
             let sent = match sent {
                 Ok(sent) => sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-                // The error is the first one's, or of an earlier send to anybody.
+                // The error belongs to the first one, or to an earlier send.
                 Err(_) => 1,
             };
             for _ in 0..sent {

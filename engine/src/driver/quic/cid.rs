@@ -42,7 +42,7 @@ impl Steering {
     /// The worker that owns a packet's connection; `None`: the id is not ours, so the receiving
     /// worker handles it.
     pub(crate) fn worker_of(&self, packet: &[u8]) -> Option<u16> {
-        // RFC 9000 section 17: bit 7 tells the long header, which carries the id's length.
+        // RFC 9000 section 17: bit 7 marks the long header, which carries the id's length.
         let id = match packet.first()? & 0x80 {
             0 => packet.get(1..=CID_BYTES)?,
             _ if usize::from(*packet.get(5)?) == CID_BYTES => packet.get(6..6 + CID_BYTES)?,

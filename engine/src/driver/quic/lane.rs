@@ -45,7 +45,7 @@ pub(crate) struct Lane {
     /// The packet that the socket did not take, in `packet`.
     unsent: Option<Transmit>,
     packet: Vec<u8>,
-    /// Where it notes what the server says, until it has.
+    /// Stores the server's SETTINGS for early data, until done.
     place: Option<EarlyPlace>,
     /// The server's earlier SETTINGS, under which early data is sent.
     remembered: Option<Remembered>,
@@ -145,7 +145,7 @@ impl Lane {
     /// Drives the handshake to its end.
     ///
     /// # Errors
-    /// When the peer refuses, cannot be believed, or is not there.
+    /// When the peer refuses, is not trusted, or does not answer.
     pub(crate) async fn handshake(&mut self) -> Result<(), HandshakeError> {
         let refused = self.socket.refused();
         tokio::select! {
@@ -188,7 +188,7 @@ impl Lane {
             ready!(alarm.as_mut().poll(cx));
         }
     }
-    /// Receives one batch and tells the machine; as a link's `poll_read`.
+    /// Receives one batch and passes it to the machine; as a link's `poll_read`.
     pub(crate) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -202,7 +202,7 @@ impl Lane {
             self.answers.note_refused();
         }
         if self.is_early() {
-            // Whichever call comes first after the answer gets to hear it.
+            // The call that comes first after the answer gets it.
             let failed = matches!(&received, Poll::Ready(Err(error)) if is_refusal(error));
             let failed = failed || std::mem::take(&mut self.sent_in_vain);
             let refused = self.refused.as_mut();
@@ -298,8 +298,8 @@ impl Lane {
             self.session.change_path(h3);
         }
     }
-    /// Whether nothing is left to do once the machine is closed: the peer said goodbye, or had
-    /// time to ask for ours again (RFC 9000 section 10.2).
+    /// Whether no work is left once the machine is closed: the peer has closed too, or had time to
+    /// ask for our close again (RFC 9000 section 10.2).
     pub(crate) fn is_done(&self) -> bool {
         self.session.lost().is_some() || self.session.quic.is_drained()
     }
@@ -408,7 +408,7 @@ fn socket_to(remote: SocketAddr) -> io::Result<Socket> {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        // An owner that is gone says goodbye once; it cannot wait for more.
+        // A dropped owner sends one close packet; it cannot wait for more.
         if self.session.quic.is_closed() || !self.session.is_connected() {
             return;
         }

@@ -24,7 +24,7 @@ use trunkline_core::limits::{QUIC_FRAME_POINTS, QUIC_MOVE_POINTS};
 pub(crate) struct Session {
     /// Packets in and out.
     pub(crate) quic: Connection,
-    /// Where the peer was last.
+    /// The peer's last address.
     remote: SocketAddr,
     /// Client: it goes on from another address than it began from.
     moved: bool,
@@ -115,7 +115,7 @@ impl Session {
             _ => None,
         }
     }
-    /// Tells the machine what happened; true when something did.
+    /// Reports the transport's events to the machine; true if there were any.
     pub(crate) fn tell(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         self.follow_peer(machine, now);
         self.early |= self.side().is_server() && self.quic.has_0rtt();
@@ -155,7 +155,7 @@ impl Session {
             machine.handle_congestion_window(self.quic.congestion_state().window());
         }
         if !any {
-            // Once per turn, at its end. A flood of frames tells nothing.
+            // Once per turn, at its end. A flood of frames causes no event.
             self.charge_idle_frames(machine, now);
         }
         if machine.holds_back() {
@@ -237,7 +237,7 @@ impl Session {
             StreamEvent::Opened { dir } => {
                 while let Some(id) = self.quic.streams().accept(dir) {
                     machine.handle_opened(now, StreamId(id.into()));
-                    // The first bytes came with it; no event tells of them.
+                    // The first bytes came with it, without an event of their own.
                     self.read(machine, now, id);
                 }
             }
@@ -320,7 +320,7 @@ impl Session {
                 }
             }
         }
-        // What it tells is known to `poll_transmit` by itself.
+        // `poll_transmit` knows its result by itself.
         let _ = chunks.finalize();
         if let Some(window) = self.window.narrow(bytes) {
             self.quic.set_receive_window(window.into());
