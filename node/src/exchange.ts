@@ -220,13 +220,18 @@ export class Exchange implements Ears, Held {
   /** Everything in one go, for which the context is entered once. */
   private answerWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
     this.answer(status, fields, reason)
-    if (body !== undefined) this.arrive(body, false)
-    this.close('')
+    const { tunnel } = this
+    if (body !== undefined) {
+      if (tunnel !== null) tunnel.arrive(body)
+      else this.arrive(body, false)
+    }
+    if (tunnel !== null) this.endTunnel(tunnel)
+    else this.close('')
   }
 
   private opens (status: number): boolean {
     const asConnect = this.isConnect || this.onDeclined !== null
-    return this.number !== 0 && (status === 101 || (asConnect && status >= 200 && status < 300))
+    return status === 101 || (asConnect && status >= 200 && status < 300)
   }
 
   private openTunnel (status: number, fields: string): void {
@@ -293,7 +298,11 @@ export class Exchange implements Ears, Held {
   onEnd (trailers: string): void {
     if (this.isOver) return
     if (this.tunnel === null) return this.guard(this.close, trailers)
-    this.tunnel.finish()
+    this.endTunnel(this.tunnel)
+  }
+
+  private endTunnel (tunnel: Tunnel): void {
+    tunnel.finish()
     this.settle()
     this.leave()
   }
