@@ -13,10 +13,10 @@ import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldH
 import { forInterceptors } from './handler'
 import { Lane, type RequestExtras, type Told } from './lane'
 import { check, type Options, type Way } from './options'
-import { extended, prepare, type DispatchOptions, type Made } from './prepare'
+import { onStream, prepare, type DispatchOptions, type Made } from './prepare'
 import { SubmissionFlag } from './codes'
 import { type Failure } from './ring'
-import { kState, State } from './state'
+import { kState, State, type Target } from './state'
 import { answerUndici, mockOf } from './undici'
 
 export type { DispatchOptions } from './prepare'
@@ -39,17 +39,28 @@ function submit (state: State, exchange: Exchange | Lane, made: Made): void {
   exchange.upload = new Upload(state.border, exchange, made.upload, made.length, state.checked.strictContentLength)
 }
 
-/** A WebSocket as an extended CONNECT; where the peer does not take that, it is asked for on HTTP/1.1,
- * from then on at once. */
-function submitOnStream (state: State, exchange: Exchange, made: Made, protocol: string): void {
+/** A CONNECT on a stream, extended where it is for a WebSocket; where the peer does not take that, it is asked
+ * for on HTTP/1.1, from then on at once. */
+function submitOnStream (state: State, exchange: Exchange, made: Made): void {
   const { target, elsewhere } = made
+  exchange.isOnStream = true
   exchange.webSocketKey = made.webSocketKey
   exchange.onDeclined = () => {
     if (elsewhere === null) return exchange.onSourceFailed(new InformationalError(NO_EXTENDED_CONNECT))
     target.declinesWebSocket = true
+    exchange.isOnStream = false
     submit(state, exchange, { ...made, target: elsewhere() })
   }
-  submit(state, exchange, { ...made, head: extended(made.head, protocol), body: 'streaming' })
+  submit(state, exchange, { ...made, head: onStream(made.head), body: 'streaming' })
+}
+
+/** What leaves HTTP on HTTP/1.1; where the peer speaks HTTP/2 alone, it goes on a stream, from then on at once. */
+function submitLeaving (state: State, exchange: Exchange, made: Made, overStreams: Target): void {
+  exchange.onNoHttp1 = () => {
+    overStreams.lacksHttp1 = true
+    submitOnStream(state, exchange, { ...made, target: overStreams, elsewhere: null })
+  }
+  submit(state, exchange, made)
 }
 
 /** undici's words, by which its fetch knows what it is. */
@@ -157,7 +168,8 @@ export abstract class Dispatcher extends EventEmitter {
       exchange.abort(error)
       return true
     }
-    if (made.onStream) submitOnStream(state, exchange, made, options.upgrade as string)
+    if (made.onStream) submitOnStream(state, exchange, made)
+    else if (made.overStreams !== null) submitLeaving(state, exchange, made, made.overStreams)
     else submit(state, exchange, made)
     if (state.exchanges.size >= state.ceiling) state.isBusy = true
     return !state.isBusy

@@ -20,6 +20,8 @@ export interface Target {
   authority: string
   /** Its peer does not take extended CONNECT. */
   declinesWebSocket: boolean
+  /** Its peer does not speak HTTP/1.1: what leaves HTTP goes on a stream. */
+  lacksHttp1: boolean
   /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
   isForwarded: boolean
 }
@@ -111,7 +113,7 @@ export class State {
     const asked = { client: this.client, url: origin, serverName, protocols }
     const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
     const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
-    const target = { number, authority: host, declinesWebSocket: false, isForwarded }
+    const target = { number, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded }
     this.targets.set(key, target)
     this.origins.add(origin)
     return target

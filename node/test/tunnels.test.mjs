@@ -1,9 +1,10 @@
 // Connections and streams that leave HTTP: what was sent before an end arrives, whatever it comes together with.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import http2 from 'node:http2'
 import net from 'node:net'
 import test from 'node:test'
-import { Client, createSecureServer, createServer } from 'trunkline'
+import { Agent, Client, createSecureServer, createServer, Pool } from 'trunkline'
 import { cert, key } from './support/certificate.mjs'
 
 const SETTINGS = 4
@@ -160,3 +161,82 @@ for (const isSecure of [false, true]) {
     }
   })
 }
+
+/** An origin that speaks HTTP/2 alone, and echoes what comes through CONNECTs and WebSockets. */
+async function onlyH2 (t, settings = { enableConnectProtocol: true }) {
+  const seen = []
+  const server = http2.createSecureServer({ cert, key, settings })
+  server.on('stream', (stream, headers) => {
+    seen.push(`${headers[':method']} ${headers[':authority']} ${headers[':path']} ${headers[':protocol']} ${headers['x-own']}`)
+    stream.on('error', () => {})
+    stream.respond({ ':status': 200 })
+    stream.pipe(stream)
+  })
+  server.on('sessionError', () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  return { port: server.address().port, url: `https://localhost:${server.address().port}`, seen }
+}
+
+async function echoed (socket) {
+  socket.end('there and back')
+  const pieces = []
+  for await (const piece of socket) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}
+
+test('connect and upgrade go on streams of an origin that speaks HTTP/2 alone', { timeout: 60_000 }, async t => {
+  const { port, url, seen } = await onlyH2(t)
+  const client = new Pool(url, { connect: { ca: cert } })
+  t.after(() => client.destroy())
+  for (let turn = 0; turn < 2; turn++) {
+    const opened = await client.connect({ path: 'example.com:443', headers: { 'x-own': 'kept', 'proxy-connection': 'keep-alive' } })
+    assert.equal(opened.statusCode, 200)
+    assert.equal(await echoed(opened.socket), 'there and back')
+    for (const headers of [{}, KEY]) {
+      const upgraded = await client.upgrade({ path: '/chat', headers })
+      assert.equal(await echoed(upgraded.socket), 'there and back')
+    }
+  }
+  const once = ['CONNECT example.com:443 undefined undefined kept', `CONNECT localhost:${port} /chat websocket undefined`, `CONNECT localhost:${port} /chat websocket undefined`]
+  assert.deepEqual(seen, [...once, ...once])
+  await assert.rejects(client.upgrade({ path: '/', protocol: 'own' }), { code: 'UND_ERR_INVALID_ARG', message: 'Custom upgrade "own" not supported over HTTP/2' })
+})
+
+for (const line of ['undici6', 'undici7', 'undici8']) {
+  const isTooOld = line === 'undici8' && Number(process.versions.node.split('.')[0]) < 22
+  if (isTooOld) continue
+  test(`the calls of ${line} open tunnels through an origin that speaks HTTP/2 alone`, { timeout: 60_000 }, async t => {
+    const undici = await import(line)
+    const { url } = await onlyH2(t)
+    const dispatcher = new Agent({ connect: { ca: cert } })
+    t.after(() => dispatcher.destroy())
+    const opened = await undici.Dispatcher.prototype.connect.call(dispatcher, { origin: url, path: 'example.com:443' })
+    assert.equal(await echoed(opened.socket), 'there and back')
+    if (line !== 'undici8') return
+    const upgraded = await undici.upgrade(`${url}/chat`, { dispatcher, protocol: 'websocket' })
+    assert.equal(await echoed(upgraded.socket), 'there and back')
+  })
+}
+
+test('a server that speaks HTTP/2 alone and takes no extended CONNECT refuses a WebSocket by the words of undici', { timeout: 60_000 }, async t => {
+  const { url } = await onlyH2(t, {})
+  const client = new Pool(url, { connect: { ca: cert } })
+  t.after(() => client.destroy())
+  await assert.rejects(client.upgrade({ path: '/', protocol: 'websocket' }), { code: 'UND_ERR_INFO', message: 'HTTP/2: Extended CONNECT protocol not supported by server' })
+})
+
+test('a CONNECT goes on a stream where HTTP/2 is spoken in cleartext', { timeout: 60_000 }, async t => {
+  const server = http2.createServer().on('stream', stream => {
+    stream.respond({ ':status': 200 })
+    stream.pipe(stream)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const client = new Client(`http://127.0.0.1:${server.address().port}`, { useH2c: true })
+  t.after(() => client.destroy())
+  const { socket } = await client.connect({ path: 'example.com:80' })
+  assert.equal(await echoed(socket), 'there and back')
+})
