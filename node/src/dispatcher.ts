@@ -112,6 +112,7 @@ export abstract class Dispatcher extends EventEmitter {
    */
   get stats (): Stats {
     const state = this[kState]
+    if (state.delegate !== null) return { ...NO_STATS, ...state.delegate.stats }
     const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
     if (this.origin !== null) return { ...stats, ...counted(stats.origins, state.checked.isClient) }
     const each: Record<string, PoolStats> = {}
@@ -146,6 +147,7 @@ export abstract class Dispatcher extends EventEmitter {
       if (mock !== undefined) return mock.dispatch(options, handler)
       const { refusal } = state
       if (refusal !== null) throw refusal
+      if (state.delegate !== null) return state.delegate.dispatch(options, handler)
       return this.send(state, options, handler)
     } catch (error) {
       return refuse(handler, error as Error)
@@ -178,7 +180,7 @@ export abstract class Dispatcher extends EventEmitter {
   /** `request` without a handler between; `told` is always called later, never from here. */
   [kRequest] (options: DispatchOptions & RequestExtras, told: Told): boolean {
     const state = this[kState]
-    if (state.mocks !== null) return false
+    if (state.mocks !== null || state.delegate !== null) return false
     let lane: Lane
     try {
       const { refusal } = state
@@ -255,7 +257,8 @@ export abstract class Dispatcher extends EventEmitter {
     }
     state.closed = true
     ;(state.onClosed ??= []).push(callback)
-    if (state.exchanges.size === 0) state.end()
+    if (state.delegate !== null) state.delegate.close().then(() => { state.end() }, () => { state.end() })
+    else if (state.exchanges.size === 0) state.end()
   }
 
   /** Aborts all requests with `error`, default `ClientDestroyedError`, and closes all connections. */
@@ -279,7 +282,8 @@ export abstract class Dispatcher extends EventEmitter {
     // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
       for (const exchange of [...state.exchanges]) exchange.abort(why)
-      state.end()
+      if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end() }, () => { state.end() })
+      else state.end()
     })
   }
 

@@ -4,6 +4,7 @@ import { Connections, type Connection, type Owner } from './connections'
 import { Dialer } from './dial'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
+import type { Delegate } from './factory'
 import type { Lane } from './lane'
 import { Open } from './open'
 import { originOf, type Checked } from './options'
@@ -42,6 +43,8 @@ export class State {
   readonly connections: Connections
   /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
   mocks: Mocks | null = null
+  /** Dispatchers of the user's making, which stand in the engine's place. */
+  delegate: Delegate | null = null
   closed = false
   destroyed = false
   isBusy = false
