@@ -42,7 +42,7 @@ export class Agent extends Dispatcher {
   override get origin (): null { return null }
 }
 
-/** What a Pool's factory gets, as undici has it: `connect` is a function. */
+/** The options for a Pool's factory, as undici has them: `connect` is a function. */
 function forClients (options: Options): Options {
   const {
     allowH2, autoSelectFamily, autoSelectFamilyAttemptTimeout, clientTtl, connect, connections: _, connectTimeout, factory: __, maxCachedSessions, socketPath, tls, useH2c, ...others

@@ -54,7 +54,7 @@ function submitOnStream (state: State, exchange: Exchange, made: Made): void {
   submit(state, exchange, { ...made, head: onStream(made.head), body: 'streaming' })
 }
 
-/** What leaves HTTP on HTTP/1.1; where the peer speaks HTTP/2 alone, it goes on a stream, from then on at once. */
+/** A request that leaves HTTP on HTTP/1.1; where the peer speaks HTTP/2 alone, it goes on a stream, from then on at once. */
 function submitLeaving (state: State, exchange: Exchange, made: Made, overStreams: Target): void {
   exchange.onNoHttp1 = () => {
     overStreams.lacksHttp1 = true

@@ -21,7 +21,7 @@ export interface Child {
 }
 export type Factory = (origin: any, options: any) => Child
 
-/** What stands in the place of the engine behind a dispatcher. */
+/** Stands in the place of the engine behind a dispatcher. */
 export interface Delegate {
   dispatch: (options: DispatchOptions, handler: Handler) => boolean
   close: () => Promise<unknown>
@@ -33,7 +33,7 @@ export interface Delegate {
 const COUNTS = ['connected', 'pending', 'running', 'size'] as const
 export type Counts = Record<typeof COUNTS[number], number>
 
-/** What a dispatcher keeps by a symbol that is private to its copy of undici; ours answer by the symbol's name. */
+/** A value that a dispatcher keeps by a symbol that is private to its copy of undici; ours answer by the symbol's name. */
 function kept (child: Child, name: string): unknown {
   if (kState in child) return (child as unknown as Record<symbol, unknown>)[Symbol(name)]
   for (let at: object | null = child; at !== null; at = Object.getPrototypeOf(at) as object | null) {

@@ -323,7 +323,7 @@ const GONE: Record<string, string> = {
   maxKeepAliveTimeout: 'keepAliveMaxTimeout'
 }
 
-/** What stands before an Agent's pools in older lines of undici. */
+/** Options of older lines of undici, and their replacements. */
 const OF_UNDICI: Record<string, string> = { interceptors: 'use compose' }
 
 /** The function that resolves names, if it is not the engine. */

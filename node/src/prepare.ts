@@ -171,7 +171,7 @@ function wayOut (
   return { target: state.target(origin, servername, true), onStream: false, overStreams }
 }
 
-/** What HTTP/2 has a way for: a CONNECT, and a WebSocket whose handler takes a stream for it. */
+/** Whether HTTP/2 has a way for it: a CONNECT, and a WebSocket whose handler takes a stream for it. */
 function isStreamable ({ method, upgrade }: DispatchOptions, handler: Handler | null): boolean {
   return method === 'CONNECT' || (method === 'GET' && isForWebSocket(upgrade) && handler !== null && isNew(handler))
 }

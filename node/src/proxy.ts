@@ -147,7 +147,7 @@ function wayOf (options: Through, proxies: Record<string, string | undefined>): 
   }
 }
 
-/** What the proxy gets: credentials, of `url` too where it is given, and further fields. */
+/** Fields for the proxy: credentials, of `url` too where it is given, and further fields. */
 function fieldsFor ({ auth, headers = {}, token }: Through, url?: URL): { proxyAuthorization: string | undefined; proxyHeaders: [string, string][] } {
   const fields = fieldsOf(headers)
   const isOwn = ([name]: [string, string]): boolean => name.toLowerCase() === 'proxy-authorization'

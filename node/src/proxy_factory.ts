@@ -30,7 +30,7 @@ export interface Through {
   options: { allowH2?: boolean | undefined; maxOrigins: number }
 }
 
-/** What opens a tunnel. */
+/** A dispatcher that opens tunnels. */
 interface Opening extends Child {
   connect: (options: object) => Promise<{ socket: Socket; statusCode: number }>
 }

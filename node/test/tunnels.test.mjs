@@ -54,7 +54,7 @@ async function raw (t, answer) {
 
 const KEY = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' }
 
-/** What comes through a WebSocket's stream until its end. */
+/** The bytes that come through a WebSocket's stream until its end. */
 async function received (client) {
   const { socket, statusCode } = await client.upgrade({ path: '/', protocol: 'websocket', headers: KEY })
   const pieces = []

@@ -186,7 +186,7 @@ impl<A: Attendant> Tunnel<A> {
         Poll::Ready(Ok(()))
     }
     /// Sends what was written before the reset, and then the end of the stream. Bytes of the peer that
-    /// nobody reads would have the system send a reset in place of that end: those that are there are
+    /// are never read would have the system send a reset in place of that end: those that are there are
     /// read and dropped, as many as a turn reads.
     fn leave(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
         let is_written = self.write_failed || self.write(cx).is_ready();
