@@ -70,7 +70,23 @@ fn request_head(scheme: &[u8], text: &[u8]) -> Result<RequestHead, String> {
     let mut pieces = text.split(|&byte| byte == 0);
     let mut next = || pieces.next().unwrap_or_default();
     let (method, path, authority) = (next(), next(), next());
+    if method == b"CONNECT" && pieces.clone().next() != Some(b":protocol") {
+        return connect_head(path, pieces);
+    }
     of_parts(method, scheme, authority, path, pieces)
+}
+
+/// The head of a CONNECT on a stream, which has no scheme and no path (RFC 9113 section 8.5).
+fn connect_head<'a>(
+    authority: &[u8],
+    pieces: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Result<RequestHead, String> {
+    let mut fields = Fields::with_capacity(FIELDS_USUAL, 256);
+    fields.push(Token::METHOD, b"CONNECT");
+    fields.push(Token::AUTHORITY, authority);
+    push_fields(&mut fields, pieces);
+    fields.mark_sensitive(Token::PROXY_AUTHORIZATION);
+    RequestHead::from_fields(fields, Version::Http2).map_err(|violation| violation.to_string())
 }
 
 fn of_parts<'a>(

@@ -216,7 +216,8 @@ fn begin(
         body::BY_REFERENCE => (Body::full(put), None),
         body::STREAMING => {
             let upload = Arc::<Upload>::default();
-            ears.watch_upload(&upload, leaves_http || head.protocol().is_some());
+            // An extended CONNECT is one too.
+            ears.watch_upload(&upload, leaves_http || head.method() == b"CONNECT");
             (streaming(shared, number, &upload), Some(upload))
         }
         _ => (Body::empty(), None),

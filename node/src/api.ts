@@ -361,7 +361,9 @@ class OpeningHandler extends Following implements NewHandler {
     private readonly told: Called<Opened>
   ) { super(options) }
 
-  onResponseStart (): void { throw new SocketError('bad upgrade') }
+  onResponseStart (_: Exchange, status: number): void {
+    if (status >= 200) throw Object.assign(new SocketError('bad upgrade'), { statusCode: status })
+  }
 
   onRequestUpgrade (controller: Exchange, status: number, headers: Fields, socket: Duplex): void {
     if (!this.isFine(status, socket)) return controller.abort(new SocketError('bad upgrade'))

@@ -3,6 +3,8 @@
 
 import { Dispatcher } from './dispatcher'
 import { originOf, type Options, type UrlParts, type Way } from './options'
+import { buildConnector, type BuildOptions } from './build_connector'
+import { ByOrigin, factoryOf, OfPool } from './factory'
 import { kState } from './state'
 
 /** A dispatcher of one origin with up to `connections` connections. */
@@ -13,6 +15,8 @@ export class Pool extends Dispatcher {
     super(options, isClient)
     this.url = url
     this[kState].ownOrigin = url.origin
+    const factory = isClient ? null : factoryOf(options.factory)
+    if (factory !== null) this[kState].delegate = new OfPool(this, url, factory, forClients(options), this[kState].checked.connections || null)
   }
 
   /** The one origin. */
@@ -26,7 +30,26 @@ export class Client extends Pool {
 
 /** A dispatcher of any number of origins. */
 export class Agent extends Dispatcher {
-  constructor (options: Options = {}, way?: Way) { super(options, false, way) }
+  constructor (options: Options = {}, way?: Way) {
+    super(options, false, way)
+    const factory = way === undefined ? factoryOf(options.factory) : null
+    if (factory === null) return
+    const { factory: _, maxOrigins, ...others } = options
+    this[kState].delegate = new ByOrigin(this, factory, { ...others, maxOrigins: maxOrigins ?? Infinity })
+  }
+
   /** Null: every request names its own. */
   override get origin (): null { return null }
+}
+
+/** The options for a Pool's factory, as undici has them: `connect` is a function. */
+function forClients (options: Options): Options {
+  const {
+    allowH2, autoSelectFamily, autoSelectFamilyAttemptTimeout, clientTtl, connect, connections: _, connectTimeout, factory: __, maxCachedSessions, socketPath, tls, useH2c, ...others
+  } = options
+  const families = typeof autoSelectFamily === 'boolean' ? { autoSelectFamily, autoSelectFamilyAttemptTimeout } : {}
+  const made = typeof connect === 'function'
+    ? connect
+    : buildConnector({ ...tls, maxCachedSessions, allowH2, useH2c, socketPath, timeout: connectTimeout, ...families, ...connect } as BuildOptions)
+  return { ...others, connect: made, allowH2, useH2c, clientTtl, socketPath } as Options
 }

@@ -89,6 +89,10 @@ function connector (): never {
   throw new NotSupportedError('connections are made by the engine')
 }
 
+/** Of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
+const listened = new Set<Connections>()
+const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
+
 export class Connections implements Hearer {
   private readonly open = new Map<number, Connection>()
   /** Connections opened after the dispatcher was closed; they emit no events. */
@@ -116,6 +120,7 @@ export class Connections implements Hearer {
   /** No more are opened; `onEmpty` is called when the last one is gone. */
   end (onEmpty: () => void): void {
     this.onEmpty = onEmpty
+    listened.delete(this)
     this.settle()
   }
 
@@ -154,6 +159,7 @@ export class Connections implements Hearer {
     const servername = isSecure ? news.serverName ?? hostnameOf(url) : undefined
     const connection = new Connection(news, servername, isSecure)
     this.open.set(news.number!, connection)
+    if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
     const connectParams = this.paramsOf(news, url)
     if (news.proxied && proxied.hasSubscribers) proxied.publish({ socket: connection, connectParams })
     if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: news.stream ? theStreams().streamOf(news.stream) ?? connection : connection })
@@ -175,6 +181,7 @@ export class Connections implements Hearer {
     if (this.late.delete(news.number!)) return
     const connection = this.open.get(news.number!)
     this.open.delete(news.number!)
+    if (this.open.size === 0) listened.delete(this)
     if (connection === undefined) return
     connection.destroyed = true
     const targets = this.targets(url, connection)

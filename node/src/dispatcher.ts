@@ -13,10 +13,10 @@ import { checkHandler, Exchange, isNew, type Handler, type NewHandler, type OldH
 import { forInterceptors } from './handler'
 import { Lane, type RequestExtras, type Told } from './lane'
 import { check, type Options, type Way } from './options'
-import { extended, prepare, type DispatchOptions, type Made } from './prepare'
+import { onStream, prepare, type DispatchOptions, type Made } from './prepare'
 import { SubmissionFlag } from './codes'
 import { type Failure } from './ring'
-import { kState, State } from './state'
+import { kState, State, type Target } from './state'
 import { answerUndici, mockOf } from './undici'
 
 export type { DispatchOptions } from './prepare'
@@ -40,18 +40,29 @@ function submit (state: State, exchange: Exchange | Lane, made: Made): void {
 }
 
 /**
- * Sends a WebSocket as an extended CONNECT; where the peer does not support that, it is requested
+ * Sends a CONNECT on a stream, an extended one for a WebSocket; where the peer does not take that, it is requested
  * over HTTP/1.1, from then on at once.
  */
-function submitOnStream (state: State, exchange: Exchange, made: Made, protocol: string): void {
+function submitOnStream (state: State, exchange: Exchange, made: Made): void {
   const { target, elsewhere } = made
+  exchange.isOnStream = true
   exchange.webSocketKey = made.webSocketKey
   exchange.onDeclined = () => {
     if (elsewhere === null) return exchange.onSourceFailed(new InformationalError(NO_EXTENDED_CONNECT))
     target.declinesWebSocket = true
+    exchange.isOnStream = false
     submit(state, exchange, { ...made, target: elsewhere() })
   }
-  submit(state, exchange, { ...made, head: extended(made.head, protocol), body: 'streaming' })
+  submit(state, exchange, { ...made, head: onStream(made.head), body: 'streaming' })
+}
+
+/** A request that leaves HTTP on HTTP/1.1; where the peer speaks HTTP/2 alone, it goes on a stream, from then on at once. */
+function submitLeaving (state: State, exchange: Exchange, made: Made, overStreams: Target): void {
+  exchange.onNoHttp1 = () => {
+    overStreams.lacksHttp1 = true
+    submitOnStream(state, exchange, { ...made, target: overStreams, elsewhere: null })
+  }
+  submit(state, exchange, made)
 }
 
 /** undici's words, by which its fetch knows what it is. */
@@ -103,6 +114,7 @@ export abstract class Dispatcher extends EventEmitter {
    */
   get stats (): Stats {
     const state = this[kState]
+    if (state.delegate !== null) return { ...NO_STATS, ...state.delegate.stats }
     const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
     if (this.origin !== null) return { ...stats, ...counted(stats.origins, state.checked.isClient) }
     const each: Record<string, PoolStats> = {}
@@ -137,6 +149,7 @@ export abstract class Dispatcher extends EventEmitter {
       if (mock !== undefined) return mock.dispatch(options, handler)
       const { refusal } = state
       if (refusal !== null) throw refusal
+      if (state.delegate !== null) return state.delegate.dispatch(options, handler)
       return this.send(state, options, handler)
     } catch (error) {
       return refuse(handler, error as Error)
@@ -159,7 +172,8 @@ export abstract class Dispatcher extends EventEmitter {
       exchange.abort(error)
       return true
     }
-    if (made.onStream) submitOnStream(state, exchange, made, options.upgrade as string)
+    if (made.onStream) submitOnStream(state, exchange, made)
+    else if (made.overStreams !== null) submitLeaving(state, exchange, made, made.overStreams)
     else submit(state, exchange, made)
     if (state.exchanges.size >= state.ceiling) state.isBusy = true
     return !state.isBusy
@@ -168,7 +182,7 @@ export abstract class Dispatcher extends EventEmitter {
   /** `request` without a handler between; `told` is always called later, never from here. */
   [kRequest] (options: DispatchOptions & RequestExtras, told: Told): boolean {
     const state = this[kState]
-    if (state.mocks !== null) return false
+    if (state.mocks !== null || state.delegate !== null) return false
     let lane: Lane
     try {
       const { refusal } = state
@@ -245,7 +259,8 @@ export abstract class Dispatcher extends EventEmitter {
     }
     state.closed = true
     ;(state.onClosed ??= []).push(callback)
-    if (state.exchanges.size === 0) state.end()
+    if (state.delegate !== null) state.delegate.close().then(() => { state.end() }, () => { state.end() })
+    else if (state.exchanges.size === 0) state.end()
   }
 
   /** Aborts all requests with `error`, default `ClientDestroyedError`, and closes all connections. */
@@ -269,7 +284,8 @@ export abstract class Dispatcher extends EventEmitter {
     // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
       for (const exchange of [...state.exchanges]) exchange.abort(why)
-      state.end()
+      if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end() }, () => { state.end() })
+      else state.end()
     })
   }
 

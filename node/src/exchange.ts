@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import type { Upload } from './body'
 import type { Trace } from './channels'
 import { UNKNOWN, type Connection } from './connections'
-import { StreamTunnel, Tunnel } from './tunnel'
+import { markForUndici, StreamTunnel, Tunnel } from './tunnel'
 import { errorOf, InvalidArgumentError, PROXY_WANTS_CREDENTIALS, RequestAbortedError, ResponseExceededMaxSizeError } from './errors'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from './head'
 import type { Held } from './open'
@@ -81,6 +81,9 @@ export function takesStrings (handler: OldHandler): boolean {
 /** The usual, empty list of deferred data; never written to. */
 const NOTHING: (Buffer | null)[] = []
 
+/** The alert of a server that speaks none of the protocols that it was offered (RFC 7301 section 3.2). */
+const NO_APPLICATION_PROTOCOL = 120
+
 /** Contexts are destroyed when their exchange is over, not when it is collected. */
 const BY_HAND = { requireManualDestroy: true }
 
@@ -105,9 +108,12 @@ export class Exchange implements Ears, Held {
   leavesHttp = false
   /** A 407 comes from the proxy that the request was sent to. */
   isForwarded = false
-  /** It does so by an extended CONNECT (RFC 8441); this sends it on HTTP/1.1 where the peer does not
-   * take that. */
+  /** It does so on a stream, by CONNECT or an extended CONNECT (RFC 8441). */
+  isOnStream = false
+  /** Sends an extended CONNECT on HTTP/1.1 where the peer does not take it. */
   onDeclined: (() => void) | null = null
+  /** Sends it on a stream where the peer does not speak HTTP/1.1. */
+  onNoHttp1: (() => void) | null = null
   /** The Sec-WebSocket-Key that the peer must prove to have read, on HTTP/1.1. */
   webSocketKey: string | null = null
   /** Its connection; known only for upgrades and for traced requests. */
@@ -220,26 +226,32 @@ export class Exchange implements Ears, Held {
   /** Everything in one go, for which the context is entered once. */
   private answerWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
     this.answer(status, fields, reason)
-    if (body !== undefined) this.arrive(body, false)
-    this.close('')
+    const { tunnel } = this
+    if (body !== undefined) {
+      if (tunnel !== null) tunnel.arrive(body)
+      else this.arrive(body, false)
+    }
+    if (tunnel !== null) this.endTunnel(tunnel)
+    else this.close('')
   }
 
   private opens (status: number): boolean {
-    const asConnect = this.isConnect || this.onDeclined !== null
-    return this.number !== 0 && (status === 101 || (asConnect && status >= 200 && status < 300))
+    const asConnect = this.isConnect || this.isOnStream
+    return status === 101 || (asConnect && status >= 200 && status < 300)
   }
 
   private openTunnel (status: number, fields: string): void {
     this.hasResponse = true
     this.headText = fields
-    const tunnel = this.onDeclined === null ? new Tunnel(this.border, this) : new StreamTunnel(this.border, this)
+    const tunnel = this.isOnStream ? new StreamTunnel(this.border, this) : new Tunnel(this.border, this)
     this.tunnel = tunnel
-    if (this.onDeclined !== null) this.proveKey()
+    if (this.isOnStream && this.handler.constructor?.name === 'UpgradeHandler') markForUndici(tunnel)
+    if (this.isOnStream) this.proveKey()
     // The trace ends here, as with undici.
     this.trace?.onEnd('')
     this.trace = null
     // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
-    if (this.onDeclined === null) this.owner.onLeft(this)
+    if (!this.isOnStream) this.owner.onLeft(this)
     if (this.isNew) {
       (this.handler as NewHandler).onRequestUpgrade?.(this, status, fieldsObject(this.rawHeaders as string[]), tunnel)
     } else {
@@ -293,7 +305,11 @@ export class Exchange implements Ears, Held {
   onEnd (trailers: string): void {
     if (this.isOver) return
     if (this.tunnel === null) return this.guard(this.close, trailers)
-    this.tunnel.finish()
+    this.endTunnel(this.tunnel)
+  }
+
+  private endTunnel (tunnel: Tunnel): void {
+    tunnel.finish()
     this.settle()
     this.leave()
   }
@@ -345,16 +361,22 @@ export class Exchange implements Ears, Held {
   }
 
   onFailed (failure: Failure): void {
-    const { onDeclined } = this
-    if (onDeclined !== null && failure.kind === 'message' && !this.isOver) {
-      this.onDeclined = null
-      return onDeclined()
-    }
+    const other = this.otherWay(failure)
+    if (other !== null) return other()
     const error = errorOf(failure, this.hasResponse, number => this.owner.connection(number))
     // In a later turn than the head: a fetch that receives both in one turn misses the end of its
     // body.
     if (this.hasResponse) setImmediate(() => { this.fail(error) })
     else this.fail(error)
+  }
+
+  /** Sends it once more in the other way, where the peer does not take the one that it went. */
+  private otherWay (failure: Failure): (() => void) | null {
+    if (this.isOver) return null
+    const { onDeclined, onNoHttp1 } = this
+    this.onDeclined = this.onNoHttp1 = null
+    if (failure.kind === 'message') return onDeclined
+    return failure.tls?.alert === NO_APPLICATION_PROTOCOL ? onNoHttp1 : null
   }
 
   onGone (): void {

@@ -108,3 +108,21 @@ export function forInterceptors (handler: Handler): Handler {
   if (isNew(handler)) return handler
   return typeof (handler as Partial<OldHandler> | null)?.onConnect === 'function' ? ofOld(handler) : handler
 }
+
+/** `handler` as any dispatcher can take it: those of undici 6 know the old calls only, those of undici 8 the new ones. */
+export function forDispatchers (handler: Handler): Handler {
+  if (!isNew(handler)) return forInterceptors(handler)
+  if (typeof (handler as unknown as OldHandler).onConnect === 'function') return handler
+  const made: NewHandler = {
+    onRequestStart (controller, context) { handler.onRequestStart(controller, context) },
+    onRequestUpgrade (controller, status, headers, socket) { handler.onRequestUpgrade?.(controller, status, headers, socket) },
+    onResponseStart (controller, status, headers, text) { handler.onResponseStart?.(controller, status, headers, text) },
+    onResponseData (controller, chunk) { handler.onResponseData?.(controller, chunk) },
+    onResponseEnd (controller, trailers) { handler.onResponseEnd?.(controller, trailers) },
+    onResponseError (controller, error) { handler.onResponseError?.(controller, error) }
+  }
+  if (handler.onResponseStarted !== undefined) made.onResponseStarted = () => { handler.onResponseStarted?.() }
+  if (handler.onBodySent !== undefined) made.onBodySent = chunk => { handler.onBodySent?.(chunk) }
+  if (handler.onRequestSent !== undefined) made.onRequestSent = () => { handler.onRequestSent?.() }
+  return both(made)
+}

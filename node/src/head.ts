@@ -20,7 +20,7 @@ interface Name {
   good: string
 }
 
-const enum Rule { None, Host, ContentLength, ContentType, WebSocketKey, ProxyAuthorization, Forbidden, Connection, Expect }
+const enum Rule { None, Host, ContentLength, ContentType, WebSocketKey, ProxyAuthorization, ProxyConnection, Forbidden, Connection, Expect }
 
 const RULES = new Map<string, Rule>([
   ['host', Rule.Host],
@@ -33,7 +33,7 @@ const RULES = new Map<string, Rule>([
   ['upgrade', Rule.Forbidden],
   ['connection', Rule.Connection],
   ['expect', Rule.Expect],
-  ['proxy-connection', Rule.Forbidden]
+  ['proxy-connection', Rule.ProxyConnection]
 ])
 
 const nameOf = remembering((text: string): Name => {
@@ -71,6 +71,7 @@ export class Head {
   contentLength: number | null = null
   hasContentType = false
   hasProxyAuthorization = false
+  hasProxyConnection = false
   /** A request for a WebSocket, and for no other upgrade, has one. */
   webSocketKey: string | null = null
   /** The connection is not used again. */
@@ -150,6 +151,9 @@ export class Head {
         return true
       case Rule.WebSocketKey:
         this.webSocketKey = value
+        return true
+      case Rule.ProxyConnection:
+        this.hasProxyConnection = true
         return true
       case Rule.ProxyAuthorization:
         this.hasProxyAuthorization = true

@@ -10,7 +10,7 @@ const OPTIONS: Record<keyof Options, true> = {
   clientTtl: true, maxRequestsPerClient: true, maxHeaderSize: true, maxResponseSize: true, strictContentLength: true, socketPath: true, localAddress: true,
   autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, initialWindowSize: true, connectionWindowSize: true, h2Options: true, window: true,
   memoryBudget: true, sockets: true, connectionAge: true, warmConnections: true, retryLost: true, resolve: true, maxCachedSessions: true, pingInterval: true,
-  maxOrigins: true, webSocket: true, eventSource: true
+  maxOrigins: true, factory: true, webSocket: true, eventSource: true
 }
 const CONNECT_OPTIONS: Record<keyof ConnectOptions, true> = {
   ca: true, cert: true, key: true, passphrase: true, rejectUnauthorized: true, minVersion: true, maxVersion: true, servername: true, timeout: true,

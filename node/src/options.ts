@@ -121,6 +121,9 @@ export interface Options {
   pingInterval?: number
   /** The most origins of an Agent. Default: no bound. */
   maxOrigins?: number
+  /** Agent: makes the dispatcher of each origin, Pool: of each connection, in place of the engine. What it gets are
+   * the origin and these options. */
+  factory?: (origin: any, options: any) => any
   /**
    * Limits of undici's WebSocket over this dispatcher: fragments per message, default 131,072, and
    * bytes per message, default 134,217,728.
@@ -320,11 +323,8 @@ const GONE: Record<string, string> = {
   maxKeepAliveTimeout: 'keepAliveMaxTimeout'
 }
 
-/** Functions that make what is not ours in undici: an Agent's pools, and what stands before them. */
-const OF_UNDICI: Record<string, string> = {
-  factory: 'pools made in JavaScript cannot enter the engine, whose pools are by origin; use compose, or a dispatcher per origin',
-  interceptors: 'use compose'
-}
+/** Options of older lines of undici, and their replacements. */
+const OF_UNDICI: Record<string, string> = { interceptors: 'use compose' }
 
 /** The function that resolves names, if it is not the engine. */
 function lookupOf ({ lookup, family }: ConnectOptions): Lookup | null {

@@ -92,6 +92,8 @@ export interface Made {
    * may. */
   elsewhere: (() => Target) | null
   onStream: boolean
+  /** It leaves HTTP on HTTP/1.1: where it goes if the peer does not speak that; null: nowhere. */
+  overStreams: Target | null
   webSocketKey: string | null
 }
 
@@ -104,15 +106,14 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
   checkOptions(options)
   const given = bodyOf(options.body)
   const head = headOf(options.headers)
+  // Clients of proxies say it in CONNECT, which goes to the proxy itself.
+  if (head.hasProxyConnection && method !== 'CONNECT') throw new InvalidArgumentError('invalid proxy-connection header')
   if (checked.isProxied && head.hasProxyAuthorization) {
     throw new InvalidArgumentError('Proxy-Authorization should be sent in ProxyAgent constructor')
   }
   const servername = askedName(options, origin) ?? checked.servername ?? nameOf(head.host, origin)
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
-  const isStreamed = isWebSocket(options, head) && takesStreams(handler) && hasStreams(checked, origin)
-  let target = state.target(origin, servername, leavesHttp && !isStreamed)
-  const onStream = isStreamed && !target.declinesWebSocket
-  if (isStreamed && !onStream) target = state.target(origin, servername, true)
+  const { target, onStream, overStreams } = wayOut(state, origin, servername, options, head, handler)
   const length = lengthOf(head, given, method, checked.strictContentLength)
   let { fields, count } = head
   const add = (name: string, value: string): void => {
@@ -145,8 +146,38 @@ export function prepare (state: State, origin: string, options: DispatchOptions,
     flags: (ends ? SubmissionFlag.EndsConnection : 0) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | (options.blocking === true ? SubmissionFlag.Blocks : 0) | (path[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
+    overStreams,
     webSocketKey: head.webSocketKey
   }
+}
+
+/** Where a request goes. What leaves HTTP goes on HTTP/1.1, and on a stream where it is a WebSocket that may, or
+ * where the peer speaks HTTP/2 alone. */
+function wayOut (
+  state: State, origin: string, servername: string | null, options: DispatchOptions, head: Head, handler: Handler | null
+): { target: Target; onStream: boolean; overStreams: Target | null } {
+  const { checked } = state
+  const usual = { onStream: false, overStreams: null }
+  if (!options.upgrade && options.method !== 'CONNECT') return { ...usual, target: state.target(origin, servername, false) }
+  const canStream = hasStreams(checked, origin) && handler !== null && options.allowH2 !== false
+  const isForStreams = canStream && isStreamable(options, handler)
+  const streams = canStream ? state.target(origin, servername, false) : null
+  if (streams !== null && isWebSocket(options, head) && takesStreams(handler) && !streams.declinesWebSocket) return { target: streams, onStream: true, overStreams: null }
+  if (streams?.lacksHttp1 || (options.method === 'CONNECT' && !hasH1(checked))) {
+    if (streams !== null && isForStreams) return { target: streams, onStream: true, overStreams: null }
+    if (options.upgrade) throw new InvalidArgumentError(`Custom upgrade "${options.upgrade as string}" not supported over HTTP/2`)
+  }
+  const overStreams = isForStreams && origin.startsWith('https:') ? streams : null
+  return { target: state.target(origin, servername, true), onStream: false, overStreams }
+}
+
+/** Whether HTTP/2 has a way for it: a CONNECT, and a WebSocket whose handler takes a stream for it. */
+function isStreamable ({ method, upgrade }: DispatchOptions, handler: Handler | null): boolean {
+  return method === 'CONNECT' || (method === 'GET' && isForWebSocket(upgrade) && handler !== null && isNew(handler))
+}
+
+function isForWebSocket (upgrade: DispatchOptions['upgrade']): boolean {
+  return typeof upgrade === 'string' && upgrade.toLowerCase() === 'websocket'
 }
 
 const overH1 = (state: State, origin: string, servername: string | null) => () => state.target(origin, servername, true)
@@ -177,15 +208,21 @@ function hasH1 (checked: Checked): boolean {
 
 function isWebSocket (options: DispatchOptions, head: Head): boolean {
   return head.webSocketKey !== null && options.allowH2 !== false && options.method === 'GET' &&
-    typeof options.upgrade === 'string' && options.upgrade.toLowerCase() === 'websocket'
+    isForWebSocket(options.upgrade)
 }
 
-const upgradeFields = (protocol: string): string => `\0connection\0upgrade\0upgrade\0${protocol}`
+/** Fields that are of a connection of HTTP/1.1 (RFC 9113 section 8.2.2). */
+const OF_CONNECTIONS = new Set(['connection', 'proxy-connection', 'upgrade'])
 
-/** The head of a request for a WebSocket as an extended CONNECT (RFC 8441 section 4). */
-export function extended (head: string, protocol: string): string {
-  const [, path, authority, ...fields] = head.replace(upgradeFields(protocol), '').split('\0')
-  return ['CONNECT', path, authority, ':protocol', 'websocket', ...fields].join('\0')
+/** The head of a request that leaves HTTP, for a stream: a CONNECT, or an extended one for a WebSocket (RFC 8441
+ * section 4). */
+export function onStream (head: string): string {
+  const [method, path, authority, ...flat] = head.split('\0')
+  const fields: string[] = method === 'CONNECT' ? [] : [':protocol', 'websocket']
+  for (let at = 0; at < flat.length; at += 2) {
+    if (!OF_CONNECTIONS.has(flat[at]!.toLowerCase())) fields.push(flat[at]!, flat[at + 1]!)
+  }
+  return ['CONNECT', path, authority, ...fields].join('\0')
 }
 
 function checkOptions (options: DispatchOptions): void {

@@ -1,9 +1,11 @@
 // Agents behind a proxy, with undici's options. The engine does the proxy protocol: CONNECT or
 // SOCKS5 for https origins, absolute form or a tunnel for others.
 
-import { Agent } from './client'
+import { Agent, Client, Pool } from './client'
 import { InvalidArgumentError } from './errors'
 import type { ConnectOptions, Options, Way } from './options'
+import { ThroughProxy } from './proxy_factory'
+import { kState } from './state'
 import { isInsecureByEnvironment, tls, warnOfEnvironment } from './tls'
 
 type ProxyHeaders = Record<string, string | readonly string[] | undefined>
@@ -22,6 +24,8 @@ interface Through extends Options {
   proxyTls?: ConnectOptions
   /** Whether `http` requests go through a tunnel too. Default: false, in absolute form. */
   proxyTunnel?: boolean
+  /** ProxyAgent: makes the client that opens tunnels, in place of the engine. What it gets are the proxy's URL and `connect`. */
+  clientFactory?: (origin: any, options: any) => any
   /** The user for SOCKS5, where the URL has none. */
   username?: string
   /** The password for SOCKS5, where the URL has none. */
@@ -51,7 +55,26 @@ export class ProxyAgent extends Agent {
     if (!options || (!isUrl && !options.uri)) throw new InvalidArgumentError('Proxy uri is mandatory')
     const all: ProxyOptions = isUrl ? { uri: options } : options
     const url = proxyUrl(new URL(all.uri), all)
+    const { clientFactory, factory, maxOrigins } = all
     super(all, wayOf(all, { httpProxy: url, httpsProxy: url }))
+    if (clientFactory === undefined && factory === undefined) return
+    const proxy = new URL(all.uri)
+    if (proxy.protocol.startsWith('socks')) {
+      throw new InvalidArgumentError(`${factory === undefined ? 'clientFactory' : 'factory'} is not taken with a proxy of SOCKS: give one of HTTP, or leave it out`)
+    }
+    const { proxyAuthorization, proxyHeaders } = fieldsFor(all, proxy)
+    const { clientFactory: _, factory: __, ...others } = all
+    this[kState].delegate = new ThroughProxy(this, {
+      clientFactory: clientFactory ?? ((origin, options) => new Pool(origin, options)),
+      factory: factory ?? ((origin, options) => options.connections === 1 ? new Client(origin, options) : new Pool(origin, options)),
+      url: new URL(proxy.origin),
+      headers: { ...Object.fromEntries(proxyHeaders), ...(proxyAuthorization === undefined ? {} : { 'proxy-authorization': proxyAuthorization }) },
+      tunnels: all.proxyTunnel === true,
+      connectTimeout: all.connectTimeout,
+      requestTls: all.requestTls,
+      proxyTls: all.proxyTls,
+      options: { ...others, maxOrigins: maxOrigins ?? Infinity }
+    })
   }
 }
 
@@ -61,6 +84,8 @@ export class ProxyAgent extends Agent {
  */
 export class EnvHttpProxyAgent extends Agent {
   constructor (options: EnvProxyOptions = {}) {
+    const made = options.factory !== undefined ? 'factory' : options.clientFactory !== undefined ? 'clientFactory' : null
+    if (made !== null) throw new InvalidArgumentError(`${made} is not taken by EnvHttpProxyAgent: give it to a ProxyAgent or an Agent`)
     const { env } = process
     // In a CGI program a client sets HTTP_PROXY, by a `proxy` field (RFC 3875 section 4.1.18).
     const isCgi = env['REQUEST_METHOD'] !== undefined
@@ -103,30 +128,34 @@ function bypass (list: string): string {
 }
 
 function wayOf (options: Through, proxies: Record<string, string | undefined>): Way {
-  const { auth, headers = {}, proxyTls, proxyTunnel, requestTls, token } = options
-  for (const name of ['clientFactory', 'factory']) {
-    const made = (options as unknown as Record<string, unknown>)[name]
-    if (made === undefined) continue
-    const text = typeof made === 'function'
-      ? `${name} cannot be used: clients made in JavaScript cannot enter the engine, which speaks to the proxy itself`
-      : `Proxy opts.${name} must be a function.`
-    throw new InvalidArgumentError(text)
+  const { auth, proxyTls, proxyTunnel, requestTls, token } = options
+  for (const name of ['clientFactory', 'factory'] as const) {
+    const made = options[name]
+    if (made !== undefined && typeof made !== 'function') throw new InvalidArgumentError(`Proxy opts.${name} must be a function.`)
   }
   if (auth && token) throw new InvalidArgumentError('opts.auth cannot be used in combination with opts.token')
-  const fields = fieldsOf(headers)
   if (Object.values(proxies).some(url => url?.startsWith('https:')) && isInsecureByEnvironment(proxyTls ?? {})) warnOfEnvironment()
-  const own = fields.find(([name]) => name.toLowerCase() === 'proxy-authorization')?.[1]
   return {
     connect: requestTls ?? {},
     settings: {
       ...proxies,
-      proxyAuthorization: auth ? `Basic ${auth}` : token ? token : own,
-      proxyHeaders: fields.filter(([name]) => name.toLowerCase() !== 'proxy-authorization'),
+      ...fieldsFor(options),
       proxyServerName: proxyTls?.servername,
       proxyAlwaysTunnels: proxyTunnel === true,
       proxyTls: tls(proxyTls ?? {})
     }
   }
+}
+
+/** Fields for the proxy: credentials, of `url` too where it is given, and further fields. */
+function fieldsFor ({ auth, headers = {}, token }: Through, url?: URL): { proxyAuthorization: string | undefined; proxyHeaders: [string, string][] } {
+  const fields = fieldsOf(headers)
+  const isOwn = ([name]: [string, string]): boolean => name.toLowerCase() === 'proxy-authorization'
+  const own = fields.find(isOwn)?.[1]
+  const { username = '', password = '' } = url ?? {}
+  const plain = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const ofUrl = username === '' ? own : `Basic ${Buffer.from(plain).toString('base64')}`
+  return { proxyAuthorization: auth ? `Basic ${auth}` : token ? token : ofUrl, proxyHeaders: fields.filter(field => !isOwn(field)) }
 }
 
 function fieldsOf (headers: ProxyHeaders): [string, string][] {

@@ -4,6 +4,7 @@ import { Connections, type Connection, type Owner } from './connections'
 import { Dialer } from './dial'
 import { ClientClosedError, ClientDestroyedError, errorOf, MaxOriginsReachedError } from './errors'
 import type { Exchange } from './exchange'
+import type { Delegate } from './factory'
 import type { Lane } from './lane'
 import { Open } from './open'
 import { originOf, type Checked } from './options'
@@ -20,6 +21,8 @@ export interface Target {
   authority: string
   /** Its peer does not take extended CONNECT. */
   declinesWebSocket: boolean
+  /** Its peer does not speak HTTP/1.1: what leaves HTTP goes on a stream. */
+  lacksHttp1: boolean
   /** Its requests go to a proxy in absolute form, which answers for itself with 407. */
   isForwarded: boolean
 }
@@ -40,6 +43,8 @@ export class State {
   readonly connections: Connections
   /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
   mocks: Mocks | null = null
+  /** Dispatchers of the user's making, which stand in the engine's place. */
+  delegate: Delegate | null = null
   closed = false
   destroyed = false
   isBusy = false
@@ -111,7 +116,7 @@ export class State {
     const asked = { client: this.client, url: origin, serverName, protocols }
     const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
     const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
-    const target = { number, authority: host, declinesWebSocket: false, isForwarded }
+    const target = { number, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded }
     this.targets.set(key, target)
     this.origins.add(origin)
     return target

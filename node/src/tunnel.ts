@@ -146,3 +146,15 @@ export class Tunnel extends Duplex {
 export class StreamTunnel extends Tunnel {
   readonly session = { socket: this.connection }
 }
+
+/** Behind it, for undici's handler of `upgrade`: a symbol that is private to each copy of undici says that the
+ * stream is one of HTTP/2, whose status is 200. */
+const known = new Proxy(StreamTunnel.prototype, {
+  get (target, key, receiver) {
+    if (typeof key === 'symbol' && key.description === 'http2session client stream') return true
+    return Reflect.get(target, key, receiver) as unknown
+  }
+})
+
+/** `tunnel` as undici's handler of `upgrade` knows it. */
+export function markForUndici (tunnel: Tunnel): void { Object.setPrototypeOf(tunnel, known) }

@@ -27,12 +27,12 @@ export function mockOf (mocks: Mocks, options: { origin?: string | URL; allowH2?
  * a `factory` of the user's made, which close one that says nothing when a connection of it ends. */
 const ANSWERS: Record<string, (state: State) => unknown> = {
   clients: state => state.dispatcher.origin === null ? (state.mocks ??= new Map()) : undefined,
-  connected: state => state.connections.size,
+  connected: state => state.delegate?.counts.connected ?? state.connections.size,
   busy: state => state.isBusy,
   'need drain': state => state.isBusy,
-  running: state => state.exchanges.size,
-  pending: state => state.exchanges.size,
-  size: state => state.exchanges.size,
+  running: state => state.delegate?.counts.running ?? state.exchanges.size,
+  pending: state => state.delegate?.counts.pending ?? state.exchanges.size,
+  size: state => state.delegate?.counts.size ?? state.exchanges.size,
   url: state => state.dispatcher.origin ?? undefined
 }
 

@@ -65,6 +65,18 @@ test('socketPath leads to a Unix socket, whatever the origin, wherever it is sai
   }
 })
 
+test('a socketPath where there is no socket yet is an error of its requests, until there is one', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-socket-'))
+  t.after(() => { rmSync(folder, { recursive: true }) })
+  const socketPath = join(folder, 's')
+  const client = made(t, Client, 'http://a.test', { socketPath })
+  await assert.rejects(client.request({ path: '/', method: 'GET' }), { code: 'ENOENT', syscall: 'connect' })
+  const server = http.createServer((_, response) => { response.end('later') }).listen(socketPath)
+  t.after(() => { server.closeAllConnections(); server.close() })
+  await once(server, 'listening')
+  assert.equal(await (await client.request({ path: '/', method: 'GET' })).body.text(), 'later')
+})
+
 test('localAddress is where connections come from', async t => {
   const server = await served(t, h1((request, response) => { response.end(request.socket.remoteAddress) }))
   const origin = server.url.replace('localhost', '127.0.0.1')
@@ -257,6 +269,6 @@ test('options by which others would be believed than the program says are refuse
   for (const taken of [{ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' }, { checkServerIdentity: undefined, crl: null }]) {
     void new Client('https://a.test', { connect: taken }).destroy()
   }
-  assert.throws(() => new Agent({ factory () {} }), { code: 'UND_ERR_INVALID_ARG', message: /^factory is not taken: .*compose/ })
+  assert.throws(() => new Agent({ factory: 1 }), { code: 'UND_ERR_INVALID_ARG', message: 'factory must be a function.' })
   assert.throws(() => new Pool('http://a.test', { interceptors: [] }), { code: 'UND_ERR_INVALID_ARG', message: /^interceptors is not taken: use compose/ })
 })

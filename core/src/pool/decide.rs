@@ -61,7 +61,7 @@ pub enum WaitReason {
     Attempt,
     /// A connection is open, but the peer has not said how many exchanges it allows.
     Settings,
-    /// Every connection is full, and the bound on connections is reached.
+    /// Every connection is full, and the bound on connections is reached or the peer allows no exchanges.
     Capacity,
     /// The last attempt failed; the next one waits for its time.
     BackOff,
@@ -93,7 +93,9 @@ impl WaitReason {
         match self {
             Self::Attempt => "a connection is being opened",
             Self::Settings => "the peer has not said how many exchanges it allows",
-            Self::Capacity => "every connection is full and the bound on connections is reached",
+            Self::Capacity => {
+                "every connection is full, and the bound on connections is reached or the peer allows no exchanges"
+            }
             Self::BackOff => "the last attempt failed and the next one waits for its time",
             Self::Sockets => "the client's bound on sockets is reached",
             Self::Reserve => "the slots that are left are kept for more urgent requests",

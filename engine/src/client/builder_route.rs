@@ -47,15 +47,17 @@ impl ClientBuilder {
         self.route.attempt_delay = delay;
         self
     }
-    /// Connects every origin through the Unix socket at this path, which must exist. The
-    /// environment's proxies do not apply.
+    /// Connects every origin through the Unix socket at this path. Where there is none when a connection
+    /// is opened, that fails; a path of something else is an error of `build`. The environment's proxies
+    /// do not apply.
     #[cfg(unix)]
     #[must_use]
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.route.unix_socket = Some(path.into());
         self
     }
-    /// Connects the origins of one host through the Unix socket at this path, which must exist.
+    /// Connects the origins of one host through the Unix socket at this path, as
+    /// [`unix_socket`](Self::unix_socket) does for all.
     #[cfg(unix)]
     #[must_use]
     pub fn unix_socket_for(mut self, host: &str, path: impl Into<PathBuf>) -> Self {

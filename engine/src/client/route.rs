@@ -356,21 +356,19 @@ async fn connect_unix(path: &Path) -> Result<Socket, Error> {
     Err(Error::config(text))
 }
 
+/// A path where there is nothing yet is fine: its server may start later, and until then connections fail.
 #[cfg(unix)]
 fn check_unix_path(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::FileTypeExt;
-    let refuse = |why: &str| {
-        Error::config(format!(
-            "unix_socket: {} {why}; it must be the path of a Unix socket that a server listens on",
-            path.display()
-        ))
-    };
-    let metadata = path
+    let is_other = path
         .metadata()
-        .map_err(|error| refuse("cannot be used").with_source(error))?;
-    match metadata.file_type().is_socket() {
-        true => Ok(()),
-        false => Err(refuse("is not a socket")),
+        .is_ok_and(|metadata| !metadata.file_type().is_socket());
+    match is_other {
+        false => Ok(()),
+        true => Err(Error::config(format!(
+            "unix_socket: {} is not a socket; it must be the path of a Unix socket that a server listens on",
+            path.display()
+        ))),
     }
 }
 

@@ -27,6 +27,9 @@ const WRITE_BYTES_MAX: usize = 16 * 1024;
 const READ_BYTES_MAX: usize = 32 * 1024;
 /// Reads of one turn, before others on the thread get theirs.
 const READS_PER_TURN_MAX: u32 = 8;
+/// How long bytes that were written before a reset by the attendant may wait for a peer that takes
+/// none: as the client's tunnels have it.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// The task of a connection that left HTTP, to its end.
 pub(super) struct Tunnel<A: Attendant> {
@@ -48,6 +51,9 @@ pub(super) struct Tunnel<A: Attendant> {
     write_ended: bool,
     /// The transport takes nothing more; what came before is read, then the tunnel is reset.
     write_failed: bool,
+    /// The attendant has reset it with this code: it is over when what was written before is with the
+    /// system, or at the end of this time.
+    leaving: Option<(H2Code, Pin<Box<Sleep>>)>,
     write_stall: Option<Duration>,
     /// The peer takes nothing of what waits: it is given up then.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -84,6 +90,7 @@ impl<A: Attendant> Tunnel<A> {
             read_ended: false,
             write_ended: false,
             write_failed: false,
+            leaving: None,
             write_stall: left.write_stall,
             stalled: None,
             _entry: left.entry,
@@ -112,7 +119,12 @@ impl<A: Attendant> Tunnel<A> {
                 Order::Take(place, bytes) if place == self.place => {
                     self.unread = self.unread.saturating_sub(bytes);
                 }
-                Order::Reset(place, code) if place == self.place => return Err((code, false)),
+                Order::Reset(place, code) if place == self.place => {
+                    // What follows its own reset is not of this exchange.
+                    let until = Box::pin(tokio::time::sleep(LEAVING));
+                    self.leaving.get_or_insert((code, until));
+                    self.finishing = true;
+                }
                 Order::Abort(code) => return Err((code, false)),
                 // Of exchanges that are over; a tunnel has no pings; and a connection that is to end
                 // when its exchanges have waits for its tunnel.
@@ -173,8 +185,32 @@ impl<A: Attendant> Tunnel<A> {
         }
         Poll::Ready(Ok(()))
     }
+    /// Sends what was written before the reset, and then the end of the stream. Bytes of the peer that
+    /// are never read would have the system send a reset in place of that end: those that are there are
+    /// read and dropped, as many as a turn reads.
+    fn leave(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
+        let is_written = self.write_failed || self.write(cx).is_ready();
+        let Some((code, until)) = &mut self.leaving else {
+            return Ok(false);
+        };
+        if !is_written && until.as_mut().poll(cx).is_pending() {
+            return Ok(false);
+        }
+        let mut dropped = [0; WRITE_BYTES_MAX];
+        for _ in 0..READS_PER_TURN_MAX {
+            let mut buffer = ReadBuf::new(&mut dropped);
+            match Pin::new(&mut self.bytes).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                _ => break,
+            }
+        }
+        Err((*code, false))
+    }
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
         self.obey()?;
+        if self.leaving.is_some() {
+            return self.leave(cx);
+        }
         let more = self.read(cx)?;
         if self.write_failed {
             return Ok(more);
