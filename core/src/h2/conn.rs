@@ -31,7 +31,7 @@ use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX, REFUSED_NOTES_MAX};
 use crate::pace::{Pace, Scarcity};
 use crate::send_account::SendAccount;
-use crate::time::TimerTable;
+use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -50,46 +50,30 @@ pub(super) enum Life {
     Closed,
 }
 
-/// The deadlines of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timer {
-    /// The peer's preface and SETTINGS.
-    Preface,
-    /// Its acknowledgement of our SETTINGS.
-    SettingsAck,
-    /// The frame or header block that is incomplete.
-    Head,
-    /// No exchange is open.
-    Idle,
-    /// The connection gets old.
-    Age,
-    /// The second GOAWAY of a drain.
-    Drain,
-    /// The transport takes nothing.
-    Write,
-    /// The earliest stream that waits for its peer.
-    Streams,
-    /// The slot of a stream that we reset comes back.
-    Held,
-    /// The earliest stream that is granted what was held back, or gives back what it borrowed.
-    Windows,
-}
-
-impl Timer {
-    pub(super) const KINDS: usize = 10;
-    /// In the order of their discriminants.
-    pub(super) const ALL: [Self; Self::KINDS] = [
-        Self::Preface,
-        Self::SettingsAck,
-        Self::Head,
-        Self::Idle,
-        Self::Age,
-        Self::Drain,
-        Self::Write,
-        Self::Streams,
-        Self::Held,
-        Self::Windows,
-    ];
+timer_kinds! {
+    /// The deadlines of a connection.
+    pub(super) enum Timer {
+        /// The peer's preface and SETTINGS.
+        Preface,
+        /// Its acknowledgement of our SETTINGS.
+        SettingsAck,
+        /// The frame or header block that is incomplete.
+        Head,
+        /// No exchange is open.
+        Idle,
+        /// The connection gets old.
+        Age,
+        /// The second GOAWAY of a drain.
+        Drain,
+        /// The transport takes nothing.
+        Write,
+        /// The earliest stream that waits for its peer.
+        Streams,
+        /// The slot of a stream that we reset comes back.
+        Held,
+        /// The earliest stream that is granted what was held back, or gives back what it borrowed.
+        Windows,
+    }
 }
 
 /// Counts since the connection began.
@@ -165,7 +149,7 @@ pub struct Conn {
     pub(super) running: u32,
     /// Client: streams that we reset and that the peer may still count.
     pub(super) held: Held,
-    pub(super) timers: TimerTable<{ Timer::KINDS }>,
+    pub(super) timers: TimerTable<Timer>,
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
     pub(super) started_at: Instant,
@@ -278,7 +262,7 @@ impl Conn {
             let Some(kind) = self.timers.expire(now) else {
                 break;
             };
-            self.expire(now, Timer::ALL[kind]);
+            self.expire(now, kind);
         }
         self.note_capacity();
     }

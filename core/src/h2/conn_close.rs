@@ -64,7 +64,7 @@ impl Conn {
 
     pub(super) fn watch_held(&mut self) {
         if let Some(at) = self.held.next_deadline(self.rtt) {
-            self.timers.set(Timer::Held as usize, at);
+            self.timers.set(Timer::Held, at);
         }
     }
 
@@ -217,9 +217,9 @@ impl Conn {
         }
         if self.streams.is_empty() && self.life != Life::Closed {
             if let Some(idle) = self.config.timeouts.idle {
-                self.timers.set(Timer::Idle as usize, now + idle);
+                self.timers.set(Timer::Idle, now + idle);
             }
-            self.timers.stop(Timer::Streams as usize);
+            self.timers.stop(Timer::Streams);
             self.finish_drain(now);
         }
     }

@@ -178,7 +178,7 @@ impl Conn {
             .grant(now, self.rtt, writing, &mut self.lender);
         let sample = incoming.credit.rtt_sample();
         if let Some(at) = incoming.credit.next_deadline() {
-            self.timers.set_earlier(Timer::Windows as usize, at);
+            self.timers.set_earlier(Timer::Windows, at);
         }
         if let Some(increment) = grant {
             self.path.note(now, incoming.credit.demand());

@@ -65,7 +65,7 @@ impl Conn {
         self.draining = Draining::Announced;
         self.write_goaway(STREAM_ID_MAX, H2Code::NO_ERROR);
         self.write_ping(DRAIN_PING);
-        self.timers.set(Timer::Drain as usize, now + DRAIN_WAIT);
+        self.timers.set(Timer::Drain, now + DRAIN_WAIT);
     }
 
     /// Server: says GOAWAY in the user's words and goes on, as RFC 9113 section 6.8 has it of a
@@ -100,7 +100,7 @@ impl Conn {
             _ => self.last_peer_id,
         };
         self.draining = Draining::Final { last };
-        self.timers.stop(Timer::Drain as usize);
+        self.timers.stop(Timer::Drain);
         self.write_goaway(last, H2Code::NO_ERROR);
         self.finish_drain(now);
     }

@@ -188,7 +188,7 @@ impl Conn {
         self.streams.insert(id, stream);
         self.running += 1;
         self.counts.exchanges += 1;
-        self.timers.stop(Timer::Idle as usize);
+        self.timers.stop(Timer::Idle);
         if !end {
             self.watch_streams(now, self.config.timeouts.body_look());
         }

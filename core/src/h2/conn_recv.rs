@@ -287,8 +287,8 @@ impl Conn {
         }
         self.reader.watched = incomplete;
         match (incomplete, self.config.timeouts.head) {
-            (Some(_), Some(head)) => self.timers.set(Timer::Head as usize, now + head),
-            _ => self.timers.stop(Timer::Head as usize),
+            (Some(_), Some(head)) => self.timers.set(Timer::Head, now + head),
+            _ => self.timers.stop(Timer::Head),
         }
     }
 }

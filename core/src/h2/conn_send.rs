@@ -75,7 +75,7 @@ impl Conn {
         }
         self.streams.insert(id, stream);
         self.counts.exchanges += 1;
-        self.timers.stop(Timer::Idle as usize);
+        self.timers.stop(Timer::Idle);
         if self.next_id > STREAM_ID_MAX {
             // RFC 9113 section 5.1.1: ids are never used again; a new connection has fresh ones.
             self.shut_down(now);

@@ -58,7 +58,7 @@ impl Conn {
         settings::write_ack(self.outbox.buffer());
         if self.life == Life::Settings {
             self.life = Life::Open;
-            self.timers.stop(Timer::Preface as usize);
+            self.timers.stop(Timer::Preface);
         }
         if self.config.frame_events {
             self.push_event(Event::SettingsReceived);
@@ -108,9 +108,9 @@ impl Conn {
         match (oldest, self.config.timeouts.settings) {
             (Some(sent_at), Some(after)) => {
                 let at = (sent_at + after).max(now);
-                self.timers.set(Timer::SettingsAck as usize, at);
+                self.timers.set(Timer::SettingsAck, at);
             }
-            _ => self.timers.stop(Timer::SettingsAck as usize),
+            _ => self.timers.stop(Timer::SettingsAck),
         }
     }
 

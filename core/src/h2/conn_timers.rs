@@ -20,7 +20,7 @@ impl Conn {
         ];
         for (timer, after) in start {
             if let Some(after) = after {
-                self.timers.set(timer as usize, now + after);
+                self.timers.set(timer, now + after);
             }
         }
     }
@@ -69,14 +69,14 @@ impl Conn {
             return;
         };
         if self.outbox.is_empty() {
-            self.timers.stop(Timer::Write as usize);
+            self.timers.stop(Timer::Write);
             return;
         }
         let written = self.outbox.written();
         let enough = self.written_seen + self.least_written();
-        if written >= enough || !self.timers.is_set(Timer::Write as usize) {
+        if written >= enough || !self.timers.is_set(Timer::Write) {
             self.written_seen = written;
-            self.timers.set(Timer::Write as usize, now + stall);
+            self.timers.set(Timer::Write, now + stall);
         }
     }
 
@@ -111,11 +111,7 @@ impl Conn {
         let Some(timeout) = timeout else {
             return;
         };
-        let timer = Timer::Streams as usize;
-        let at = now + timeout;
-        if self.timers.get(timer).is_none_or(|set| at < set) {
-            self.timers.set(timer, at);
-        }
+        self.timers.set_earlier(Timer::Streams, now + timeout);
     }
 
     /// Ends the streams whose time is up, and finds the next one.
@@ -142,7 +138,7 @@ impl Conn {
             }
         }
         if let Some(at) = next {
-            self.timers.set(Timer::Streams as usize, at);
+            self.timers.set(Timer::Streams, at);
         }
         for (id, violation) in late {
             if let Err(violation) = self.break_stream(now, id, violation) {

@@ -33,40 +33,28 @@ use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, RE
 use crate::pace::Scarcity;
 use crate::qpack::{Decoder, Encoder};
 use crate::send_account::SendAccount;
-use crate::time::TimerTable;
+use crate::time::{TimerTable, timer_kinds};
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The deadlines of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timer {
-    /// The peer's SETTINGS.
-    Settings,
-    /// No exchange is open.
-    Idle,
-    /// The connection gets old.
-    Age,
-    /// The second GOAWAY of a drain, then the acknowledgement of what was written.
-    Drain,
-    /// The earliest stream that waits for its peer.
-    Streams,
-    /// A window that is not used gives back what it borrowed.
-    Windows,
-}
-
-impl Timer {
-    pub(super) const KINDS: usize = 6;
-    /// In the order of their discriminants.
-    pub(super) const ALL: [Self; Self::KINDS] = [
-        Self::Settings,
-        Self::Idle,
-        Self::Age,
-        Self::Drain,
-        Self::Streams,
-        Self::Windows,
-    ];
+timer_kinds! {
+    /// The deadlines of a connection.
+    pub(super) enum Timer {
+        /// The peer's SETTINGS.
+        Settings,
+        /// No exchange is open.
+        Idle,
+        /// The connection gets old.
+        Age,
+        /// The second GOAWAY of a drain, then the acknowledgement of what was written.
+        Drain,
+        /// The earliest stream that waits for its peer.
+        Streams,
+        /// A window that is not used gives back what it borrowed.
+        Windows,
+    }
 }
 
 /// Counts since the connection began.
@@ -176,7 +164,7 @@ pub struct Conn {
     pub(super) push_id_max: Option<u64>,
     /// Handlers that run, those of reset streams included.
     pub(super) running: u32,
-    pub(super) timers: TimerTable<{ Timer::KINDS }>,
+    pub(super) timers: TimerTable<Timer>,
     pub(super) rtt: Option<Duration>,
     /// The capacity that the owner of a client has last received or requested.
     pub(super) capacity_told: u32,

@@ -300,9 +300,9 @@ impl Conn {
         }
         if self.streams.is_empty() && !self.closed {
             if let Some(idle) = self.config.timeouts.idle {
-                self.timers.set(Timer::Idle as usize, now + idle);
+                self.timers.set(Timer::Idle, now + idle);
             }
-            self.timers.stop(Timer::Streams as usize);
+            self.timers.stop(Timer::Streams);
             self.finish_drain(now);
         }
     }

@@ -98,7 +98,7 @@ impl Conn {
         }
         self.tell_window();
         if let Some(at) = self.credit.next_deadline().filter(|_| !self.closed) {
-            self.timers.set_earlier(Timer::Windows as usize, at);
+            self.timers.set_earlier(Timer::Windows, at);
         }
     }
 

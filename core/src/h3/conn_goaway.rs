@@ -84,7 +84,7 @@ impl Conn {
     /// earlier requests.
     fn wait_for_peer(&mut self, now: Instant) {
         let wait = self.rtt.unwrap_or(ROUND_TRIP_GUESS);
-        self.timers.set(Timer::Drain as usize, now + wait);
+        self.timers.set(Timer::Drain, now + wait);
     }
 
     /// A drained connection with nothing open, and nothing on its way, is done.
@@ -95,7 +95,7 @@ impl Conn {
         match (self.draining, self.side, self.peer_goaway) {
             (Draining::Final { told: false, .. }, _, _) => {}
             (Draining::Final { .. }, Side::Server, _) if self.unacknowledged > 0 => {
-                self.timers.set(Timer::Drain as usize, now + LINGER);
+                self.timers.set(Timer::Drain, now + LINGER);
             }
             (Draining::Final { .. }, _, _) => self.close_idle(now, Closed::Drained),
             (Draining::No, Side::Client, Some(_)) => {

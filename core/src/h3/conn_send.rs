@@ -50,7 +50,7 @@ impl Conn {
         let id = self.streams.open(stream);
         self.retry_blocked(now);
         self.counts.exchanges += 1;
-        self.timers.stop(Timer::Idle as usize);
+        self.timers.stop(Timer::Idle);
         self.actions.push_back(Action::OpenBidi { stream: id });
         self.section.clear();
         self.encoder.encode_request(id, head, &mut self.section);

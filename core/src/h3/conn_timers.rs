@@ -17,7 +17,7 @@ impl Conn {
             let Some(kind) = self.timers.expire(now) else {
                 break;
             };
-            match Timer::ALL[kind] {
+            match kind {
                 Timer::Settings => self.fail(now, Violation::PrefaceTimeout),
                 Timer::Idle => self.close_idle(now, Closed::Idle),
                 Timer::Age => self.shut_down(now),
@@ -47,11 +47,7 @@ impl Conn {
         let Some(timeout) = timeout else {
             return;
         };
-        let timer = Timer::Streams as usize;
-        let at = now + timeout;
-        if self.timers.get(timer).is_none_or(|set| at < set) {
-            self.timers.set(timer, at);
-        }
+        self.timers.set_earlier(Timer::Streams, now + timeout);
     }
 
     /// Ends the streams whose time is up, and finds the next one.
@@ -81,7 +77,7 @@ impl Conn {
             }
         }
         if let Some(at) = next {
-            self.timers.set(Timer::Streams as usize, at);
+            self.timers.set(Timer::Streams, at);
         }
         for (id, violation) in late {
             let is_answered = self

@@ -24,7 +24,7 @@ impl Conn {
                 _ => true,
             };
             if let Some(after) = after.filter(|_| is_due) {
-                self.timers.set(timer as usize, now + after);
+                self.timers.set(timer, now + after);
             }
         }
     }
@@ -213,7 +213,7 @@ impl Conn {
         let mut stream = Stream::new(Method::Other, Sends::Head, now);
         stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
         self.streams.open(stream);
-        self.timers.stop(Timer::Idle as usize);
+        self.timers.stop(Timer::Idle);
         self.watch_streams(now, self.config.timeouts.head);
         Ok(())
     }

@@ -325,7 +325,7 @@ impl Conn {
                     settings.check_against(&before)?;
                 }
                 self.settings = Some(settings);
-                self.timers.stop(Timer::Settings as usize);
+                self.timers.stop(Timer::Settings);
                 self.encoder.set_peer(
                     settings.qpack_table_bytes_max,
                     settings.qpack_blocked_streams_max,
