@@ -111,7 +111,10 @@ impl Conn {
         let Some(timeout) = timeout else {
             return;
         };
-        self.timers.set_earlier(Timer::Streams, now + timeout);
+        let at = now + timeout;
+        if self.timers.get(Timer::Streams).is_none_or(|set| at < set) {
+            self.timers.set(Timer::Streams, at);
+        }
     }
 
     /// Ends the streams whose time is up, and finds the next one.
