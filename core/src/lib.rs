@@ -10,8 +10,8 @@
 //! and gives actions with `poll_transport`.
 //!
 //! Imports go down only: `pool` over `h1 | h2 | h3` (which never import each other) over
-//! `hpack | qpack` over `compress` over `http` over the leaves `abuse, budget, credit, error,
-//! limits, pace, send_account, time, wire`.
+//! `exchange` (for `h2 | h3`) and `hpack | qpack`, over `compress` over `http` over the leaves
+//! `abuse, budget, credit, error, limits, pace, send_account, time, wire`.
 #![forbid(unsafe_code)]
 #![warn(clippy::missing_errors_doc)]
 
@@ -20,6 +20,7 @@ pub mod budget;
 mod compress;
 pub mod credit;
 pub mod error;
+mod exchange;
 pub mod h1;
 pub mod h2;
 pub mod h3;

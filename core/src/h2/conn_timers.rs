@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 impl Conn {
     pub(super) fn start_timers(&mut self, now: Instant) {
-        let timeouts = &self.config.timeouts;
+        let timeouts = &self.session.config().timeouts;
         let start = [
             (Timer::Preface, timeouts.settings),
             (Timer::SettingsAck, timeouts.settings),
@@ -55,7 +55,7 @@ impl Conn {
             Timer::Write => self.expire_write(now),
             Timer::Streams => self.expire_streams(now),
             Timer::Held => {
-                self.held.handle_timeout(now, self.rtt);
+                self.held.handle_timeout(now, self.session.round_trip());
                 self.watch_held();
             }
             Timer::Windows => self.expire_windows(now),
@@ -65,7 +65,7 @@ impl Conn {
     /// The transport must take something while bytes wait, and a server's peer must take it at a
     /// rate: a dribble does not restart its time.
     pub(super) fn watch_write(&mut self, now: Instant) {
-        let Some(stall) = self.config.timeouts.write_stall else {
+        let Some(stall) = self.session.config().timeouts.write_stall else {
             return;
         };
         if self.outbox.is_empty() {
@@ -82,8 +82,8 @@ impl Conn {
 
     /// The fewest bytes that the transport must take in the stall time.
     fn least_written(&self) -> u64 {
-        let timeouts = &self.config.timeouts;
-        let least = match (self.side, timeouts.write_stall) {
+        let timeouts = &self.session.config().timeouts;
+        let least = match (self.session.side(), timeouts.write_stall) {
             (Side::Server, Some(stall)) => timeouts.least_bytes(stall),
             _ => 0,
         };
@@ -119,17 +119,17 @@ impl Conn {
 
     /// Ends the streams whose time is up, and finds the next one.
     fn expire_streams(&mut self, now: Instant) {
-        let mut timeouts = self.config.timeouts.clone();
-        if self.side == Side::Client {
+        let mut timeouts = self.session.config().timeouts.clone();
+        if self.session.side() == Side::Client {
             // A server may rest between two events for as long as its application does.
             timeouts.body_idle = None;
             timeouts.rate_min = 0;
         }
         let pressed = Pressed {
-            carried_in: self.counts.body_bytes_received,
+            carried_in: self.session.totals().body_bytes_received,
             carried_out: self.outbox.written(),
             waiting: self.waiting_streams(),
-            is_scarce: self.scarcity.is_set(),
+            is_scarce: self.session.is_scarce(),
         };
         let mut next: Option<Instant> = None;
         let mut late = Vec::new();

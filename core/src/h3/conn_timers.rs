@@ -6,6 +6,7 @@ use super::conn::{Conn, Timer};
 use super::request_stream::State;
 use super::stream::Stream;
 use crate::error::{Closed, H3Code, Violation};
+use crate::exchange::Framing;
 use crate::http::Side;
 use crate::limits::Timeouts;
 use std::time::{Duration, Instant};
@@ -55,8 +56,8 @@ impl Conn {
 
     /// Ends the streams whose time is up, and finds the next one.
     fn expire_streams(&mut self, now: Instant) {
-        let mut timeouts = self.config.timeouts.clone();
-        if self.side == Side::Client {
+        let mut timeouts = self.session.config().timeouts.clone();
+        if self.session.side() == Side::Client {
             // A server may rest between two events for as long as its application does.
             timeouts.body_idle = None;
             timeouts.rate_min = 0;
@@ -65,10 +66,10 @@ impl Conn {
         let waiting = self.streams.iter();
         let waiting = waiting.filter(|(_, stream)| stream.queued() > 0).count();
         let pressed = Pressed {
-            carried_in: self.counts.body_bytes_received,
+            carried_in: self.session.totals().body_bytes_received,
             carried_out: self.carried_out,
             waiting: waiting as u64,
-            is_scarce: self.scarcity.is_set(),
+            is_scarce: self.session.is_scarce(),
         };
         let mut next: Option<Instant> = None;
         let mut late = Vec::new();

@@ -48,6 +48,19 @@ const CORE: &[(&str, &[&str])] = &[
             "http",
         ],
     ),
+    // What HTTP/2 and HTTP/3 have in common above their frames.
+    (
+        "exchange",
+        &[
+            "abuse",
+            "credit",
+            "error",
+            "http",
+            "limits",
+            "pace",
+            "send_account",
+        ],
+    ),
     (
         "h2",
         &[
@@ -61,6 +74,7 @@ const CORE: &[(&str, &[&str])] = &[
             "time",
             "wire",
             "http",
+            "exchange",
             "hpack",
         ],
     ),
@@ -77,6 +91,7 @@ const CORE: &[(&str, &[&str])] = &[
             "time",
             "wire",
             "http",
+            "exchange",
             "qpack",
         ],
     ),
