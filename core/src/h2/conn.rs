@@ -422,6 +422,9 @@ impl Conn {
 }
 
 impl Framing for Conn {
+    type Id = u32;
+    type Stream = Stream;
+
     #[inline]
     fn session(&mut self) -> &mut Session {
         &mut self.session
@@ -436,6 +439,26 @@ impl Framing for Conn {
     }
     fn drain(&mut self, now: Instant) {
         self.shut_down(now);
+    }
+    fn streams_mut(&mut self) -> impl Iterator<Item = (u32, &mut Stream)> {
+        self.streams.iter_mut()
+    }
+    fn carried_out(&self) -> u64 {
+        self.outbox.written()
+    }
+    #[inline]
+    fn streams_deadline(&self) -> Option<Instant> {
+        self.timers.get(Timer::Streams)
+    }
+    #[inline]
+    fn set_streams_deadline(&mut self, at: Instant) {
+        self.timers.set(Timer::Streams, at);
+    }
+    fn end_late(&mut self, now: Instant, id: u32, violation: Violation) -> Result<(), Violation> {
+        self.break_stream(now, id, violation)
+    }
+    fn end_connection(&mut self, now: Instant, violation: Violation) {
+        self.fail(now, violation);
     }
 }
 

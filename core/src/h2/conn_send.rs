@@ -10,6 +10,7 @@ use super::frame::{STREAM_ID_MAX, WindowUpdate, data};
 use super::stream::{Awaits, Method, SendQueue, Sends};
 use super::stream_state::Input;
 use crate::error::{Misuse, Violation};
+use crate::exchange::Framing;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
@@ -235,9 +236,7 @@ impl Conn {
             spare.unwrap_or_default()
         });
         if queue.is_empty() {
-            queue.waiting_since = Some(now);
-            queue.sent_since = 0;
-            queue.carried_then = self.outbox.written();
+            queue.clock.start(now, self.outbox.written());
             queue.has_turn = self.session.send_account_mut().begin_turn(u64::from(id));
         }
         self.session.note_queued(data.len());
@@ -317,10 +316,10 @@ impl Conn {
         self.quota.spend(len as u32);
         write_data(&mut self.outbox, id, queue, len, end);
         self.session.note_unqueued(len);
-        queue.sent_since += len as u64;
+        queue.clock.note_sent(len as u64);
         let drained = queue.is_empty();
         if drained {
-            queue.waiting_since = None;
+            queue.clock.stop();
             let had_turn = std::mem::take(&mut queue.has_turn);
             self.session.send_account_mut().end_turn(had_turn);
         }

@@ -21,7 +21,7 @@ use super::streams::Streams;
 use super::{Action, UniKind};
 use crate::abuse::Abuse;
 use crate::credit::{Credit, Lender, Quota};
-use crate::error::{H2Code, Violation};
+use crate::error::{H2Code, H3Code, Violation};
 use crate::exchange::{Framing, Session};
 use crate::http::head::last_response::LastResponse;
 use crate::http::priority::Priority;
@@ -335,6 +335,9 @@ impl Conn {
 }
 
 impl Framing for Conn {
+    type Id = StreamId;
+    type Stream = Stream;
+
     #[inline]
     fn session(&mut self) -> &mut Session {
         &mut self.session
@@ -349,5 +352,41 @@ impl Framing for Conn {
     }
     fn drain(&mut self, now: Instant) {
         self.shut_down(now);
+    }
+    fn streams_mut(&mut self) -> impl Iterator<Item = (StreamId, &mut Stream)> {
+        self.streams.iter_mut()
+    }
+    fn carried_out(&self) -> u64 {
+        self.carried_out
+    }
+    #[inline]
+    fn streams_deadline(&self) -> Option<Instant> {
+        self.timers.get(Timer::Streams)
+    }
+    #[inline]
+    fn set_streams_deadline(&mut self, at: Instant) {
+        self.timers.set(Timer::Streams, at);
+    }
+    fn end_late(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        violation: Violation,
+    ) -> Result<(), Violation> {
+        let is_discarded = self
+            .streams
+            .get(id)
+            .is_some_and(|stream| stream.discarding.is_some());
+        match is_discarded {
+            // The rest of a request behind a complete answer.
+            true => {
+                self.stop_receiving(now, id, H3Code::NO_ERROR);
+                Ok(())
+            }
+            false => self.break_stream(now, id, violation),
+        }
+    }
+    fn end_connection(&mut self, now: Instant, violation: Violation) {
+        self.fail(now, violation);
     }
 }

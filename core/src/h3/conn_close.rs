@@ -194,7 +194,7 @@ impl Conn {
             let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
             if let Some(queue) = &mut stream.queue {
                 self.session.note_unqueued(queue.len());
-                if queue.waiting_since.is_some() {
+                if queue.clock.is_running() {
                     self.session.send_account_mut().end_turn(queue.has_turn);
                 }
                 queue.clear();
@@ -284,7 +284,7 @@ impl Conn {
         if let Some(mut queue) = stream.queue {
             let waited = queue.len();
             self.session.note_unqueued(waited);
-            if queue.waiting_since.is_some() {
+            if queue.clock.is_running() {
                 self.session.send_account_mut().end_turn(queue.has_turn);
             }
             queue.clear();

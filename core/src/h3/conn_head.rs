@@ -5,6 +5,7 @@ use super::conn::Conn;
 use super::request_stream::State;
 use super::stream::{Held, Method, Sends};
 use crate::error::Violation;
+use crate::exchange::Framing;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;

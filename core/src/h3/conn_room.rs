@@ -49,7 +49,7 @@ impl Conn {
         let Some(queue) = &mut open.queue else {
             return;
         };
-        if queue.is_empty() && queue.waiting_since.take().is_some() {
+        if queue.is_empty() && queue.clock.stop() {
             let had_turn = std::mem::take(&mut queue.has_turn);
             self.session.send_account_mut().end_turn(had_turn);
         }

@@ -10,6 +10,7 @@ use super::conn::Conn;
 use super::frame::{kind, put_header};
 use super::stream::{SendQueue, Sends};
 use super::stream_kind::Origin;
+use crate::exchange::Framing;
 use crate::http::StreamId;
 use crate::http::priority::Priority;
 use bytes::{Bytes, BytesMut};
@@ -91,14 +92,13 @@ impl Conn {
         for piece in pieces.into_iter().rev() {
             // It was counted when it was asked for: only what is taken moves the clock of a peer
             // that drips credit.
-            queue.sent_since = queue.sent_since.saturating_sub(piece.len() as u64);
+            queue.clock.take_back(piece.len() as u64);
             queue.put_back(piece);
         }
         self.session.note_queued(queue.len() - before);
         self.carried_out -= (queue.len() - before) as u64;
-        wait(queue, now, self.carried_out);
-        // An owner that found no room because of these bytes gets `SendReady` when there is some
-        // again.
+        queue.clock.start_if_stopped(now, self.carried_out);
+        // Who found no room because of these bytes hears when there is some again.
         queue.is_full |= queue.len() >= max;
         open.blocked = true;
         if fin {
@@ -257,7 +257,7 @@ impl Conn {
             queue.has_turn = self.session.send_account_mut().begin_turn(id.0);
         }
         queue.push(bytes, framed);
-        wait(queue, now, self.carried_out);
+        queue.clock.start_if_stopped(now, self.carried_out);
         queue.is_full |= queue.len() >= max;
         self.schedule_stream(id);
         self.watch_streams(now, self.session.config().timeouts.stream_stall);
@@ -340,7 +340,9 @@ impl Conn {
                 body_bytes += body as u64;
             }
             self.session.note_unqueued(before - queue.len());
-            queue.sent_since += (self.slab.len() + large.len()) as u64;
+            queue
+                .clock
+                .note_sent((self.slab.len() + large.len()) as u64);
         }
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
         let fin = is_empty && open.sends == Sends::Ended;
@@ -391,15 +393,6 @@ impl Conn {
 
 /// Room for a frame header in the slab.
 const FRAME_HEADER_ROOM: usize = 16;
-
-/// Starts the clock of a queue that was not waiting.
-fn wait(queue: &mut SendQueue, now: Instant, carried: u64) {
-    if queue.waiting_since.is_none() {
-        queue.waiting_since = Some(now);
-        queue.carried_then = carried;
-        queue.sent_since = 0;
-    }
-}
 
 /// Moves the next pieces of a queue into `slab`, a large one into `large`. How many body bytes;
 /// `None`: nothing is left.
