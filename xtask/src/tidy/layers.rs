@@ -95,6 +95,10 @@ const CORE: &[(&str, &[&str])] = &[
             "qpack",
         ],
     ),
+    (
+        "machine",
+        &["credit", "error", "wire", "http", "h1", "h2", "h3"],
+    ),
     // The pool sees capacity and heads, never a version.
     (
         "pool",
