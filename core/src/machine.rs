@@ -157,7 +157,7 @@ pub trait ByteMachine: Machine {
     fn handle_close(&mut self, now: Instant, end: TransportEnd);
     /// Fills the outbox with what may go out now, and returns it.
     fn poll_write(&mut self, now: Instant) -> &mut Outbox;
-    /// What waits to be written already.
+    /// Bytes that wait to be written already.
     fn written(&mut self) -> &mut Outbox;
     /// Whether it takes bytes now.
     fn wants_read(&self) -> bool;
@@ -243,7 +243,7 @@ macro_rules! byte_machine {
     };
 }
 
-/// What only the versions with windows of their own and several exchanges at a time have.
+/// [`Machine`] of the versions with windows of their own and several exchanges at a time.
 macro_rules! multiplexed {
     ($conn:ty, $version:expr, { $($own:tt)* }) => {
         machine!($conn, $version, {

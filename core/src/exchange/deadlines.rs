@@ -8,7 +8,7 @@ use crate::error::Violation;
 use crate::limits::Timeouts;
 use std::time::{Duration, Instant};
 
-/// What the deadline of a stream depends on beside the stream.
+/// State of the connection that the deadline of a stream depends on.
 pub(crate) struct Pressure {
     /// Body bytes of the connection that came so far.
     pub(crate) carried_in: u64,
@@ -38,7 +38,7 @@ impl SendClock {
         self.sent_since = 0;
         self.carried_then = carried;
     }
-    /// The same, unless bytes wait already.
+    /// Starts the clock unless bytes wait already.
     #[inline]
     pub(crate) fn start_if_stopped(&mut self, now: Instant, carried: u64) {
         if self.waiting_since.is_none() {

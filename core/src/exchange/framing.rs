@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// One connection of a version that carries exchanges on streams.
 pub(crate) trait Framing {
-    /// What streams are known by.
+    /// The number of a stream.
     type Id: Copy;
     /// One exchange.
     type Stream: Timed;

@@ -339,8 +339,8 @@ impl Session {
     pub(crate) fn abuse_mut(&mut self) -> &mut Abuse {
         &mut self.abuse
     }
-    /// Server: a request broke a rule and became no exchange. Beyond [`REFUSED_NOTES_MAX`] that
-    /// nobody asked for it is forgotten.
+    /// Server: a request broke a rule and became no exchange. With
+    /// [`REFUSED_NOTES_MAX`] unread ones it is dropped.
     pub(crate) fn note_refused(&mut self, violation: Violation) {
         if self.refused.len() < REFUSED_NOTES_MAX {
             self.refused.push(violation);

@@ -81,7 +81,7 @@ pub struct Conn {
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
     pub(super) timers: TimerTable<Timer>,
-    /// What `sent` was when the write stall timer was set.
+    /// The value of `sent` when the write stall timer was set.
     pub(super) stall_from: u64,
     /// Body bytes that came.
     pub(super) received: u64,

@@ -94,14 +94,14 @@ pub struct Counts {
 /// One HTTP/2 connection.
 #[derive(Debug)]
 pub struct Conn {
-    /// What does not depend on frames.
+    /// State that does not depend on frames.
     pub(super) session: Session,
     pub(super) life: Life,
     pub(super) outbox: Outbox,
     pub(super) reader: Reader,
     pub(super) decoder: Decoder,
     pub(super) encoder: Encoder,
-    /// What bodies that are over leave to the next ones; nothing before the first.
+    /// Memory of finished bodies for the next ones; `None` before the first.
     pub(super) spare_bodies: Option<Box<SpareBodies>>,
     pub(super) streams: Streams<Stream>,
     /// PRIORITY_UPDATE frames for streams that are idle.

@@ -83,7 +83,7 @@ pub(super) struct FrameCounts {
 /// One HTTP/3 connection. Ids are QUIC stream ids.
 #[derive(Debug)]
 pub struct Conn {
-    /// What does not depend on frames.
+    /// State that does not depend on frames.
     pub(super) session: Session,
     pub(super) closed: bool,
 
@@ -134,7 +134,7 @@ pub struct Conn {
     pub(super) stream_window: u32,
     /// Bytes that may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
-    /// What may wait in the transport beyond its first window: on a server out of the same budget.
+    /// Budget of the bytes in the transport beyond its first window: on a server shared with others.
     pub(super) send_lender: Lender,
     /// Bytes that the transport has taken, or was asked to take.
     pub(super) carried_out: u64,
