@@ -4,14 +4,13 @@
 //! clock, draws a random number or starts a thread: `now` and random bytes are arguments, so that
 //! the simulator can drive every decision in virtual time.
 //!
-//! All machines share `handle_timeout`, `handle_close`, `poll_event`, `next_deadline` and their
-//! commands (`open`, `respond`, `send_body`, `reset`, `shut_down`). HTTP/1.1 and HTTP/2 take bytes
-//! with `handle_bytes` and give them with `poll_write`; HTTP/3 takes streams with `handle_stream`
-//! and gives actions with `poll_transport`.
+//! Every machine has the same verbs ([`Machine`]): `handle_timeout`, `poll_event`, `next_deadline`;
+//! its commands are bare verbs (`open`, `respond`, `send_body`, `reset`, `shut_down`). Those of a
+//! byte stream ([`ByteMachine`]) add `handle_bytes`, `handle_close` and `poll_write`.
 //!
-//! Imports go down only: `pool` over `h1 | h2 | h3` (which never import each other) over
-//! `hpack | qpack` over `compress` over `http` over the leaves `abuse, budget, credit, error,
-//! limits, pace, send_account, time, wire`.
+//! Imports go down only: `machine | pool` over `h1 | h2 | h3` (which never import each other) over
+//! `exchange` (for `h2 | h3`) and `hpack | qpack`, over `compress` over `http` over the leaves
+//! `abuse, budget, credit, error, limits, pace, send_account, time, wire`.
 #![forbid(unsafe_code)]
 #![warn(clippy::missing_errors_doc)]
 
@@ -20,15 +19,19 @@ pub mod budget;
 mod compress;
 pub mod credit;
 pub mod error;
+mod exchange;
 pub mod h1;
 pub mod h2;
 pub mod h3;
 pub mod hpack;
 pub mod http;
 pub mod limits;
+pub mod machine;
 pub mod pace;
 pub mod pool;
 pub mod qpack;
 pub mod send_account;
 pub mod time;
 pub mod wire;
+
+pub use machine::{ByteMachine, Machine};

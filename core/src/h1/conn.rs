@@ -40,7 +40,7 @@ use crate::http::{Event, Fields, RequestHead, Side, StreamId};
 use crate::limits::{Config, SEND_FREE_BYTES, UNREAD_BODY_BYTES_MAX};
 use crate::pace::Scarcity;
 use crate::send_account::SendAccount;
-use crate::time::TimerTable;
+use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ pub struct Conn {
     pub(super) read_ahead: u32,
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
-    pub(super) timers: TimerTable<{ Timer::KINDS }>,
+    pub(super) timers: TimerTable<Timer>,
     /// The value of `sent` when the write stall timer was set.
     pub(super) stall_from: u64,
     /// Body bytes that came.
@@ -175,30 +175,17 @@ pub(super) enum Receiving {
     Nothing,
 }
 
-/// The deadlines of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(super) enum Timer {
-    Head,
-    BodyIdle,
-    Idle,
-    WriteStall,
-    Rate,
-    Age,
-    HalfClosed,
-}
-
-impl Timer {
-    pub(super) const KINDS: usize = 7;
-    pub(super) const ALL: [Self; Self::KINDS] = [
-        Self::Head,
-        Self::BodyIdle,
-        Self::Idle,
-        Self::WriteStall,
-        Self::Rate,
-        Self::Age,
-        Self::HalfClosed,
-    ];
+timer_kinds! {
+    /// The deadlines of a connection.
+    pub(super) enum Timer {
+        Head,
+        BodyIdle,
+        Idle,
+        WriteStall,
+        Rate,
+        Age,
+        HalfClosed,
+    }
 }
 
 /// Parsing ahead stops keeping bytes for later at this size, and reading stops with it.
@@ -249,7 +236,7 @@ impl Conn {
             config,
         };
         if let Some(age) = conn.config.timeouts.age_max {
-            conn.timers.set(Timer::Age as usize, now + age);
+            conn.timers.set(Timer::Age, now + age);
         }
         conn.set_timers(now);
         conn.capacity_told = conn.capacity();

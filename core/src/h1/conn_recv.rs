@@ -35,7 +35,7 @@ impl Conn {
         self.feed(bytes);
         if self.awaits_answer() {
             // Nothing follows but this, before the answer.
-            self.timers.stop(Timer::Idle as usize);
+            self.timers.stop(Timer::Idle);
             self.unsettled = true;
         } else {
             self.settle(now);
@@ -168,7 +168,7 @@ impl Conn {
                 Some(false) => Err(Violation::HeadInvalid),
             };
         };
-        self.timers.stop(Timer::Head as usize);
+        self.timers.stop(Timer::Head);
         let fields = self.spares.section();
         let (limits, spells) = (&self.config.limits, self.config.spelled_names);
         let (head, version) = parse::response(&bytes[..len], fields, limits, spells)?;
@@ -296,7 +296,7 @@ impl Conn {
     /// Collects body bytes: pieces of one read become one event, so that tiny chunks cost no
     /// more than their bytes.
     fn take_body(&mut self, data: &[u8]) -> Result<(), Violation> {
-        self.timers.stop(Timer::BodyIdle as usize);
+        self.timers.stop(Timer::BodyIdle);
         self.received += data.len() as u64;
         let Some(open) = self.receiver() else {
             return Ok(());

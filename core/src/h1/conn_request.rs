@@ -38,7 +38,7 @@ impl Conn {
             scan.check_target(bytes, &self.config.limits)?;
             return Ok(Step::Wait);
         };
-        self.timers.stop(Timer::Head as usize);
+        self.timers.stop(Timer::Head);
         let Config {
             limits,
             spelled_names,

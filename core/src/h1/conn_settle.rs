@@ -19,7 +19,7 @@ impl Conn {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.enter();
         while let Some(kind) = self.timers.expire(now) {
-            match Timer::ALL[kind] {
+            match kind {
                 Timer::Head => self.violate(Violation::HeadTimeout),
                 Timer::BodyIdle => self.violate(Violation::BodyTimeout),
                 Timer::Idle => self.finish(Closed::Idle),
@@ -196,7 +196,7 @@ impl Conn {
                 .receiver()
                 .is_some_and(|open| !open.continue_due && !matches!(open.sending, Sending::Body(_)));
         if self.sent > self.stall_from || self.outbox.is_empty() {
-            self.timers.stop(Timer::WriteStall as usize);
+            self.timers.stop(Timer::WriteStall);
         }
         let timeouts = &self.config.timeouts;
         let (head, body_idle) = (timeouts.head, timeouts.body_idle);
@@ -236,11 +236,10 @@ impl Conn {
     }
 
     fn run(&mut self, now: &mut Now, timer: Timer, wanted: bool, after: Option<Duration>) {
-        let kind = timer as usize;
         if !wanted {
-            self.timers.stop(kind);
+            self.timers.stop(timer);
         } else if let Some(after) = after
-            && !self.timers.is_set(kind)
+            && !self.timers.is_set(timer)
         {
             match timer {
                 Timer::WriteStall => self.stall_from = self.sent,
@@ -249,7 +248,7 @@ impl Conn {
             }
             let at = now.at;
             let from = *now.moment.get_or_insert_with(|| self.timers.moment(at));
-            self.timers.set_after(kind, from, after);
+            self.timers.set_after(timer, from, after);
         }
     }
 }

@@ -33,7 +33,7 @@ impl Conn {
             unread: window.unread,
             sendable: self.connection_quota(),
             last_peer_stream: self.last_peer_id,
-            streams_sending: self.schedule.len(),
+            streams_sending: self.session.schedule().len(),
             encoder_table: self.encoder.table_size(),
             decoder_table: self.decoder.table_size(),
         }

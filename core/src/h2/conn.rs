@@ -17,25 +17,21 @@ use super::settings::{Settings, initial_window};
 use super::stream::{Awaits, Incoming, Method, Sends, SpareBodies, Stream};
 use super::stream_state::State;
 use super::streams::Streams;
-use crate::abuse::{Abuse, Verdict};
-use crate::credit::{Credit, Lender, Path, Quota};
+use crate::abuse::Abuse;
+use crate::credit::{Credit, Lender, Quota};
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
+use crate::exchange::{Framing, Session};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::body_length::Expected;
-use crate::http::body_slab::BodySlab;
-use crate::http::head::last_head::LastHead;
 use crate::http::priority::Priority;
-use crate::http::schedule::Schedule;
-use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
-use crate::limits::{Config, HPACK_TABLE_BYTES_MAX, REFUSED_NOTES_MAX};
+use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::pace::{Pace, Scarcity};
-use crate::send_account::SendAccount;
-use crate::time::TimerTable;
+use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How far the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,46 +46,30 @@ pub(super) enum Life {
     Closed,
 }
 
-/// The deadlines of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timer {
-    /// The peer's preface and SETTINGS.
-    Preface,
-    /// Its acknowledgement of our SETTINGS.
-    SettingsAck,
-    /// The frame or header block that is incomplete.
-    Head,
-    /// No exchange is open.
-    Idle,
-    /// The connection gets old.
-    Age,
-    /// The second GOAWAY of a drain.
-    Drain,
-    /// The transport takes nothing.
-    Write,
-    /// The earliest stream that waits for its peer.
-    Streams,
-    /// The slot of a stream that we reset comes back.
-    Held,
-    /// The earliest stream that is granted what was held back, or gives back what it borrowed.
-    Windows,
-}
-
-impl Timer {
-    pub(super) const KINDS: usize = 10;
-    /// In the order of their discriminants.
-    pub(super) const ALL: [Self; Self::KINDS] = [
-        Self::Preface,
-        Self::SettingsAck,
-        Self::Head,
-        Self::Idle,
-        Self::Age,
-        Self::Drain,
-        Self::Write,
-        Self::Streams,
-        Self::Held,
-        Self::Windows,
-    ];
+timer_kinds! {
+    /// The deadlines of a connection.
+    pub(super) enum Timer {
+        /// The peer's preface and SETTINGS.
+        Preface,
+        /// Its acknowledgement of our SETTINGS.
+        SettingsAck,
+        /// The frame or header block that is incomplete.
+        Head,
+        /// No exchange is open.
+        Idle,
+        /// The connection gets old.
+        Age,
+        /// The second GOAWAY of a drain.
+        Drain,
+        /// The transport takes nothing.
+        Write,
+        /// The earliest stream that waits for its peer.
+        Streams,
+        /// The slot of a stream that we reset comes back.
+        Held,
+        /// The earliest stream that is granted what was held back, or gives back what it borrowed.
+        Windows,
+    }
 }
 
 /// Counts since the connection began.
@@ -114,23 +94,16 @@ pub struct Counts {
 /// One HTTP/2 connection.
 #[derive(Debug)]
 pub struct Conn {
-    pub(super) side: Side,
-    pub(super) config: Arc<Config>,
+    /// State that does not depend on frames.
+    pub(super) session: Session,
     pub(super) life: Life,
     pub(super) outbox: Outbox,
-    pub(super) events: VecDeque<Event>,
     pub(super) reader: Reader,
-    pub(super) body: BodySlab,
     pub(super) decoder: Decoder,
     pub(super) encoder: Encoder,
-    /// Server: the last request that may come again.
-    pub(super) last_head: LastHead,
-    /// Memory of heads that the owner gave back.
-    pub(super) spares: Spares,
     /// Memory of finished bodies for the next ones; `None` before the first.
     pub(super) spare_bodies: Option<Box<SpareBodies>>,
     pub(super) streams: Streams<Stream>,
-    pub(super) schedule: Schedule,
     /// PRIORITY_UPDATE frames for streams that are idle.
     pub(super) priorities_pending: BTreeMap<u32, Priority>,
     /// The peer's settings.
@@ -142,18 +115,6 @@ pub struct Conn {
     pub(super) credit: Option<Box<Credit>>,
     /// The peer's grant to us on the connection.
     pub(super) quota: Quota,
-    pub(super) lender: Lender,
-    /// Server: what waits for the client, out of the budget of all connections.
-    pub(super) send_account: SendAccount,
-    /// Server: whether connections are scarce.
-    pub(super) scarcity: Scarcity,
-    /// Server: rules that requests broke which became no exchange, for metrics.
-    pub(super) refused: Vec<Violation>,
-    /// Body bytes in the queues of all streams.
-    pub(super) queued: usize,
-    /// The stream windows that the path has shown to need.
-    pub(super) path: Path,
-    pub(super) abuse: Abuse,
     /// The highest stream the peer opened.
     pub(super) last_peer_id: u32,
     /// Client: the id of the next stream we open.
@@ -161,69 +122,47 @@ pub struct Conn {
     pub(super) draining: Draining,
     /// The last id and code of the peer's GOAWAY.
     pub(super) peer_goaway: Option<(u32, H2Code)>,
-    /// Handlers that run, those of reset streams included.
-    pub(super) running: u32,
     /// Client: streams that we reset and that the peer may still count.
     pub(super) held: Held,
-    pub(super) timers: TimerTable<{ Timer::KINDS }>,
+    pub(super) timers: TimerTable<Timer>,
     /// [`Outbox::written`] when the write deadline was set.
     pub(super) written_seen: u64,
     pub(super) started_at: Instant,
     /// Nothing while nothing is unanswered.
     pub(super) asked: Option<Box<Asked>>,
-    pub(super) rtt: Option<Duration>,
-    /// The capacity that the owner of a client has last received or requested.
-    pub(super) capacity_told: u32,
-    pub(super) counts: Counts,
+    pub(super) window_updates_sent: u64,
 }
 
 impl Conn {
     /// A fresh connection. The preface with our SETTINGS and the raised connection window waits in the outbox.
     pub fn new(side: Side, config: Arc<Config>, now: Instant) -> Self {
-        let windows = &config.windows;
         let mut conn = Self {
-            side,
             life: match side {
                 Side::Client => Life::Settings,
                 Side::Server => Life::Preface,
             },
             outbox: Outbox::new(),
-            events: VecDeque::new(),
             reader: Reader::default(),
-            body: BodySlab::default(),
             decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
             encoder: Encoder::new(),
-            last_head: LastHead::default(),
-            spares: Spares::default(),
             spare_bodies: None,
             streams: Streams::new(),
-            schedule: Schedule::new(),
             priorities_pending: BTreeMap::new(),
             peer: Settings::default(),
             settings_acked: false,
             credit: None,
             quota: Quota::new(WINDOW_INITIAL),
-            lender: Lender::new(windows.memory_budget),
-            scarcity: Scarcity::default(),
-            refused: Vec::new(),
-            send_account: SendAccount::own(windows.send_budget),
-            queued: 0,
-            path: Path::new(now),
-            abuse: Abuse::new(&config.limits),
             last_peer_id: 0,
             next_id: 1,
             draining: Draining::No,
             peer_goaway: None,
-            running: 0,
             held: Held::default(),
             timers: TimerTable::new(now),
             written_seen: 0,
             started_at: now,
             asked: None,
-            rtt: None,
-            capacity_told: 1,
-            counts: Counts::default(),
-            config,
+            window_updates_sent: 0,
+            session: Session::new(side, config, 1, now),
         };
         if side == Side::Client {
             conn.outbox.buffer().extend_from_slice(PREFACE);
@@ -237,14 +176,14 @@ impl Conn {
     /// `memory_budget` bytes for this connection alone. Call it before the first byte comes.
     #[must_use]
     pub fn borrowing_from(mut self, lender: &Lender) -> Self {
-        self.lender = lender.share();
+        self.session.share_receive_budget(lender);
         self
     }
 
     /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
     pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
-        self.scarcity = scarcity.clone();
+        self.session.follow_scarcity(scarcity);
         self
     }
 
@@ -253,7 +192,7 @@ impl Conn {
     /// comes.
     #[must_use]
     pub fn sending_from(mut self, lender: &Lender) -> Self {
-        self.send_account = SendAccount::shared(lender);
+        self.session.share_send_budget(lender);
         self
     }
 
@@ -265,9 +204,9 @@ impl Conn {
             return;
         }
         self.read(now, bytes);
-        self.body.close(&mut self.events);
+        self.session.close_body();
         if self.life != Life::Closed {
-            self.held.handle_bytes(now, self.rtt);
+            self.held.handle_bytes(now, self.session.round_trip());
             self.grant_connection(now);
             self.note_capacity();
         }
@@ -278,7 +217,7 @@ impl Conn {
             let Some(kind) = self.timers.expire(now) else {
                 break;
             };
-            self.expire(now, Timer::ALL[kind]);
+            self.expire(now, kind);
         }
         self.note_capacity();
     }
@@ -307,13 +246,7 @@ impl Conn {
     /// beyond the room that the connection has
     /// ([`SEND_AHEAD_BYTES_MAX`](crate::limits::SEND_AHEAD_BYTES_MAX)).
     pub fn poll_event(&mut self) -> Option<Event> {
-        if self.send_account.is_overrun()
-            && self.life != Life::Closed
-            && matches!(self.events.front(), Some(Event::RequestReceived { .. }))
-        {
-            return None;
-        }
-        self.events.pop_front()
+        self.session.poll_event(self.life == Life::Closed)
     }
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<Instant> {
@@ -328,11 +261,12 @@ impl Conn {
     }
     /// False while the driver must not read: too much waits to be written or to be consumed.
     pub fn wants_read(&self) -> bool {
-        self.life != Life::Closed && self.outbox.len() <= self.config.limits.outbox_bytes_max
+        self.life != Life::Closed
+            && self.outbox.len() <= self.session.config().limits.outbox_bytes_max
     }
     /// Which end of the connection it is.
     pub fn side(&self) -> Side {
-        self.side
+        self.session.side()
     }
     /// True when nothing more will be written than what the outbox holds: close after it.
     pub fn is_closed(&self) -> bool {
@@ -343,10 +277,10 @@ impl Conn {
 
     /// Client: how many more exchanges may start now.
     pub fn capacity(&self) -> u32 {
-        if self.side == Side::Server || !self.takes_exchanges() {
+        if self.session.side() == Side::Server || !self.takes_exchanges() {
             return 0;
         }
-        let ours = self.config.limits.concurrent_streams_max;
+        let ours = self.session.config().limits.concurrent_streams_max;
         let ceiling = match self.life {
             // The peer's limit is unknown: one stream is always worth a try.
             Life::Settings | Life::Preface => 1,
@@ -372,7 +306,7 @@ impl Conn {
         {
             Some((_, stream)) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
                 let max = self.queue_max(stream.quota);
-                self.send_account.room(stream.queued(), max)
+                self.session.send_account().room(stream.queued(), max)
             }
             _ => 0,
         }
@@ -383,20 +317,29 @@ impl Conn {
     }
     /// Handlers that run, those of reset streams included.
     pub fn running_handlers(&self) -> u32 {
-        self.running
+        self.session.handlers()
     }
     /// Counts for metrics.
     pub fn counts(&self) -> Counts {
-        self.counts
+        let totals = self.session.totals();
+        Counts {
+            exchanges: totals.exchanges,
+            resets: totals.resets,
+            refused: totals.refused,
+            body_bytes_received: totals.body_bytes_received,
+            body_bytes_sent: totals.body_bytes_sent,
+            data_frames_sent: totals.data_frames_sent,
+            window_updates_sent: self.window_updates_sent,
+        }
     }
     /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
     /// [`REFUSED_NOTES_MAX`]; later ones are dropped.
     pub fn poll_refused(&mut self) -> Option<Violation> {
-        self.refused.pop()
+        self.session.poll_refused()
     }
     /// The tolerated oddities of the peer, for metrics.
     pub fn abuse(&self) -> &Abuse {
-        &self.abuse
+        self.session.abuse()
     }
 
     // Commands; the others are in `conn_send`, `conn_flow`, `conn_goaway` and `conn_close`.
@@ -404,8 +347,7 @@ impl Conn {
     /// Server: the handler of this stream is gone (finished or cancelled): it no longer counts
     /// against `running_handlers_max`. Called exactly once per `RequestReceived`.
     pub fn handler_done(&mut self, stream: StreamId) {
-        debug_assert!(self.running > 0, "handler_done without RequestReceived");
-        self.running = self.running.saturating_sub(1);
+        self.session.handler_done();
         // Most are over by now.
         if let Ok(key) = self.live_key(stream)
             && let Some((_, open)) = self.streams.by_key_mut(key)
@@ -415,12 +357,12 @@ impl Conn {
     }
     /// Gives the memory of a head that the owner has read back for the next one.
     pub fn recycle(&mut self, fields: Fields) {
-        self.spares.keep_section(fields, SPARES_MAX);
+        self.session.recycle(fields);
     }
     /// Gives a request head of this connection back that the owner has read: costs less than its
     /// memory alone, where the same one comes again.
     pub fn recycle_head(&mut self, head: RequestHead) {
-        self.spares.keep_head(head, SPARES_MAX);
+        self.session.recycle_head(head);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -429,15 +371,8 @@ impl Conn {
         self.decoder.release();
         self.encoder.release();
         self.streams.release();
-        self.schedule.release();
-        self.body.release();
-        self.last_head.release();
-        self.refused.shrink_to_fit();
-        self.spares = Spares::default();
+        self.session.release();
         self.spare_bodies = None;
-        if self.events.is_empty() {
-            self.events = VecDeque::new();
-        }
     }
 
     // For the files beside this one.
@@ -459,8 +394,8 @@ impl Conn {
     }
     /// Our window for a body to come.
     pub(super) fn fresh_incoming(&mut self, length: Expected, now: Instant) -> Box<Incoming> {
-        let windows = &self.config.windows;
-        let initial = initial_window(&self.config);
+        let windows = &self.session.config().windows;
+        let initial = initial_window(self.session.config());
         let max = if windows.auto { windows.stream_max } else { 0 };
         let mut credit = match windows.threshold {
             Some(left) if !windows.auto => Credit::fixed(initial, left, now),
@@ -473,7 +408,7 @@ impl Conn {
         let fresh = Incoming {
             credit,
             length,
-            pace: Pace::new(now, self.counts.body_bytes_received),
+            pace: Pace::new(now, self.session.totals().body_bytes_received),
         };
         let spare = self.spare_bodies.as_mut();
         match spare.and_then(|spare| spare.incoming.pop()) {
@@ -484,46 +419,48 @@ impl Conn {
             None => Box::new(fresh),
         }
     }
-    pub(super) fn note_refused(&mut self, violation: Violation) {
-        if self.refused.len() < REFUSED_NOTES_MAX {
-            self.refused.push(violation);
-        }
+}
+
+impl Framing for Conn {
+    type Id = u32;
+    type Stream = Stream;
+
+    #[inline]
+    fn session(&mut self) -> &mut Session {
+        &mut self.session
     }
-    /// Carries a verdict out.
-    pub(super) fn judge(&mut self, now: Instant, verdict: Verdict) -> Result<(), Violation> {
-        match verdict {
-            Verdict::Fine => Ok(()),
-            Verdict::Drain => {
-                self.shut_down(now);
-                Ok(())
-            }
-            Verdict::Close(violation) => Err(violation),
-        }
+    #[inline]
+    fn capacity_now(&self) -> u32 {
+        self.capacity()
     }
-    /// The peer did something odd that is tolerated.
-    pub(super) fn glitch(&mut self, now: Instant, points: u32) -> Result<(), Violation> {
-        let verdict = self.abuse.glitch(points, now);
-        self.judge(now, verdict)
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.is_closed()
     }
-    pub(super) fn push_event(&mut self, event: Event) {
-        self.body.close(&mut self.events);
-        self.events.push_back(event);
+    fn drain(&mut self, now: Instant) {
+        self.shut_down(now);
     }
-    /// Client: reports a changed capacity to the owner; once per change, however many streams ended
-    /// since.
-    pub(super) fn note_capacity(&mut self) {
-        if self.side == Side::Server || self.life == Life::Closed {
-            return;
-        }
-        let capacity = self.capacity();
-        if capacity != self.capacity_told {
-            self.capacity_told = capacity;
-            self.push_event(Event::CapacityChanged);
-        }
+    fn streams_mut(&mut self) -> impl Iterator<Item = (u32, &mut Stream)> {
+        self.streams.iter_mut()
+    }
+    fn carried_out(&self) -> u64 {
+        self.outbox.written()
+    }
+    #[inline]
+    fn streams_deadline(&self) -> Option<Instant> {
+        self.timers.get(Timer::Streams)
+    }
+    #[inline]
+    fn set_streams_deadline(&mut self, at: Instant) {
+        self.timers.set(Timer::Streams, at);
+    }
+    fn end_late(&mut self, now: Instant, id: u32, violation: Violation) -> Result<(), Violation> {
+        self.break_stream(now, id, violation)
+    }
+    fn end_connection(&mut self, now: Instant, violation: Violation) {
+        self.fail(now, violation);
     }
 }
 
 /// RFC 9113 section 6.9.2: both windows of a fresh connection, before any SETTINGS.
 pub(super) const WINDOW_INITIAL: u32 = 65_535;
-/// Heads kept for the next ones: those of one full batch.
-const SPARES_MAX: usize = 128;

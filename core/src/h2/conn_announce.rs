@@ -35,7 +35,7 @@ impl Conn {
     }
 
     fn may_announce(&self, bytes: usize) -> Result<(), Misuse> {
-        match (self.side, self.life) {
+        match (self.session.side(), self.life) {
             (Side::Client, _) => Err(Misuse::WrongSide),
             (Side::Server, Life::Closed) => Err(Misuse::ConnectionClosed),
             (Side::Server, _) if bytes > ANNOUNCED_BYTES_MAX => Err(Misuse::BodyLength),

@@ -8,6 +8,7 @@ use super::frame::{FrameHeader, Goaway, RstStream};
 use super::stream::{Method, Sends};
 use super::stream_state::{ClosedHow, Input, State, step};
 use crate::error::{Closed, H2Code, Scope, Violation};
+use crate::exchange::Framing;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
 use std::time::Instant;
@@ -43,7 +44,7 @@ impl Conn {
     pub fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code) {
         if let Ok(stream) = self.live_id(stream) {
             RstStream { stream, code }.write(self.outbox.buffer());
-            self.counts.resets += 1;
+            self.session.totals_mut().resets += 1;
             self.drop_stream(now, stream, ClosedHow::ResetByUs);
             self.hold_slot(now);
             self.note_capacity();
@@ -52,7 +53,7 @@ impl Conn {
 
     /// RST_STREAM is in the outbox: the peer counts the stream until it has seen it.
     fn hold_slot(&mut self, now: Instant) {
-        if self.side == Side::Server || self.life == Life::Closed {
+        if self.session.side() == Side::Server || self.life == Life::Closed {
             return;
         }
         self.held.hold(now);
@@ -63,8 +64,8 @@ impl Conn {
     }
 
     pub(super) fn watch_held(&mut self) {
-        if let Some(at) = self.held.next_deadline(self.rtt) {
-            self.timers.set(Timer::Held as usize, at);
+        if let Some(at) = self.held.next_deadline(self.session.round_trip()) {
+            self.timers.set(Timer::Held, at);
         }
     }
 
@@ -78,7 +79,7 @@ impl Conn {
         if violation.scope() == Scope::Connection {
             return Err(violation);
         }
-        let verdict = self.abuse.reset_provoked(violation, now);
+        let verdict = self.session.abuse_mut().reset_provoked(violation, now);
         self.judge(now, verdict)?;
         let code = violation.h2_code();
         RstStream { stream: id, code }.write(self.outbox.buffer());
@@ -96,14 +97,14 @@ impl Conn {
         end: bool,
         violation: Violation,
     ) -> Result<(), Violation> {
-        self.note_refused(violation);
+        self.session.note_refused(violation);
         let code = violation.h2_code();
         let verdict = match violation {
             Violation::StreamsTooMany => {
-                self.counts.refused += 1;
-                self.abuse.stream_refused(now)
+                self.session.totals_mut().refused += 1;
+                self.session.abuse_mut().stream_refused(now)
             }
-            _ => self.abuse.reset_provoked(violation, now),
+            _ => self.session.abuse_mut().reset_provoked(violation, now),
         };
         self.judge(now, verdict)?;
         let code = match self.say_too_large(id, violation) {
@@ -155,12 +156,12 @@ impl Conn {
         };
         // CVE-2023-44487: the handler runs on. A server's reset costs us nothing.
         let is_answered = ended.sends == Sends::Ended && ended.queued() == 0;
-        if self.side == Side::Server && !is_answered {
-            let verdict = self.abuse.reset_received(now);
+        if self.session.side() == Side::Server && !is_answered {
+            let verdict = self.session.abuse_mut().reset_received(now);
             self.judge(now, verdict)?;
         }
         let by = ResetBy::Peer(code);
-        let unprocessed = self.side == Side::Client && code == H2Code::REFUSED_STREAM;
+        let unprocessed = self.session.side() == Side::Client && code == H2Code::REFUSED_STREAM;
         self.end_early(now, stream, by, unprocessed, ClosedHow::ResetByPeer);
         Ok(())
     }
@@ -177,8 +178,8 @@ impl Conn {
         if self.streams.key(id).is_none() {
             return;
         }
-        self.counts.resets += 1;
-        self.push_event(Event::StreamReset {
+        self.session.totals_mut().resets += 1;
+        self.session.push_event(Event::StreamReset {
             stream: StreamId(u64::from(id)),
             reset: Reset { by, unprocessed },
         });
@@ -193,19 +194,19 @@ impl Conn {
     }
 
     fn drop_stream_at(&mut self, now: Instant, id: u32, key: u32, how: ClosedHow) {
-        self.schedule.remove(key);
+        self.session.schedule_mut().remove(key);
         if let Some(stream) = self.streams.remove(id, how) {
             if let Some(mut incoming) = stream.incoming {
-                let unread = incoming.credit.close(&mut self.lender);
+                let unread = incoming.credit.close(self.session.receive_budget());
                 let spare = self.spare_bodies.get_or_insert_default();
                 spare.incoming.push(incoming);
                 self.free(unread);
             }
             if let Some(mut queue) = stream.queue {
                 let waited = queue.len();
-                self.queued -= waited;
+                self.session.note_unqueued(waited);
                 if waited > 0 {
-                    self.send_account.end_turn(queue.has_turn);
+                    self.session.send_account_mut().end_turn(queue.has_turn);
                 }
                 queue.clear();
                 let spare = self.spare_bodies.get_or_insert_default();
@@ -216,10 +217,10 @@ impl Conn {
             }
         }
         if self.streams.is_empty() && self.life != Life::Closed {
-            if let Some(idle) = self.config.timeouts.idle {
-                self.timers.set(Timer::Idle as usize, now + idle);
+            if let Some(idle) = self.session.config().timeouts.idle {
+                self.timers.set(Timer::Idle, now + idle);
             }
-            self.timers.stop(Timer::Streams as usize);
+            self.timers.stop(Timer::Streams);
             self.finish_drain(now);
         }
     }
@@ -228,7 +229,7 @@ impl Conn {
 
     /// Whether no frame but HEADERS and PRIORITY may come on it yet (RFC 9113 section 5.1).
     pub(super) fn is_idle(&self, id: u32) -> bool {
-        match self.side {
+        match self.session.side() {
             Side::Client => id.is_multiple_of(2) || id >= self.next_id,
             Side::Server => id.is_multiple_of(2) || id > self.last_peer_id,
         }
@@ -250,7 +251,7 @@ impl Conn {
                     if violation.scope() == Scope::Connection {
                         return Err(violation);
                     }
-                    let verdict = self.abuse.reset_provoked(violation, now);
+                    let verdict = self.session.abuse_mut().reset_provoked(violation, now);
                     self.judge(now, verdict)?;
                     let code = violation.h2_code();
                     RstStream { stream: id, code }.write(self.outbox.buffer());
@@ -267,7 +268,7 @@ impl Conn {
     }
 
     fn was_skipped(&self, id: u32) -> bool {
-        self.side == Side::Server
+        self.session.side() == Side::Server
             && self.last_peer_id - id < REMEMBERED_IDS
             && !self.draining.ignores(id)
     }
@@ -294,7 +295,7 @@ impl Conn {
             let by = ResetBy::Connection(closed);
             self.end_early(now, id, by, self.is_unprocessed(id), ClosedHow::ResetByUs);
         }
-        self.push_event(Event::Closed(closed));
+        self.session.push_event(Event::Closed(closed));
     }
 
     pub(super) fn write_goaway(&mut self, last_stream: u32, code: H2Code) {
@@ -321,7 +322,7 @@ impl Conn {
         }
         match (&self.draining, self.peer_goaway) {
             (Draining::Final { .. }, _) => self.close(now, Closed::Drained),
-            (Draining::No, Some((_, code))) if self.side == Side::Client => {
+            (Draining::No, Some((_, code))) if self.session.side() == Side::Client => {
                 self.close(now, Closed::ByPeer(code));
             }
             _ => {}

@@ -7,6 +7,7 @@ use super::stream::{Awaits, Incoming, Stream};
 use super::stream_state::{Input, State, step};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
+use crate::exchange::Framing;
 use crate::http::StreamId;
 use crate::limits::Windows;
 use std::time::{Duration, Instant};
@@ -22,7 +23,10 @@ impl Conn {
         layout: DataLayout,
     ) -> Result<(), Violation> {
         let end = DataLayout::ends_stream(header);
-        let verdict = self.abuse.data_received(layout.body_len, end, now);
+        let verdict = self
+            .session
+            .abuse_mut()
+            .data_received(layout.body_len, end, now);
         self.judge(now, verdict)
     }
 
@@ -72,10 +76,9 @@ impl Conn {
             }
             return false;
         }
-        self.counts.body_bytes_received += u64::from(len);
+        self.session.totals_mut().body_bytes_received += u64::from(len);
         self.held.handle_progress();
-        self.body
-            .push(StreamId(u64::from(id)), body, &mut self.events);
+        self.session.push_body(StreamId(u64::from(id)), body);
         true
     }
 
@@ -104,7 +107,7 @@ impl Conn {
             }
             return;
         }
-        self.body.end(StreamId(u64::from(id)), &mut self.events);
+        self.session.end_body(StreamId(u64::from(id)));
         self.peer_ended(now, id, Input::RecvData { end: true });
     }
 
@@ -146,7 +149,7 @@ impl Conn {
     /// Returns body bytes that were not passed on to the connection's window.
     pub(super) fn free(&mut self, bytes: u64) {
         self.refund(bytes as u32);
-        self.abuse.data_consumed(bytes);
+        self.session.abuse_mut().data_consumed(bytes);
     }
 
     fn refund(&mut self, bytes: u32) {
@@ -157,8 +160,10 @@ impl Conn {
     }
 
     fn credit(&mut self, now: Instant) -> &mut Credit {
-        let Self { credit, config, .. } = self;
-        credit.get_or_insert_with(|| Box::new(fresh_credit(&config.windows, now)))
+        let Self {
+            credit, session, ..
+        } = self;
+        credit.get_or_insert_with(|| Box::new(fresh_credit(&session.config().windows, now)))
     }
 
     pub(super) fn grant_stream(&mut self, now: Instant, id: u32) {
@@ -173,15 +178,18 @@ impl Conn {
         let Some(incoming) = &mut stream.incoming else {
             return;
         };
-        let grant = incoming
-            .credit
-            .grant(now, self.rtt, writing, &mut self.lender);
+        let grant = incoming.credit.grant(
+            now,
+            self.session.round_trip(),
+            writing,
+            self.session.receive_budget(),
+        );
         let sample = incoming.credit.rtt_sample();
         if let Some(at) = incoming.credit.next_deadline() {
-            self.timers.set_earlier(Timer::Windows as usize, at);
+            self.timers.set_earlier(Timer::Windows, at);
         }
         if let Some(increment) = grant {
-            self.path.note(now, incoming.credit.demand());
+            self.session.path_mut().note(now, incoming.credit.demand());
             self.send_window_update(WindowUpdate {
                 stream: id,
                 increment,
@@ -205,7 +213,12 @@ impl Conn {
         let Some(credit) = &mut self.credit else {
             return;
         };
-        let grant = credit.grant(now, self.rtt, writing, &mut self.lender);
+        let grant = credit.grant(
+            now,
+            self.session.round_trip(),
+            writing,
+            self.session.receive_budget(),
+        );
         let sample = credit.rtt_sample();
         if let Some(increment) = grant {
             self.send_window_update(WindowUpdate {
@@ -220,15 +233,19 @@ impl Conn {
     /// the streams that are open; returns what to announce behind the head, in the same write.
     pub(super) fn raise_fresh(&mut self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
         if let Some(bytes) = incoming.length.left() {
-            incoming.credit.expect(bytes, &mut self.lender);
+            incoming.credit.expect(bytes, self.session.receive_budget());
         }
-        let need = self.path.need(now);
-        if !self.config.windows.auto || need <= self.config.windows.stream_initial {
+        let need = self.session.path().need(now);
+        if !self.session.config().windows.auto
+            || need <= self.session.config().windows.stream_initial
+        {
             return None;
         }
         let share = need / (self.streams.len() + 1);
         let window = share.min(self.raise_max());
-        incoming.credit.raise_to(window, &mut self.lender);
+        incoming
+            .credit
+            .raise_to(window, self.session.receive_budget());
         incoming.credit.announce(now)
     }
 
@@ -243,15 +260,17 @@ impl Conn {
             return;
         };
         let window = u32::try_from(bytes).unwrap_or(u32::MAX).min(raise_max);
-        incoming.credit.raise_to(window, &mut self.lender);
+        incoming
+            .credit
+            .raise_to(window, self.session.receive_budget());
         self.announce_stream(now, id);
     }
 
     /// The largest window on a guess: a quarter of what the lender has left. What is granted cannot
     /// be taken back, and streams that then receive nothing must not leave the others without.
     fn raise_max(&self) -> u32 {
-        let quarter = u32::try_from(self.lender.left() / 4).unwrap_or(u32::MAX);
-        let initial = self.config.windows.stream_initial;
+        let quarter = self.session.receive_budget_quarter();
+        let initial = self.session.config().windows.stream_initial;
         quarter.saturating_add(initial).min(WINDOW_MAX)
     }
 
@@ -320,16 +339,16 @@ impl Conn {
     /// The stream window that this connection's path has shown to need in the last minute, in
     /// bytes: for the next connection to the same origin. 0: nothing was seen.
     pub fn path_need(&self, now: Instant) -> u32 {
-        self.path.seen(now)
+        self.session.path().seen(now)
     }
     /// Takes over the [`path_need`](Self::path_need) of an earlier connection to the same origin:
     /// requests of the next minute begin with it.
     pub fn remember_path(&mut self, now: Instant, need: u32) {
-        self.path.remember(now, need);
+        self.session.path_mut().remember(now, need);
     }
 
     pub(super) fn send_window_update(&mut self, update: WindowUpdate) {
-        self.counts.window_updates_sent += 1;
+        self.window_updates_sent += 1;
         update.write(self.outbox.buffer());
     }
 
@@ -341,7 +360,7 @@ impl Conn {
         header: FrameHeader,
         payload: &[u8],
     ) -> Result<(), Violation> {
-        let verdict = self.abuse.window_update();
+        let verdict = self.session.abuse_mut().window_update();
         self.judge(now, verdict)?;
         let update = match WindowUpdate::parse(header, payload) {
             Ok(update) => update,
@@ -390,7 +409,7 @@ impl Conn {
     pub fn connection_window(&self) -> Readback {
         match &self.credit {
             Some(credit) => credit.readback(),
-            None => fresh_credit(&self.config.windows, self.started_at).readback(),
+            None => fresh_credit(&self.session.config().windows, self.started_at).readback(),
         }
     }
     /// A stream's receive window, while it is open.
@@ -401,7 +420,7 @@ impl Conn {
     }
     /// The lowest bound on the path's round trip so far.
     pub fn round_trip(&self) -> Option<Duration> {
-        self.rtt
+        self.session.round_trip()
     }
     /// Bytes the peer lets us send on the connection now.
     pub fn connection_quota(&self) -> u32 {

@@ -7,6 +7,7 @@ use super::conn_ping::DRAIN_PING;
 use super::frame::{FRAME_BYTES_DEFAULT, FrameHeader, Goaway, STREAM_ID_MAX};
 use super::stream_state::ClosedHow;
 use crate::error::{H2Code, Violation};
+use crate::exchange::Framing;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::GOAWAY_POINTS;
@@ -54,7 +55,7 @@ impl Conn {
             Draining::Said { .. } => return self.finish_goaway(now),
             Draining::Announced | Draining::Final { .. } => return,
         }
-        if self.side == Side::Client {
+        if self.session.side() == Side::Client {
             // Nothing of the peer's can cross: we refuse pushes.
             self.draining = Draining::Final { last: 0 };
             self.write_goaway(0, H2Code::NO_ERROR);
@@ -65,7 +66,7 @@ impl Conn {
         self.draining = Draining::Announced;
         self.write_goaway(STREAM_ID_MAX, H2Code::NO_ERROR);
         self.write_ping(DRAIN_PING);
-        self.timers.set(Timer::Drain as usize, now + DRAIN_WAIT);
+        self.timers.set(Timer::Drain, now + DRAIN_WAIT);
     }
 
     /// Server: says GOAWAY in the user's words and goes on, as RFC 9113 section 6.8 has it of a
@@ -73,7 +74,7 @@ impl Conn {
     /// what was said before: what the state of the connection says. `debug` is cut at what fits a
     /// frame. Nothing on a client, which has no streams of the peer's.
     pub fn go_away(&mut self, last: Option<u32>, code: H2Code, debug: &[u8]) {
-        if self.life == Life::Closed || self.side == Side::Client {
+        if self.life == Life::Closed || self.session.side() == Side::Client {
             return;
         }
         let newest = match self.draining {
@@ -100,7 +101,7 @@ impl Conn {
             _ => self.last_peer_id,
         };
         self.draining = Draining::Final { last };
-        self.timers.stop(Timer::Drain as usize);
+        self.timers.stop(Timer::Drain);
         self.write_goaway(last, H2Code::NO_ERROR);
         self.finish_drain(now);
     }
@@ -127,15 +128,16 @@ impl Conn {
             Some((before, _)) if last > before => return Err(Violation::GoawayIdIncreased),
             before => {
                 self.peer_goaway = Some((last, code));
-                let is_news = self.side == Side::Client && before.is_none();
-                if is_news || self.config.frame_events {
+                let is_news = self.session.side() == Side::Client && before.is_none();
+                if is_news || self.session.config().frame_events {
                     let last = StreamId(u64::from(last));
                     let debug = Bytes::copy_from_slice(goaway.debug);
-                    self.push_event(Event::GoingAway { code, last, debug });
+                    self.session
+                        .push_event(Event::GoingAway { code, last, debug });
                 }
             }
         }
-        if self.side == Side::Client {
+        if self.session.side() == Side::Client {
             let above: Vec<u32> = self.streams.ids().filter(|&id| id > last).collect();
             for id in above {
                 let by = ResetBy::Peer(code);
@@ -149,6 +151,6 @@ impl Conn {
     /// Whether the peer has said that it will never process a request of ours
     /// (RFC 9113 section 8.7).
     pub(super) fn is_unprocessed(&self, id: u32) -> bool {
-        self.side == Side::Client && self.peer_goaway.is_some_and(|(last, _)| id > last)
+        self.session.side() == Side::Client && self.peer_goaway.is_some_and(|(last, _)| id > last)
     }
 }

@@ -7,6 +7,7 @@ use super::frame::{Continuation, FrameHeader, Headers, WindowUpdate};
 use super::stream::{Awaits, Method};
 use super::stream_state::{Input, step};
 use crate::error::Violation;
+use crate::exchange::Framing;
 use crate::hpack::Decoder;
 use crate::hpack::decode::Decoded;
 use crate::http::body_length::Expected;
@@ -31,7 +32,7 @@ impl Conn {
             // RFC 9113 section 5.1.1: client streams are odd, and a server opens none (no push).
             return Err(Violation::StreamIdInvalid);
         }
-        if self.side == Side::Client && self.is_idle(headers.stream) {
+        if self.session.side() == Side::Client && self.is_idle(headers.stream) {
             return Err(Violation::StreamIdle);
         }
         let Headers {
@@ -68,11 +69,11 @@ impl Conn {
             return Err(Violation::ContinuationUnexpected);
         };
         block.continuations += 1;
-        if block.continuations > self.config.limits.continuations_max {
+        if block.continuations > self.session.config().limits.continuations_max {
             return Err(Violation::ContinuationsTooMany);
         }
         let len = block.bytes.len() + fragment.len();
-        let max = self.config.limits.header_block_bytes_max;
+        let max = self.session.config().limits.header_block_bytes_max;
         if len > max.max(HEADER_BLOCK_READ_BYTES_MAX) {
             return Err(Violation::HeaderBlockTooLarge);
         }
@@ -100,21 +101,20 @@ impl Conn {
         flaw: Option<Violation>,
         block: &[u8],
     ) -> Result<(), Violation> {
-        let opens = self.side == Side::Server && id > self.last_peer_id;
+        let opens = self.session.side() == Side::Server && id > self.last_peer_id;
         let stamp = self.decoder.stamp();
         if let Some(stamp) = stamp
             && opens
             && flaw.is_none()
-            && let Some(known) = self.last_head.find(block, stamp)
+            && let Some(head) = self.session.find_head(block, stamp)
         {
-            let head = known.again(self.spares.head());
             self.last_peer_id = id;
             return self.take_request(now, id, end, Ok(head));
         }
-        let mut fields = self.spares.section();
+        let mut fields = self.session.fields();
         let decoded = self
             .decoder
-            .decode(block, &self.config.limits, &mut fields)?;
+            .decode(block, &self.session.config().limits, &mut fields)?;
         let flaw = flaw.or(match decoded {
             Decoded::Complete => None,
             Decoded::Refused(violation) => Some(violation),
@@ -126,24 +126,19 @@ impl Conn {
             }
         } else if opens {
             self.last_peer_id = id;
-            let mut head = match flaw {
-                None => RequestHead::from_fields_in(self.spares.head(), fields, Version::Http2),
+            let head = match flaw {
+                None => self.session.request_head(fields, Version::Http2),
                 Some(violation) => {
                     self.recycle(fields);
                     Err(violation)
                 }
             };
-            if let Ok(head) = &mut head {
-                self.last_head.number_fields(head);
-            }
-            // A connection with one exchange pays nothing for a second.
-            if self.counts.exchanges > 0
-                && let (Ok(head), Some(stamp)) = (&head, stamp)
-                && self.last_head.is_due()
+            if let (Ok(head), Some(stamp)) = (&head, stamp)
+                && self.session.is_head_due()
                 && self.decoder.stamp() == Some(stamp)
                 && !Decoder::resizes(block)
             {
-                self.last_head.keep(block, stamp, head, Version::Http2);
+                self.session.keep_head(block, stamp, head, Version::Http2);
             }
             self.take_request(now, id, end, head)
         } else {
@@ -164,7 +159,7 @@ impl Conn {
             // RFC 9113 section 6.8: above the last id of our GOAWAY; the client knows.
             return Ok(());
         }
-        self.abuse.stream_opened();
+        self.session.abuse_mut().stream_opened();
         let head = match head {
             Ok(head) => head,
             Err(violation) => return self.refuse(now, id, end, violation),
@@ -186,18 +181,17 @@ impl Conn {
         stream.priority = self.priority_of(id, head.priority());
         stream.advance(Input::RecvHeaders { end });
         self.streams.insert(id, stream);
-        self.running += 1;
-        self.counts.exchanges += 1;
-        self.timers.stop(Timer::Idle as usize);
+        let is_last = self.session.accepted();
+        self.timers.stop(Timer::Idle);
         if !end {
-            self.watch_streams(now, self.config.timeouts.body_look());
+            self.watch_streams(now, self.session.config().timeouts.body_look());
         }
-        self.push_event(Event::RequestReceived {
+        self.session.push_event(Event::RequestReceived {
             stream: StreamId(u64::from(id)),
             head,
             end,
         });
-        if self.counts.exchanges >= self.config.limits.requests_per_connection_max {
+        if is_last {
             self.shut_down(now);
         }
         Ok(())
@@ -205,14 +199,14 @@ impl Conn {
 
     /// Whether a request becomes an exchange.
     fn admit_request(&self, end: bool, head: &RequestHead) -> Result<(), Violation> {
-        let limits = &self.config.limits;
+        let limits = &self.session.config().limits;
         if self.streams.len() >= limits.concurrent_streams_max
             // Handlers of reset streams count too (CVE-2023-44487).
-            || self.running >= limits.running_handlers_max
+            || self.session.handlers() >= limits.running_handlers_max
         {
             return Err(Violation::StreamsTooMany);
         }
-        if head.protocol().is_some() && !self.config.extended_connect {
+        if head.protocol().is_some() && !self.session.config().extended_connect {
             // RFC 8441 section 4: we have not offered it.
             return Err(Violation::PseudoFieldUnknown);
         }
@@ -234,7 +228,7 @@ impl Conn {
             return Ok(());
         };
         // RFC 9113 section 8.5. To a client an answer that refuses a tunnel is a message as any.
-        let is_tunnel = self.side == Side::Server && stream.method == Method::Connect;
+        let is_tunnel = self.session.side() == Side::Server && stream.method == Method::Connect;
         let taken = match (
             step(stream.state, Input::RecvHeaders { end }),
             stream.awaits,
@@ -268,7 +262,7 @@ impl Conn {
         if let Some(incoming) = stream.and_then(|stream| stream.incoming.as_ref()) {
             incoming.length.end()?;
         }
-        self.push_event(Event::TrailersReceived {
+        self.session.push_event(Event::TrailersReceived {
             stream: StreamId(u64::from(id)),
             trailers,
         });
@@ -297,12 +291,12 @@ impl Conn {
             if head.status == 101 {
                 return Err(Violation::SwitchingProtocolsForbidden);
             }
-            if interims >= self.config.limits.interim_responses_max {
+            if interims >= self.session.config().limits.interim_responses_max {
                 return Err(Violation::InterimTooMany);
             }
             let interims = interims + 1;
             stream.awaits = Awaits::Head { interims };
-            self.push_event(Event::InterimReceived {
+            self.session.push_event(Event::InterimReceived {
                 stream: stream_id,
                 head,
             });
@@ -314,14 +308,14 @@ impl Conn {
             length.end()?;
         } else if let Some(incoming) = &mut stream.incoming {
             incoming.length = length;
-            incoming.pace = Pace::new(now, self.counts.body_bytes_received);
+            incoming.pace = Pace::new(now, self.session.totals().body_bytes_received);
             if let Some(bytes) = length.left() {
-                incoming.credit.expect(bytes, &mut self.lender);
+                incoming.credit.expect(bytes, self.session.receive_budget());
                 self.grant_stream(now, id);
             }
         }
         self.held.handle_progress();
-        self.push_event(Event::ResponseReceived {
+        self.session.push_event(Event::ResponseReceived {
             stream: stream_id,
             head,
             end,

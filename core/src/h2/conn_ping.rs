@@ -4,6 +4,7 @@
 use super::conn::{Conn, Life};
 use super::frame::{FrameHeader, Ping};
 use crate::error::Violation;
+use crate::exchange::Framing;
 use crate::http::Event;
 use std::time::{Duration, Instant};
 
@@ -44,18 +45,19 @@ impl Conn {
     ) -> Result<(), Violation> {
         let Ping { ack, opaque } = Ping::parse(header, payload)?;
         if !ack {
-            let verdict = self.abuse.ping(now);
+            let verdict = self.session.abuse_mut().ping(now);
             self.judge(now, verdict)?;
             Ping { ack: true, opaque }.write(self.outbox.buffer());
-            if self.config.frame_events {
-                self.push_event(Event::PingReceived { opaque });
+            if self.session.config().frame_events {
+                self.session.push_event(Event::PingReceived { opaque });
             }
             return Ok(());
         }
         if let Some(sent_at) = self.answered(opaque) {
             let round_trip = now.saturating_duration_since(sent_at);
             self.note_round_trip(Some(round_trip));
-            self.push_event(Event::PongReceived { opaque, round_trip });
+            self.session
+                .push_event(Event::PongReceived { opaque, round_trip });
             return Ok(());
         }
         match opaque {
@@ -64,7 +66,7 @@ impl Conn {
             // The answer to the drain's PING after its deadline.
             DRAIN_PING => {}
             // An owner that gets every frame as it came has no use for one that means nothing.
-            _ if self.config.frame_events => return Err(Violation::PingAckUnexpected),
+            _ if self.session.config().frame_events => return Err(Violation::PingAckUnexpected),
             _ => return self.glitch(now, STRAY_PONG_POINTS),
         }
         Ok(())
@@ -82,7 +84,11 @@ impl Conn {
     /// The path keeps the lowest bound.
     pub(super) fn note_round_trip(&mut self, sample: Option<Duration>) {
         if let Some(sample) = sample {
-            self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
+            let lowest = self
+                .session
+                .round_trip()
+                .map_or(sample, |rtt| rtt.min(sample));
+            self.session.set_round_trip(lowest);
         }
     }
 }

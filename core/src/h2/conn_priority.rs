@@ -3,6 +3,7 @@
 use super::conn::Conn;
 use super::frame::{self, FrameHeader, PriorityUpdate};
 use crate::error::Violation;
+use crate::exchange::Framing;
 use crate::http::Side;
 use crate::http::priority::Priority;
 use std::time::Instant;
@@ -42,7 +43,7 @@ impl Conn {
     ) -> Result<(), Violation> {
         let PriorityUpdate { prioritized, value } = PriorityUpdate::parse(header, payload)?;
         // RFC 9218 section 7.1: only clients send it, and only about requests.
-        if self.side == Side::Client || prioritized.is_multiple_of(2) {
+        if self.session.side() == Side::Client || prioritized.is_multiple_of(2) {
             return Err(Violation::PriorityUpdateInvalid);
         }
         let priority = Priority::parse(value);
@@ -54,10 +55,11 @@ impl Conn {
             if let Some(stream) = self.streams.get_mut(prioritized) {
                 stream.priority = priority;
             }
-            self.schedule.reprioritise(key, priority);
+            self.session.schedule_mut().reprioritise(key, priority);
         }
         let verdict = self
-            .abuse
+            .session
+            .abuse_mut()
             .priority_update(self.priorities_pending.len(), now);
         self.judge(now, verdict)
     }

@@ -4,6 +4,7 @@
 use super::conn::{Conn, Life, Timer};
 use super::frame::{DataLayout, FRAME_BYTES_DEFAULT, FRAME_HEADER_BYTES, FrameHeader, flag, kind};
 use crate::error::Violation;
+use crate::exchange::Framing;
 use std::time::Instant;
 
 /// The client's connection preface (RFC 9113 section 3.4).
@@ -286,9 +287,9 @@ impl Conn {
             return;
         }
         self.reader.watched = incomplete;
-        match (incomplete, self.config.timeouts.head) {
-            (Some(_), Some(head)) => self.timers.set(Timer::Head as usize, now + head),
-            _ => self.timers.stop(Timer::Head as usize),
+        match (incomplete, self.session.config().timeouts.head) {
+            (Some(_), Some(head)) => self.timers.set(Timer::Head, now + head),
+            _ => self.timers.stop(Timer::Head),
         }
     }
 }

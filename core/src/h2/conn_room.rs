@@ -12,7 +12,7 @@ use crate::limits::SEND_SHUT_BYTES;
 impl Conn {
     /// Follows what waits for the client; where there is room again, bodies go on.
     pub(super) fn account_for_waiting(&mut self) {
-        if self.side == Side::Server && self.send_account.follow(self.queued + self.outbox.len()) {
+        if self.session.account_for_waiting(self.outbox.len()) {
             self.tell_room_again();
         }
     }
@@ -21,14 +21,14 @@ impl Conn {
     /// behind the one that had a turn last are first.
     #[cold]
     fn tell_room_again(&mut self) {
-        let last = self.send_account.last_turn();
+        let last = self.session.send_account().last_turn();
         let mut ids: Vec<u32> = self.streams.ids().collect();
         ids.sort_by_key(|&id| (u64::from(id) <= last, id));
         for id in ids {
             let stream = StreamId(u64::from(id));
             let sends = self.streams.get(id).map(|stream| stream.sends);
             if sends == Some(Sends::Body) && self.send_room(stream) > 0 {
-                self.push_event(Event::SendReady { stream });
+                self.session.push_event(Event::SendReady { stream });
             }
         }
     }
@@ -36,11 +36,11 @@ impl Conn {
     /// Bytes that may wait on a stream before its body is paused. On a server the client's window
     /// bounds it: bytes beyond it would be held in vain.
     pub(super) fn queue_max(&self, quota: Quota) -> usize {
-        let max = self.config.limits.send_buffer_bytes_max;
-        match self.side {
+        let max = self.session.config().limits.send_buffer_bytes_max;
+        match self.session.side() {
             Side::Server => {
                 let max = max.min(quota.available() as usize + SEND_SHUT_BYTES);
-                self.send_account.queue_max(max)
+                self.session.send_account().queue_max(max)
             }
             Side::Client => max,
         }
@@ -65,9 +65,9 @@ impl Conn {
         {
             queue.is_full = false;
         }
-        if !self.send_account.is_exhausted() {
+        if !self.session.send_account().is_exhausted() {
             let stream = StreamId(u64::from(id));
-            self.push_event(Event::SendReady { stream });
+            self.session.push_event(Event::SendReady { stream });
         }
     }
 }

@@ -10,6 +10,7 @@ use super::frame::{STREAM_ID_MAX, WindowUpdate, data};
 use super::stream::{Awaits, Method, SendQueue, Sends};
 use super::stream_state::Input;
 use crate::error::{Misuse, Violation};
+use crate::exchange::Framing;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
@@ -38,7 +39,7 @@ impl Conn {
         head: &RequestHead,
         end: bool,
     ) -> Result<StreamId, Misuse> {
-        if self.side == Side::Server {
+        if self.session.side() == Side::Server {
             return Err(Misuse::WrongSide);
         }
         if !self.takes_exchanges() {
@@ -74,13 +75,13 @@ impl Conn {
             self.send_window_update(WindowUpdate { stream, increment });
         }
         self.streams.insert(id, stream);
-        self.counts.exchanges += 1;
-        self.timers.stop(Timer::Idle as usize);
+        self.timers.stop(Timer::Idle);
         if self.next_id > STREAM_ID_MAX {
             // RFC 9113 section 5.1.1: ids are never used again; a new connection has fresh ones.
             self.shut_down(now);
         }
-        self.capacity_told = self.capacity();
+        let capacity = self.capacity();
+        self.session.opened(capacity);
         Ok(StreamId(u64::from(id)))
     }
 
@@ -165,7 +166,7 @@ impl Conn {
         }
         let room = open.quota.available().min(self.quota.available());
         let frame_max = self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX).min(room);
-        let idle = self.schedule.is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
+        let idle = self.session.schedule().is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
         if !idle || body.is_empty() || body.len() > frame_max as usize || head.is_interim() {
             self.respond(now, stream, head, body.is_empty())?;
             return match body.is_empty() {
@@ -216,7 +217,8 @@ impl Conn {
             let len = data.len() as u32;
             let fits = data.len() <= self.peer.max_frame_size.min(DATA_FRAME_BYTES_MAX) as usize
                 && len <= stream.quota.available().min(self.quota.available());
-            let idle = self.schedule.is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
+            let idle =
+                self.session.schedule().is_empty() && self.outbox.len() < OUTBOX_TARGET_BYTES;
             if data.is_empty() || fits && idle {
                 stream.quota.spend(len);
                 self.quota.spend(len);
@@ -234,12 +236,10 @@ impl Conn {
             spare.unwrap_or_default()
         });
         if queue.is_empty() {
-            queue.waiting_since = Some(now);
-            queue.sent_since = 0;
-            queue.carried_then = self.outbox.written();
-            queue.has_turn = self.send_account.begin_turn(u64::from(id));
+            queue.clock.start(now, self.outbox.written());
+            queue.has_turn = self.session.send_account_mut().begin_turn(u64::from(id));
         }
-        self.queued += data.len();
+        self.session.note_queued(data.len());
         queue.push(data);
         queue.end |= end;
         let (len, quota) = (queue.len(), stream.quota);
@@ -251,7 +251,7 @@ impl Conn {
         }
         self.schedule_stream(id);
         self.account_for_waiting();
-        self.watch_streams(now, self.config.timeouts.stream_stall);
+        self.watch_streams(now, self.session.config().timeouts.stream_stall);
         Ok(())
     }
 
@@ -289,7 +289,7 @@ impl Conn {
     /// Makes DATA frames of what waits until the outbox holds enough for one write.
     pub(super) fn fill(&mut self, now: Instant) {
         while self.outbox.len() < OUTBOX_TARGET_BYTES && self.quota.available() > 0 {
-            let Some(key) = self.schedule.choose() else {
+            let Some(key) = self.session.schedule().choose() else {
                 break;
             };
             self.send_turn(now, key);
@@ -301,11 +301,11 @@ impl Conn {
     fn send_turn(&mut self, now: Instant, key: u32) {
         let Some((id, stream)) = self.streams.by_key_mut(key) else {
             debug_assert!(false, "a stream that is gone was scheduled");
-            self.schedule.remove(key);
+            self.session.schedule_mut().remove(key);
             return;
         };
         let Some(queue) = &mut stream.queue else {
-            self.schedule.remove(key);
+            self.session.schedule_mut().remove(key);
             return;
         };
         let room = stream.quota.available().min(self.quota.available());
@@ -315,18 +315,18 @@ impl Conn {
         stream.quota.spend(len as u32);
         self.quota.spend(len as u32);
         write_data(&mut self.outbox, id, queue, len, end);
-        self.queued -= len;
-        queue.sent_since += len as u64;
+        self.session.note_unqueued(len);
+        queue.clock.note_sent(len as u64);
         let drained = queue.is_empty();
         if drained {
-            queue.waiting_since = None;
+            queue.clock.stop();
             let had_turn = std::mem::take(&mut queue.has_turn);
-            self.send_account.end_turn(had_turn);
+            self.session.send_account_mut().end_turn(had_turn);
         }
         if drained || stream.quota.available() == 0 {
-            self.schedule.remove(key);
+            self.session.schedule_mut().remove(key);
         } else {
-            self.schedule.took_turn(key);
+            self.session.schedule_mut().took_turn(key);
         }
         let is_full = queue.is_full;
         let trailers = if drained { queue.trailers.take() } else { None };
@@ -350,7 +350,7 @@ impl Conn {
             && stream.queued() > 0
             && stream.quota.available() > 0
         {
-            self.schedule.push(key, stream.priority);
+            self.session.schedule_mut().push(key, stream.priority);
         }
     }
 
@@ -380,9 +380,8 @@ impl Conn {
     }
 
     fn note_data_sent(&mut self, bytes: usize) {
-        self.counts.data_frames_sent += 1;
-        self.counts.body_bytes_sent += bytes as u64;
-        self.abuse.data_sent();
+        self.session.note_data_sent(1, bytes as u64);
+        self.session.abuse_mut().data_sent();
     }
 
     // What a call may be made on.
@@ -409,7 +408,7 @@ impl Conn {
 
     /// The id and the key of a request that has no final head yet.
     fn answerable(&self, stream: StreamId) -> Result<(u32, u32), Misuse> {
-        if self.side == Side::Client {
+        if self.session.side() == Side::Client {
             return Err(Misuse::WrongSide);
         }
         let key = self.live_key(stream)?;

@@ -6,10 +6,10 @@ use super::conn::{Conn, Life, Timer, WINDOW_INITIAL};
 use super::frame::{FrameHeader, Setting, SettingsFrame, WindowUpdate, settings};
 use super::settings::{Settings, initial_window, write_ours};
 use crate::error::Violation;
+use crate::exchange::Framing;
 use crate::http::{Event, Side};
 use crate::limits::HPACK_TABLE_BYTES_MAX;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The user's unanswered PINGs and SETTINGS, oldest first.
@@ -24,8 +24,12 @@ impl Conn {
     /// Our SETTINGS, and the connection window that SETTINGS cannot raise (RFC 9113
     /// section 6.9.2).
     pub(super) fn send_settings(&mut self) {
-        write_ours(self.side, &self.config, self.outbox.buffer());
-        let window = self.config.windows.connection;
+        write_ours(
+            self.session.side(),
+            self.session.config(),
+            self.outbox.buffer(),
+        );
+        let window = self.session.config().windows.connection;
         if let Some(increment) = window.checked_sub(WINDOW_INITIAL).filter(|&by| by > 0) {
             let stream = 0;
             self.send_window_update(WindowUpdate { stream, increment });
@@ -43,10 +47,10 @@ impl Conn {
             return self.take_settings_ack(now);
         }
         if self.life != Life::Settings {
-            let verdict = self.abuse.settings(now);
+            let verdict = self.session.abuse_mut().settings(now);
             self.judge(now, verdict)?;
         }
-        let changes = self.peer.apply(self.side, frame)?;
+        let changes = self.peer.apply(self.session.side(), frame)?;
         if let Some(table) = changes.header_table {
             // RFC 7541 section 4.2: the smallest size between two blocks counts too.
             self.encoder.set_peer_table_max(table.smallest);
@@ -58,10 +62,10 @@ impl Conn {
         settings::write_ack(self.outbox.buffer());
         if self.life == Life::Settings {
             self.life = Life::Open;
-            self.timers.stop(Timer::Preface as usize);
+            self.timers.stop(Timer::Preface);
         }
-        if self.config.frame_events {
-            self.push_event(Event::SettingsReceived);
+        if self.session.config().frame_events {
+            self.session.push_event(Event::SettingsReceived);
         }
         Ok(())
     }
@@ -79,7 +83,7 @@ impl Conn {
         if self.life == Life::Closed {
             return false;
         }
-        let side = self.side;
+        let side = self.session.side();
         let may_change = |change: &Setting| match change {
             Setting::HeaderTableSize(_)
             | Setting::InitialWindowSize(_)
@@ -105,12 +109,12 @@ impl Conn {
             false => Some(self.started_at),
             true => asked.and_then(|asked| asked.settings.front().map(|&(_, sent_at)| sent_at)),
         };
-        match (oldest, self.config.timeouts.settings) {
+        match (oldest, self.session.config().timeouts.settings) {
             (Some(sent_at), Some(after)) => {
                 let at = (sent_at + after).max(now);
-                self.timers.set(Timer::SettingsAck as usize, at);
+                self.timers.set(Timer::SettingsAck, at);
             }
-            _ => self.timers.stop(Timer::SettingsAck as usize),
+            _ => self.timers.stop(Timer::SettingsAck),
         }
     }
 
@@ -125,7 +129,7 @@ impl Conn {
             sent_at
         } else {
             self.settings_acked = true;
-            let table_max = self.config.limits.header_table_bytes_max;
+            let table_max = self.session.config().limits.header_table_bytes_max;
             if table_max != HPACK_TABLE_BYTES_MAX {
                 self.decoder.set_table_max(table_max);
             }
@@ -134,16 +138,17 @@ impl Conn {
         self.watch_settings(now);
         let round_trip = now.saturating_duration_since(sent_at);
         self.note_round_trip(Some(round_trip));
-        if self.config.frame_events {
-            self.push_event(Event::SettingsAcknowledged { round_trip });
+        if self.session.config().frame_events {
+            self.session
+                .push_event(Event::SettingsAcknowledged { round_trip });
         }
         Ok(())
     }
 
     /// The peer has applied what we changed.
     fn apply(&mut self, changes: &[Setting]) {
-        let before = initial_window(&self.config);
-        let config = Arc::make_mut(&mut self.config);
+        let before = initial_window(self.session.config());
+        let config = self.session.config_mut();
         for &change in changes {
             match change {
                 Setting::HeaderTableSize(bytes) => self.decoder.set_table_max(bytes as usize),
@@ -164,7 +169,7 @@ impl Conn {
                 | Setting::NoRfc7540Priorities(_) => {}
             }
         }
-        let moved = i64::from(initial_window(&self.config)) - i64::from(before);
+        let moved = i64::from(initial_window(self.session.config())) - i64::from(before);
         if moved != 0 {
             for (_, stream) in self.streams.iter_mut() {
                 if let Some(incoming) = stream.incoming() {
@@ -195,7 +200,7 @@ impl Conn {
                 .adjust(delta)
                 .map_err(|_| Violation::InitialWindowInvalid)?;
             if stream.quota.available() == 0 {
-                self.schedule.remove(key);
+                self.session.schedule_mut().remove(key);
             } else {
                 self.schedule_stream(id);
                 self.note_stream_room(id);

@@ -6,13 +6,16 @@
 
 use super::stream_state::{Input, State, step};
 use crate::credit::{Credit, Quota};
+use crate::error::Violation;
+use crate::exchange::{Pressure, SendClock, Timed};
 use crate::http::Fields;
 use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
+use crate::limits::Timeouts;
 use crate::pace::Pace;
 use bytes::Bytes;
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The part of a message that the peer sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +75,8 @@ pub(super) struct SendQueue {
     pub(super) is_full: bool,
     /// It has one of the turns of a connection without room.
     pub(super) has_turn: bool,
-    /// When bytes began to wait, and how many have left since: distinguishes a stalled peer from a
-    /// slow one, and from one that drips credit (CVE-2026-49975).
-    pub(super) waiting_since: Option<Instant>,
-    pub(super) sent_since: u64,
-    /// Bytes that the transport had taken of the connection by then.
-    pub(super) carried_then: u64,
+    /// How long bytes wait for the peer.
+    pub(super) clock: SendClock,
 }
 
 /// A body on its way in.
@@ -139,7 +138,7 @@ impl SendQueue {
 
 /// One exchange on the connection.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     pub(super) state: State,
     pub(super) awaits: Awaits,
     pub(super) sends: Sends,
@@ -186,5 +185,42 @@ impl Stream {
             && self.method != Method::Connect
             && self.sends != Sends::Body
             && self.unread() == 0
+    }
+}
+
+impl Timed for Stream {
+    fn queued(&self) -> usize {
+        self.queued()
+    }
+    fn receive_deadline(
+        &mut self,
+        now: Instant,
+        timeouts: &Timeouts,
+        pressure: &Pressure,
+    ) -> Result<Option<Instant>, Violation> {
+        let (is_due, carried) = (self.awaits_body(), pressure.carried_in);
+        let Some(incoming) = &mut self.incoming else {
+            return Ok(None);
+        };
+        if !self.state.can_recv() {
+            return Ok(None);
+        }
+        if !is_due {
+            // Our user is the one to act.
+            incoming.pace.restart(now, carried);
+        }
+        let has_length = incoming.length.left().is_some();
+        let is_due = has_length || pressure.is_scarce;
+        incoming.pace.check(now, timeouts, carried, is_due)
+    }
+    fn send_clock(&mut self) -> Option<(&mut SendClock, bool)> {
+        let is_shut = self.quota.available() == 0;
+        let queue = self.queue.as_mut()?;
+        Some((&mut queue.clock, is_shut))
+    }
+    fn postpone_receiving(&mut self, by: Duration) {
+        if let Some(incoming) = &mut self.incoming {
+            incoming.pace.postpone(by);
+        }
     }
 }

@@ -19,54 +19,37 @@ use super::stream::{SendQueue, Stream};
 use super::stream_credit::StreamCredit;
 use super::streams::Streams;
 use super::{Action, UniKind};
-use crate::abuse::{Abuse, Verdict};
-use crate::credit::{Credit, Lender, Path, Quota};
-use crate::error::{H2Code, Violation};
-use crate::http::body_slab::BodySlab;
-use crate::http::head::last_head::LastHead;
+use crate::abuse::Abuse;
+use crate::credit::{Credit, Lender, Quota};
+use crate::error::{H2Code, H3Code, Violation};
+use crate::exchange::{Framing, Session};
 use crate::http::head::last_response::LastResponse;
 use crate::http::priority::Priority;
-use crate::http::schedule::Schedule;
-use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
-use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, REFUSED_NOTES_MAX};
-use crate::pace::Scarcity;
+use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
 use crate::qpack::{Decoder, Encoder};
-use crate::send_account::SendAccount;
-use crate::time::TimerTable;
+use crate::time::{TimerTable, timer_kinds};
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The deadlines of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timer {
-    /// The peer's SETTINGS.
-    Settings,
-    /// No exchange is open.
-    Idle,
-    /// The connection gets old.
-    Age,
-    /// The second GOAWAY of a drain, then the acknowledgement of what was written.
-    Drain,
-    /// The earliest stream that waits for its peer.
-    Streams,
-    /// A window that is not used gives back what it borrowed.
-    Windows,
-}
-
-impl Timer {
-    pub(super) const KINDS: usize = 6;
-    /// In the order of their discriminants.
-    pub(super) const ALL: [Self; Self::KINDS] = [
-        Self::Settings,
-        Self::Idle,
-        Self::Age,
-        Self::Drain,
-        Self::Streams,
-        Self::Windows,
-    ];
+timer_kinds! {
+    /// The deadlines of a connection.
+    pub(super) enum Timer {
+        /// The peer's SETTINGS.
+        Settings,
+        /// No exchange is open.
+        Idle,
+        /// The connection gets old.
+        Age,
+        /// The second GOAWAY of a drain, then the acknowledgement of what was written.
+        Drain,
+        /// The earliest stream that waits for its peer.
+        Streams,
+        /// A window that is not used gives back what it borrowed.
+        Windows,
+    }
 }
 
 /// Counts since the connection began.
@@ -90,11 +73,18 @@ pub struct Counts {
     pub datagrams_dropped: u64,
 }
 
+/// Counts of what only HTTP/3 has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FrameCounts {
+    pub(super) writes: u64,
+    pub(super) datagrams_dropped: u64,
+}
+
 /// One HTTP/3 connection. Ids are QUIC stream ids.
 #[derive(Debug)]
 pub struct Conn {
-    pub(super) side: Side,
-    pub(super) config: Arc<Config>,
+    /// State that does not depend on frames.
+    pub(super) session: Session,
     pub(super) closed: bool,
 
     // Out.
@@ -108,7 +98,6 @@ pub struct Conn {
     pub(super) open: Option<StreamId>,
     /// One encoded section.
     pub(super) section: Vec<u8>,
-    pub(super) schedule: Schedule,
     pub(super) encoder: Encoder,
     pub(super) ours: [OurUni; 3],
     pub(super) next_uni: u64,
@@ -116,11 +105,7 @@ pub struct Conn {
     pub(super) unacknowledged: u32,
 
     // In.
-    pub(super) events: VecDeque<Event>,
-    pub(super) body: BodySlab,
     pub(super) decoder: Decoder,
-    /// Server: the request that may come again.
-    pub(super) last_head: LastHead,
     /// Client: the response that may.
     pub(super) last_response: LastResponse,
     pub(super) theirs: Vec<PeerUni>,
@@ -132,8 +117,6 @@ pub struct Conn {
     pub(super) remembered: Option<Settings>,
 
     pub(super) streams: Streams<Stream>,
-    /// Memory of heads that the owner gave back.
-    pub(super) spares: Spares,
     #[expect(clippy::vec_box, reason = "a stream takes the box, not what is in it")]
     pub(super) spare_queues: Vec<Box<SendQueue>>,
     /// PRIORITY_UPDATE frames for streams that are not open yet.
@@ -151,36 +134,18 @@ pub struct Conn {
     pub(super) stream_window: u32,
     /// Bytes that may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
-    pub(super) lender: Lender,
-    /// Server: what waits here for the client, out of the budget of all connections.
-    pub(super) send_account: SendAccount,
-    /// Server: whether connections are scarce.
-    pub(super) scarcity: Scarcity,
-    /// Server: rules that requests broke which became no exchange, for metrics.
-    pub(super) refused: Vec<Violation>,
-    /// The budget for bytes that wait in the transport beyond its first window: on a server shared
-    /// with all connections.
+    /// Budget of the bytes in the transport beyond its first window: on a server shared with others.
     pub(super) send_lender: Lender,
-    /// Bytes in the queues of all streams.
-    pub(super) queued: usize,
     /// Bytes that the transport has taken, or was asked to take.
     pub(super) carried_out: u64,
-    /// The connection windows that the path has shown to need.
-    pub(super) path: Path,
     pub(super) slow: SlowReaders,
-    pub(super) abuse: Abuse,
     pub(super) draining: Draining,
     /// The id and, of a client, the code of the peer's GOAWAY.
     pub(super) peer_goaway: Option<u64>,
     /// The highest push id that a client offered.
     pub(super) push_id_max: Option<u64>,
-    /// Handlers that run, those of reset streams included.
-    pub(super) running: u32,
-    pub(super) timers: TimerTable<{ Timer::KINDS }>,
-    pub(super) rtt: Option<Duration>,
-    /// The capacity that the owner of a client has last received or requested.
-    pub(super) capacity_told: u32,
-    pub(super) counts: Counts,
+    pub(super) timers: TimerTable<Timer>,
+    pub(super) frame_counts: FrameCounts,
 }
 
 impl Conn {
@@ -190,7 +155,6 @@ impl Conn {
         let limits = &config.limits;
         let window = config.windows.quic_connection();
         let mut conn = Self {
-            side,
             closed: false,
             actions: VecDeque::new(),
             asked_bytes: 0,
@@ -198,7 +162,6 @@ impl Conn {
             slab: BytesMut::new(),
             open: None,
             section: Vec::new(),
-            schedule: Schedule::new(),
             encoder: Encoder::new(),
             ours: [
                 OurUni::new(UniKind::Control),
@@ -210,10 +173,7 @@ impl Conn {
                 Side::Server => 3,
             },
             unacknowledged: 0,
-            events: VecDeque::new(),
-            body: BodySlab::default(),
             decoder: Decoder::new(QPACK_TABLE_BYTES_MAX, QPACK_BLOCKED_STREAMS_MAX),
-            last_head: LastHead::default(),
             last_response: LastResponse::default(),
             theirs: Vec::new(),
             seen: Seen::default(),
@@ -221,7 +181,6 @@ impl Conn {
             settings: None,
             remembered: None,
             streams: Streams::new(),
-            spares: Spares::default(),
             spare_queues: Vec::new(),
             priorities_pending: BTreeMap::new(),
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
@@ -231,25 +190,15 @@ impl Conn {
             window_told: window,
             stream_window: config.windows.quic_stream(),
             send_window: SendWindow::new(),
-            lender: Lender::new(config.windows.memory_budget),
-            scarcity: Scarcity::default(),
-            refused: Vec::new(),
-            send_account: SendAccount::own(config.windows.send_budget),
             send_lender: Lender::new(config.windows.send_budget),
-            queued: 0,
             carried_out: 0,
-            path: Path::new(now),
             slow: SlowReaders::default(),
-            abuse: Abuse::new(limits),
             draining: Draining::No,
             peer_goaway: None,
             push_id_max: None,
-            running: 0,
             timers: TimerTable::new(now),
-            rtt: None,
-            capacity_told: 0,
-            counts: Counts::default(),
-            config,
+            frame_counts: FrameCounts::default(),
+            session: Session::new(side, config, 0, now),
         };
         conn.send_settings();
         conn
@@ -261,16 +210,10 @@ impl Conn {
     /// beyond the room that the connection has
     /// ([`SEND_AHEAD_BYTES_MAX`](crate::limits::SEND_AHEAD_BYTES_MAX)).
     pub fn poll_event(&mut self) -> Option<Event> {
-        if self.events.is_empty() {
-            self.body.close(&mut self.events);
+        if !self.session.has_events() {
+            self.session.close_body();
         }
-        if self.send_account.is_overrun()
-            && !self.closed
-            && matches!(self.events.front(), Some(Event::RequestReceived { .. }))
-        {
-            return None;
-        }
-        self.events.pop_front()
+        self.session.poll_event(self.closed)
     }
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<Instant> {
@@ -281,7 +224,7 @@ impl Conn {
     }
     /// Which end of the connection it is.
     pub fn side(&self) -> Side {
-        self.side
+        self.session.side()
     }
     /// True after [`Event::Closed`]. Actions may still follow.
     pub fn is_closed(&self) -> bool {
@@ -292,10 +235,13 @@ impl Conn {
 
     /// Client: how many more exchanges may start now.
     pub fn capacity(&self) -> u32 {
-        if self.side == Side::Server || !self.takes_exchanges() || self.slow.is_exhausted() {
+        if self.session.side() == Side::Server
+            || !self.takes_exchanges()
+            || self.slow.is_exhausted()
+        {
             return 0;
         }
-        let ours = self.config.limits.request_streams_max;
+        let ours = self.session.config().limits.request_streams_max;
         ours.saturating_sub(self.active())
             .min(self.stream_quota.available())
     }
@@ -313,7 +259,7 @@ impl Conn {
         let max = self.queue_max();
         match self.streams.get(stream) {
             Some(stream) if stream.queue.as_ref().is_none_or(|queue| !queue.is_full) => {
-                self.send_account.room(stream.queued(), max)
+                self.session.send_account().room(stream.queued(), max)
             }
             _ => 0,
         }
@@ -324,51 +270,54 @@ impl Conn {
     }
     /// Handlers that run, those of reset streams included.
     pub fn running_handlers(&self) -> u32 {
-        self.running
+        self.session.handlers()
     }
     /// Counts for metrics.
     pub fn counts(&self) -> Counts {
-        self.counts
+        let totals = self.session.totals();
+        Counts {
+            exchanges: totals.exchanges,
+            resets: totals.resets,
+            refused: totals.refused,
+            body_bytes_received: totals.body_bytes_received,
+            body_bytes_sent: totals.body_bytes_sent,
+            data_frames_sent: totals.data_frames_sent,
+            writes: self.frame_counts.writes,
+            datagrams_dropped: self.frame_counts.datagrams_dropped,
+        }
     }
     /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
     /// [`REFUSED_NOTES_MAX`]; later ones are dropped.
     pub fn poll_refused(&mut self) -> Option<Violation> {
-        self.refused.pop()
+        self.session.poll_refused()
     }
     /// The tolerated oddities of the peer, for metrics.
     pub fn abuse(&self) -> &Abuse {
-        &self.abuse
+        self.session.abuse()
     }
     /// The transport's last estimate of the round trip.
     pub fn round_trip(&self) -> Option<Duration> {
-        self.rtt
+        self.session.round_trip()
     }
 
     /// Gives the memory of a head that the owner has read back for the next one.
     pub fn recycle(&mut self, fields: Fields) {
-        self.spares.keep_section(fields, SPARES_MAX);
+        self.session.recycle(fields);
     }
     /// Gives a request head of this connection back that the owner has read.
     pub fn recycle_head(&mut self, head: RequestHead) {
-        self.spares.keep_head(head, SPARES_MAX);
+        self.session.recycle_head(head);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
         self.follow_path(0);
         self.streams.release();
-        self.schedule.release();
-        self.body.release();
+        self.session.release();
         self.section = Vec::new();
-        self.last_head.release();
-        self.refused.shrink_to_fit();
         self.last_response.release();
-        self.spares = Spares::default();
         self.spare_queues = Vec::new();
         if self.open.is_none() {
             self.slab = BytesMut::new();
-        }
-        if self.events.is_empty() {
-            self.events = VecDeque::new();
         }
         if self.actions.is_empty() {
             self.actions = VecDeque::new();
@@ -381,45 +330,63 @@ impl Conn {
     pub(super) fn peer(&self) -> Settings {
         self.settings.or(self.remembered).unwrap_or_default()
     }
-    pub(super) fn note_refused(&mut self, violation: Violation) {
-        if self.refused.len() < REFUSED_NOTES_MAX {
-            self.refused.push(violation);
-        }
-    }
-    /// Carries a verdict out.
-    pub(super) fn judge(&mut self, now: Instant, verdict: Verdict) -> Result<(), Violation> {
-        match verdict {
-            Verdict::Fine => Ok(()),
-            Verdict::Drain => {
-                self.shut_down(now);
-                Ok(())
-            }
-            Verdict::Close(violation) => Err(violation),
-        }
-    }
-    /// The peer did something odd that is tolerated.
-    pub(super) fn glitch(&mut self, now: Instant, points: u32) -> Result<(), Violation> {
-        let verdict = self.abuse.glitch(points, now);
-        self.judge(now, verdict)
-    }
-    pub(super) fn push_event(&mut self, event: Event) {
-        self.body.close(&mut self.events);
-        self.events.push_back(event);
-    }
-    /// Client: reports a changed capacity to the owner; once per change.
-    pub(super) fn note_capacity(&mut self) {
-        if self.side == Side::Server || self.closed {
-            return;
-        }
-        let capacity = self.capacity();
-        if capacity != self.capacity_told {
-            self.capacity_told = capacity;
-            self.push_event(Event::CapacityChanged);
-        }
-    }
     /// The code of a peer's GOAWAY: HTTP/3 has none.
     pub(super) const GOAWAY_CODE: H2Code = H2Code::NO_ERROR;
 }
 
-/// Heads kept for the next ones: those of one full batch.
-const SPARES_MAX: usize = 128;
+impl Framing for Conn {
+    type Id = StreamId;
+    type Stream = Stream;
+
+    #[inline]
+    fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+    #[inline]
+    fn capacity_now(&self) -> u32 {
+        self.capacity()
+    }
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.is_closed()
+    }
+    fn drain(&mut self, now: Instant) {
+        self.shut_down(now);
+    }
+    fn streams_mut(&mut self) -> impl Iterator<Item = (StreamId, &mut Stream)> {
+        self.streams.iter_mut()
+    }
+    fn carried_out(&self) -> u64 {
+        self.carried_out
+    }
+    #[inline]
+    fn streams_deadline(&self) -> Option<Instant> {
+        self.timers.get(Timer::Streams)
+    }
+    #[inline]
+    fn set_streams_deadline(&mut self, at: Instant) {
+        self.timers.set(Timer::Streams, at);
+    }
+    fn end_late(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        violation: Violation,
+    ) -> Result<(), Violation> {
+        let is_discarded = self
+            .streams
+            .get(id)
+            .is_some_and(|stream| stream.discarding.is_some());
+        match is_discarded {
+            // The rest of a request behind a complete answer.
+            true => {
+                self.stop_receiving(now, id, H3Code::NO_ERROR);
+                Ok(())
+            }
+            false => self.break_stream(now, id, violation),
+        }
+    }
+    fn end_connection(&mut self, now: Instant, violation: Violation) {
+        self.fail(now, violation);
+    }
+}

@@ -8,6 +8,7 @@ use super::conn::{Conn, Timer};
 use super::request_stream::State;
 use super::stream::Sends;
 use crate::error::{Closed, H2Code, H3Code, Scope, Violation};
+use crate::exchange::Framing;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Fields, Reset, ResponseHead, Side, StreamId, Token, Version};
 use std::time::Instant;
@@ -66,7 +67,7 @@ impl Conn {
             return;
         };
         let is_answered = open.sends == Sends::Ended && code == H2Code::NO_ERROR;
-        self.counts.resets += 1;
+        self.session.totals_mut().resets += 1;
         if is_answered {
             self.stop_receiving(now, stream, H3Code::NO_ERROR);
         } else {
@@ -88,10 +89,10 @@ impl Conn {
         }
         let verdict = match violation {
             Violation::StreamsTooMany => {
-                self.counts.refused += 1;
-                self.abuse.stream_refused(now)
+                self.session.totals_mut().refused += 1;
+                self.session.abuse_mut().stream_refused(now)
             }
-            _ => self.abuse.reset_provoked(violation, now),
+            _ => self.session.abuse_mut().reset_provoked(violation, now),
         };
         self.judge(now, verdict)?;
         self.stop_both(id, violation.h3_code());
@@ -118,14 +119,14 @@ impl Conn {
         let answer = ResponseHead::new(STATUS, fields, Version::Http3)
             .ok()
             .filter(|head| self.check_size(head.section()).is_ok());
-        let Some(head) = answer
-            .filter(|_| self.side == Side::Server && is_head && violation.h1_status() == STATUS)
-        else {
+        let Some(head) = answer.filter(|_| {
+            self.session.side() == Side::Server && is_head && violation.h1_status() == STATUS
+        }) else {
             return self.break_stream(now, id, violation);
         };
-        let verdict = self.abuse.reset_provoked(violation, now);
+        let verdict = self.session.abuse_mut().reset_provoked(violation, now);
         self.judge(now, verdict)?;
-        self.note_refused(violation);
+        self.session.note_refused(violation);
         self.section.clear();
         self.encoder.encode_response(id, &head, &mut self.section);
         self.put_section(now, id, true);
@@ -168,7 +169,7 @@ impl Conn {
         stream.state = State::Ended;
         self.decoder.cancel(id);
         // RFC 9114 section 4.1.1.
-        let unprocessed = self.side == Side::Client && code == H3Code::REQUEST_REJECTED;
+        let unprocessed = self.session.side() == Side::Client && code == H3Code::REQUEST_REJECTED;
         self.stop_both(id, H3Code::REQUEST_CANCELLED);
         self.end_early(now, id, ResetBy::Peer(code.as_h2()), unprocessed);
         Ok(())
@@ -186,25 +187,25 @@ impl Conn {
             self.acknowledged(now);
             return Ok(());
         };
-        if self.side == Side::Client {
+        if self.session.side() == Side::Client {
             // RFC 9114 section 4.1: the answer may still be complete.
             stream.sends = Sends::Stopped;
             stream.is_sent = true;
             let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
             if let Some(queue) = &mut stream.queue {
-                self.queued -= queue.len();
-                if queue.waiting_since.is_some() {
-                    self.send_account.end_turn(queue.has_turn);
+                self.session.note_unqueued(queue.len());
+                if queue.clock.is_running() {
+                    self.session.send_account_mut().end_turn(queue.has_turn);
                 }
                 queue.clear();
             }
             if let Some(key) = self.streams.key(id) {
-                self.schedule.remove(key);
+                self.session.schedule_mut().remove(key);
             }
             self.close_slab(false);
             self.actions.push_back(Action::Reset { stream: id, code });
             if was_full {
-                self.push_event(Event::SendReady { stream: id });
+                self.session.push_event(Event::SendReady { stream: id });
             }
             self.drop_if_over(now, id);
             return Ok(());
@@ -222,10 +223,10 @@ impl Conn {
             return Ok(());
         };
         let is_answered = stream.sends == Sends::Ended && stream.queued() == 0;
-        if self.side == Side::Client || is_answered {
+        if self.session.side() == Side::Client || is_answered {
             return Ok(());
         }
-        let verdict = self.abuse.reset_received(now);
+        let verdict = self.session.abuse_mut().reset_received(now);
         self.judge(now, verdict)
     }
 
@@ -254,14 +255,14 @@ impl Conn {
         let Some(stream) = self.streams.get(id) else {
             return;
         };
-        self.counts.resets += 1;
-        if self.side == Side::Client || stream.is_request {
-            self.push_event(Event::StreamReset {
+        self.session.totals_mut().resets += 1;
+        if self.session.side() == Side::Client || stream.is_request {
+            self.session.push_event(Event::StreamReset {
                 stream: id,
                 reset: Reset { by, unprocessed },
             });
         } else if let ResetBy::Us(violation) = by {
-            self.note_refused(violation);
+            self.session.note_refused(violation);
         }
         self.drop_stream(now, id);
     }
@@ -269,7 +270,7 @@ impl Conn {
     /// Forgets a stream: what it held goes back, and its stream credit.
     fn drop_stream(&mut self, now: Instant, id: StreamId) {
         if let Some(key) = self.streams.key(id) {
-            self.schedule.remove(key);
+            self.session.schedule_mut().remove(key);
         }
         let Some(stream) = self.streams.remove(id) else {
             return;
@@ -279,12 +280,12 @@ impl Conn {
             self.slow.note_caught_up();
         }
         let unread = stream.unread + stream.reader.left();
-        self.abuse.data_consumed(unread);
+        self.session.abuse_mut().data_consumed(unread);
         if let Some(mut queue) = stream.queue {
             let waited = queue.len();
-            self.queued -= waited;
-            if queue.waiting_since.is_some() {
-                self.send_account.end_turn(queue.has_turn);
+            self.session.note_unqueued(waited);
+            if queue.clock.is_running() {
+                self.session.send_account_mut().end_turn(queue.has_turn);
             }
             queue.clear();
             self.spare_queues.push(queue);
@@ -292,17 +293,17 @@ impl Conn {
                 self.account_for_waiting();
             }
         }
-        if self.side == Side::Server {
+        if self.session.side() == Side::Server {
             self.stream_credit.closed();
             if let Some(limit) = self.stream_credit.grant(now) {
                 self.actions.push_back(Action::GrantStreams { limit });
             }
         }
         if self.streams.is_empty() && !self.closed {
-            if let Some(idle) = self.config.timeouts.idle {
-                self.timers.set(Timer::Idle as usize, now + idle);
+            if let Some(idle) = self.session.config().timeouts.idle {
+                self.timers.set(Timer::Idle, now + idle);
             }
-            self.timers.stop(Timer::Streams as usize);
+            self.timers.stop(Timer::Streams);
             self.finish_drain(now);
         }
     }
@@ -346,6 +347,6 @@ impl Conn {
             let unprocessed = self.is_unprocessed(id);
             self.end_early(now, id, ResetBy::Connection(closed), unprocessed);
         }
-        self.push_event(Event::Closed(closed));
+        self.session.push_event(Event::Closed(closed));
     }
 }

@@ -18,7 +18,7 @@ const QUARTER_ID_MAX: u64 = varint::MAX / 4;
 impl Conn {
     /// A QUIC datagram came.
     pub fn handle_datagram(&mut self, now: Instant, mut bytes: Bytes) {
-        if self.closed || !self.config.datagrams {
+        if self.closed || !self.session.config().datagrams {
             return;
         }
         let quarter = match varint::take(&bytes) {
@@ -33,9 +33,9 @@ impl Conn {
         let Some(open) = self.streams.get(id).filter(|open| {
             // A server's user knows of it once the head came; and RFC 9297 section 2.1: nothing is
             // expected behind the peer's end.
-            (open.is_request || self.side == Side::Client) && open.state != State::Ended
+            (open.is_request || self.session.side() == Side::Client) && open.state != State::Ended
         }) else {
-            self.counts.datagrams_dropped += 1;
+            self.frame_counts.datagrams_dropped += 1;
             return;
         };
         if open.method != Method::ExtendedConnect {
@@ -48,14 +48,14 @@ impl Conn {
         if self.datagrams.len() == DATAGRAMS_PER_TURN_MAX {
             // Who reads late wants the latest.
             self.datagrams.pop_front();
-            self.counts.datagrams_dropped += 1;
+            self.frame_counts.datagrams_dropped += 1;
         }
         self.datagrams.push_back((id, bytes));
     }
 
     /// Whether both sides have said that they take datagrams.
     pub fn has_datagrams(&self) -> bool {
-        self.config.datagrams && self.peer().datagrams && !self.closed
+        self.session.config().datagrams && self.peer().datagrams && !self.closed
     }
 
     /// The next datagram for an open request stream (RFC 9297).

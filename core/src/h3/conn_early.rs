@@ -4,9 +4,9 @@
 use super::Action;
 use super::conn::Conn;
 use super::settings::Settings;
+use crate::exchange::Framing;
 use crate::http::Side;
 use crate::http::event::ResetBy;
-use std::sync::Arc;
 use std::time::Instant;
 
 impl Conn {
@@ -19,7 +19,7 @@ impl Conn {
     /// session ticket came from. If it takes the early data and says less now, that is an error
     /// (RFC 9114 section 7.2.4.2). Call it before the first request.
     pub fn remember_settings(&mut self, settings: Settings) {
-        debug_assert!(self.side == Side::Client && self.settings.is_none());
+        debug_assert!(self.session.side() == Side::Client && self.settings.is_none());
         self.remembered = Some(settings);
     }
 
@@ -37,11 +37,11 @@ impl Conn {
             // It was draining, and these were the last.
             return;
         }
-        self.body.close(&mut self.events);
-        let fresh = Self::new(self.side, Arc::clone(&self.config), now);
+        self.session.close_body();
+        let fresh = Self::new(self.session.side(), self.session.shared_config(), now);
         let before = std::mem::replace(self, fresh);
-        // State outside of streams is kept: unreported events, memory, measurements and counts.
-        self.events = before.events;
+        // What is not of streams goes on: facts not yet told, memory, what was learned and counted.
+        self.session.resume(before.session);
         let is_window =
             |it: &Action| matches!(it, Action::GrantBytes { .. } | Action::HoldBytes { .. });
         let windows = before.actions.into_iter().filter(is_window);
@@ -49,11 +49,7 @@ impl Conn {
         self.credit = before.credit;
         self.window_told = before.window_told;
         self.send_window = before.send_window;
-        self.lender = before.lender;
-        self.path = before.path;
-        self.rtt = before.rtt;
-        self.counts = before.counts;
-        self.capacity_told = before.capacity_told;
+        self.frame_counts = before.frame_counts;
         self.draining = before.draining;
         self.note_capacity();
     }

@@ -12,15 +12,14 @@ use crate::credit::{Lender, Readback, only_grows};
 use crate::error::Misuse;
 use crate::http::{Side, StreamId};
 use crate::pace::Scarcity;
-use crate::send_account::SendAccount;
 use std::time::Instant;
 
 impl Conn {
     /// Borrows from the budget of all connections of a client or server.
     #[must_use]
     pub fn borrowing_from(mut self, lender: &Lender) -> Self {
-        self.lender = lender.share();
-        if self.side == Side::Client {
+        self.session.share_receive_budget(lender);
+        if self.session.side() == Side::Client {
             self.send_lender = lender.share();
         }
         self
@@ -29,14 +28,14 @@ impl Conn {
     /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
     pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
-        self.scarcity = scarcity.clone();
+        self.session.follow_scarcity(scarcity);
         self
     }
 
     /// Server: takes what waits for the client out of a budget that other connections share.
     #[must_use]
     pub fn sending_from(mut self, lender: &Lender) -> Self {
-        self.send_account = SendAccount::shared(lender);
+        self.session.share_send_budget(lender);
         self.send_lender = lender.share();
         self
     }
@@ -72,7 +71,7 @@ impl Conn {
             // Nothing more comes for it.
             self.slow.note_caught_up();
         }
-        self.abuse.data_consumed(bytes);
+        self.session.abuse_mut().data_consumed(bytes);
         // At most the read window, which is a u32.
         self.credit.take(bytes as u32, now);
         self.grant(now);
@@ -83,40 +82,46 @@ impl Conn {
 
     /// Lets the window grow or lapse, and sets it in the transport.
     pub(super) fn grant(&mut self, now: Instant) {
-        if self.config.windows.auto {
-            let is_client = self.side == Side::Client;
+        if self.session.config().windows.auto {
+            let is_client = self.session.side() == Side::Client;
             if is_client && self.slow.is_slow(now) {
                 self.credit.rest();
             }
             // A reader that the peer waits for takes as fast as it can, whatever the window is.
-            let rtt = self.rtt.filter(|_| !is_client || self.slow.has_drained());
-            let granted = self.credit.grant(now, rtt, false, &mut self.lender);
+            let rtt = self
+                .session
+                .round_trip()
+                .filter(|_| !is_client || self.slow.has_drained());
+            let granted = self
+                .credit
+                .grant(now, rtt, false, self.session.receive_budget());
             if granted.is_some() {
                 self.slow.note_granted();
-                self.path.note(now, self.credit.demand());
+                self.session.path_mut().note(now, self.credit.demand());
             }
         }
         self.tell_window();
         if let Some(at) = self.credit.next_deadline().filter(|_| !self.closed) {
-            self.timers.set_earlier(Timer::Windows as usize, at);
+            self.timers.set_earlier(Timer::Windows, at);
         }
     }
 
     /// The first exchange of a connection that rested: the window is raised to what the path has
     /// shown to need.
     pub(super) fn raise_rested(&mut self, now: Instant) {
-        let windows = &self.config.windows;
+        let windows = &self.session.config().windows;
         if windows.auto && self.streams.is_empty() {
-            let need = self.path.need(now);
+            let need = self.session.path().need(now);
             self.raise(now, need);
         }
     }
 
     /// Raises the window on a guess, by no more than a quarter of what the lender has left.
     pub(super) fn raise(&mut self, now: Instant, window: u32) {
-        let quarter = u32::try_from(self.lender.left() / 4).unwrap_or(u32::MAX);
+        let quarter = self.session.receive_budget_quarter();
         let most = self.credit.readback().window.saturating_add(quarter);
-        self.credit.raise_to(window.min(most), &mut self.lender);
+        self.credit
+            .raise_to(window.min(most), self.session.receive_budget());
         // The transport announces it.
         let _ = self.credit.announce(now);
         self.tell_window();
@@ -124,7 +129,7 @@ impl Conn {
 
     /// The connection's window that the transport announces in its handshake, in bytes.
     pub fn first_window(&self) -> u32 {
-        self.config.windows.quic_connection()
+        self.session.config().windows.quic_connection()
     }
 
     fn tell_window(&mut self) {
@@ -137,7 +142,7 @@ impl Conn {
     /// Sets the expected size of the body to come (0: unknown), before its head arrives: its window
     /// is raised, as far as the memory budget allows.
     pub fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
-        if self.config.windows.auto && self.streams.get(stream).is_some() {
+        if self.session.config().windows.auto && self.streams.get(stream).is_some() {
             self.raise(now, u32::try_from(bytes).unwrap_or(u32::MAX));
         }
     }
@@ -200,7 +205,7 @@ impl Conn {
                 granted: read.granted + unread,
                 used: read.used + unread,
                 unread,
-                rtt: self.rtt,
+                rtt: self.session.round_trip(),
                 ..read
             });
         };
@@ -211,7 +216,7 @@ impl Conn {
             used: open.received,
             unread: open.unread,
             window: base.saturating_add(open.read_ahead),
-            rtt: self.rtt,
+            rtt: self.session.round_trip(),
         })
     }
 
@@ -234,11 +239,11 @@ impl Conn {
     /// The connection window that this connection's path has shown to need in the last minute, in
     /// bytes: for the next connection to the same origin. 0: nothing was seen.
     pub fn path_need(&self, now: Instant) -> u32 {
-        self.path.seen(now)
+        self.session.path().seen(now)
     }
     /// Takes over the [`path_need`](Self::path_need) of an earlier connection to the same origin:
     /// the first exchanges of the next minute begin with it.
     pub fn remember_path(&mut self, now: Instant, need: u32) {
-        self.path.remember(now, need);
+        self.session.path_mut().remember(now, need);
     }
 }

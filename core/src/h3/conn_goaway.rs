@@ -7,6 +7,7 @@ use super::conn::{Conn, Timer};
 use super::frame::{kind, put_frame};
 use super::stream_kind::Origin;
 use crate::error::{Closed, H3Code, Violation};
+use crate::exchange::Framing;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Side, StreamId};
 use crate::wire::varint;
@@ -45,7 +46,7 @@ impl Conn {
         if self.closed || self.draining != Draining::No {
             return;
         }
-        match self.side {
+        match self.session.side() {
             Side::Client => {
                 // RFC 9114 section 5.2: a client names a push; we take none.
                 self.draining = Draining::Final {
@@ -83,8 +84,8 @@ impl Conn {
     /// Sets the drain's next step for the time when the peer has received GOAWAY and we have its
     /// earlier requests.
     fn wait_for_peer(&mut self, now: Instant) {
-        let wait = self.rtt.unwrap_or(ROUND_TRIP_GUESS);
-        self.timers.set(Timer::Drain as usize, now + wait);
+        let wait = self.session.round_trip().unwrap_or(ROUND_TRIP_GUESS);
+        self.timers.set(Timer::Drain, now + wait);
     }
 
     /// A drained connection with nothing open, and nothing on its way, is done.
@@ -92,10 +93,10 @@ impl Conn {
         if self.closed || !self.streams.is_empty() {
             return;
         }
-        match (self.draining, self.side, self.peer_goaway) {
+        match (self.draining, self.session.side(), self.peer_goaway) {
             (Draining::Final { told: false, .. }, _, _) => {}
             (Draining::Final { .. }, Side::Server, _) if self.unacknowledged > 0 => {
-                self.timers.set(Timer::Drain as usize, now + LINGER);
+                self.timers.set(Timer::Drain, now + LINGER);
             }
             (Draining::Final { .. }, _, _) => self.close_idle(now, Closed::Drained),
             (Draining::No, Side::Client, Some(_)) => {
@@ -120,7 +121,7 @@ impl Conn {
 
     pub(super) fn take_goaway(&mut self, now: Instant, id: u64) -> Result<(), Violation> {
         // RFC 9114 section 5.2: a server names a request stream.
-        if self.side == Side::Client && Origin::of(id) != Origin::ClientBidi {
+        if self.session.side() == Side::Client && Origin::of(id) != Origin::ClientBidi {
             return Err(Violation::StreamIdInvalid);
         }
         let is_first = self.peer_goaway.is_none();
@@ -129,12 +130,13 @@ impl Conn {
             return Err(Violation::GoawayIdIncreased);
         }
         self.peer_goaway = Some(id);
-        if is_first && (self.side == Side::Client || self.config.frame_events) {
+        if is_first && (self.session.side() == Side::Client || self.session.config().frame_events) {
             let code = Self::GOAWAY_CODE;
             let (last, debug) = (StreamId(id), Bytes::new());
-            self.push_event(Event::GoingAway { code, last, debug });
+            self.session
+                .push_event(Event::GoingAway { code, last, debug });
         }
-        if self.side == Side::Server {
+        if self.session.side() == Side::Server {
             // What it names are pushes, of which there are none.
             return Ok(());
         }
@@ -155,7 +157,7 @@ impl Conn {
 
     /// Whether the peer has said that it will never process a request of ours.
     pub(super) fn is_unprocessed(&self, id: StreamId) -> bool {
-        self.side == Side::Client && self.peer_goaway.is_some_and(|first| id.0 >= first)
+        self.session.side() == Side::Client && self.peer_goaway.is_some_and(|first| id.0 >= first)
     }
 
     fn write_goaway(&mut self, id: u64) {

@@ -5,6 +5,7 @@ use super::conn::Conn;
 use super::request_stream::State;
 use super::stream::{Held, Method, Sends};
 use crate::error::Violation;
+use crate::exchange::Framing;
 use crate::http::body_length::Expected;
 use crate::http::head::validate_trailers;
 use crate::http::priority::Priority;
@@ -46,21 +47,20 @@ impl Conn {
     ) -> Result<(), Violation> {
         if self.awaits_head(id) {
             let stamp = self.decoder.stamp();
-            if let Some(known) = self.last_head.find(section, stamp) {
-                let head = known.again(self.spares.head());
+            if let Some(head) = self.session.find_head(section, stamp) {
                 self.decoder.handle_again(id, section);
                 let taken = self.take_request(now, id, ends, head);
                 return self.refuse_if_wrong(now, id, ends, taken);
             }
-            let spare = || self.spares.section();
+            let spare = || self.session.fields();
             if let Some(head) = self.last_response.again(section, stamp, spare) {
                 self.decoder.handle_again(id, section);
                 let taken = self.take_response(now, id, ends, head);
                 return self.refuse_if_wrong(now, id, ends, taken);
             }
         }
-        let mut fields = self.spares.section();
-        let limits = &self.config.limits;
+        let mut fields = self.session.fields();
+        let limits = &self.session.config().limits;
         let decoded = self.decoder.decode(id, section, limits, &mut fields)?;
         self.take_decoded(now, id, decoded, fields, ends, Some(section))
     }
@@ -110,11 +110,11 @@ impl Conn {
             }
             Decoded::Blocked => {
                 stream.held = Some(Box::<Held>::default());
-                self.watch_streams(now, self.config.timeouts.head);
+                self.watch_streams(now, self.session.config().timeouts.head);
                 self.recycle(fields);
                 Ok(())
             }
-            Decoded::Complete => match (stream.state, self.side) {
+            Decoded::Complete => match (stream.state, self.session.side()) {
                 (State::Head, Side::Server) => self
                     .read_head(fields, section)
                     .and_then(|head| self.take_request(now, id, ends, head)),
@@ -146,15 +146,13 @@ impl Conn {
         fields: Fields,
         section: Option<&[u8]>,
     ) -> Result<RequestHead, Violation> {
-        let mut head = RequestHead::from_fields_in(self.spares.head(), fields, Version::Http3)?;
-        self.last_head.number_fields(&mut head);
-        // A connection with one exchange pays nothing for a second.
-        if self.counts.exchanges > 0
-            && let Some(section) = section
-            && self.last_head.is_due()
+        let head = self.session.request_head(fields, Version::Http3)?;
+        if let Some(section) = section
+            && self.session.is_head_due()
         {
             let stamp = self.decoder.stamp();
-            self.last_head.keep(section, stamp, &head, Version::Http3);
+            self.session
+                .keep_head(section, stamp, &head, Version::Http3);
         }
         Ok(head)
     }
@@ -166,7 +164,7 @@ impl Conn {
         section: Option<&[u8]>,
     ) -> Result<ResponseHead, Violation> {
         let head = ResponseHead::from_fields(fields, Version::Http3)?;
-        if self.counts.exchanges > 1
+        if self.session.totals().exchanges > 1
             && let Some(section) = section
         {
             let stamp = self.decoder.stamp();
@@ -183,12 +181,12 @@ impl Conn {
         end: bool,
         head: RequestHead,
     ) -> Result<(), Violation> {
-        if self.running >= self.config.limits.request_handlers_max {
+        if self.session.handlers() >= self.session.config().limits.request_handlers_max {
             // Handlers of reset streams count too (CVE-2023-44487).
             self.recycle_head(head);
             return Err(Violation::StreamsTooMany);
         }
-        if head.protocol().is_some() && !self.config.extended_connect {
+        if head.protocol().is_some() && !self.session.config().extended_connect {
             // RFC 9220 section 3: we have not offered it.
             return Err(Violation::PseudoFieldUnknown);
         }
@@ -202,7 +200,7 @@ impl Conn {
         stream.method = Method::of(&head);
         stream.length_in = length;
         stream.is_request = true;
-        stream.pace = Pace::new(now, self.counts.body_bytes_received);
+        stream.pace = Pace::new(now, self.session.totals().body_bytes_received);
         stream.state = match (end, stream.method) {
             (true, _) => State::Ended,
             (false, Method::Connect | Method::ExtendedConnect) => State::Tunnel,
@@ -212,17 +210,16 @@ impl Conn {
         if stream.priority.is_none() {
             stream.priority = head.priority().map(Priority::parse);
         }
-        self.running += 1;
-        self.counts.exchanges += 1;
+        let is_last = self.session.accepted();
         if !end {
-            self.watch_streams(now, self.config.timeouts.body_look());
+            self.watch_streams(now, self.session.config().timeouts.body_look());
         }
-        self.push_event(Event::RequestReceived {
+        self.session.push_event(Event::RequestReceived {
             stream: id,
             head,
             end,
         });
-        if self.counts.exchanges >= self.config.limits.requests_per_connection_max {
+        if is_last {
             self.shut_down(now);
         }
         Ok(())
@@ -243,11 +240,12 @@ impl Conn {
             if end {
                 return Err(Violation::InterimWithEnd);
             }
-            if stream.interims >= self.config.limits.interim_responses_max {
+            if stream.interims >= self.session.config().limits.interim_responses_max {
                 return Err(Violation::InterimTooMany);
             }
             stream.interims += 1;
-            self.push_event(Event::InterimReceived { stream: id, head });
+            self.session
+                .push_event(Event::InterimReceived { stream: id, head });
             return Ok(());
         }
         stream.length_in = Expected::of_response(stream.method.as_bytes(), &head);
@@ -259,7 +257,7 @@ impl Conn {
         if end {
             stream.length_in.end()?;
         }
-        self.push_event(Event::ResponseReceived {
+        self.session.push_event(Event::ResponseReceived {
             stream: id,
             head,
             end,
@@ -287,7 +285,7 @@ impl Conn {
         if stream.discarding.is_some() {
             self.recycle(trailers);
         } else {
-            self.push_event(Event::TrailersReceived {
+            self.session.push_event(Event::TrailersReceived {
                 stream: id,
                 trailers,
             });
@@ -301,14 +299,14 @@ impl Conn {
     /// Server: our message is complete. From now on the rest of the request is due, or is not for the
     /// handler any more if that is gone.
     pub(super) fn answer_ended(&mut self, now: Instant, id: StreamId) {
-        let carried = self.counts.body_bytes_received;
-        if self.side == Side::Server
+        let carried = self.session.totals().body_bytes_received;
+        if self.session.side() == Side::Server
             && let Some(stream) = self.streams.get_mut(id)
             && stream.state != State::Ended
         {
             // While it was sent the peer owed nothing.
             stream.pace.restart(now, carried);
-            self.watch_streams(now, self.config.timeouts.body_look());
+            self.watch_streams(now, self.session.config().timeouts.body_look());
         }
         self.abandon_request(now, id);
     }
@@ -319,7 +317,7 @@ impl Conn {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if self.side == Side::Client
+        if self.session.side() == Side::Client
             || !stream.released
             || stream.sends != Sends::Ended
             || stream.state == State::Ended
@@ -334,11 +332,11 @@ impl Conn {
         if std::mem::take(&mut stream.is_behind) {
             self.slow.note_caught_up();
         }
-        self.abuse.data_consumed(unread);
+        self.session.abuse_mut().data_consumed(unread);
         if was_full {
             self.slow.note_left(true);
             self.actions.push_back(Action::Read { stream: id });
         }
-        self.watch_streams(now, self.config.timeouts.body_look());
+        self.watch_streams(now, self.session.config().timeouts.body_look());
     }
 }

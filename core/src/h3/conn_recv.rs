@@ -5,6 +5,7 @@ use super::conn::Conn;
 use super::frame::{Kind, Piece};
 use super::request_stream::{Input, State, Takes, input_of, step};
 use crate::error::{H3Code, Violation};
+use crate::exchange::Framing;
 use crate::http::StreamId;
 use std::time::Instant;
 
@@ -77,20 +78,20 @@ impl Conn {
         len: u64,
         is_last: bool,
     ) -> Result<(), Violation> {
-        let Some(input) = input_of(kind, self.side)? else {
+        let Some(input) = input_of(kind, self.session.side())? else {
             return self.glitch(now, UNKNOWN_FRAME_POINTS);
         };
         let Some(stream) = self.streams.get(id) else {
             return Ok(());
         };
-        match step(stream.state, input, self.side)? {
+        match step(stream.state, input, self.session.side())? {
             Takes::Body => {
                 let len = u32::try_from(len).unwrap_or(u32::MAX);
-                let verdict = self.abuse.data_received(len, is_last, now);
+                let verdict = self.session.abuse_mut().data_received(len, is_last, now);
                 self.judge(now, verdict)
             }
             Takes::Head | Takes::Trailers
-                if len > self.config.limits.header_block_bytes_max as u64 =>
+                if len > self.session.config().limits.header_block_bytes_max as u64 =>
             {
                 self.refuse_section(now, id, is_last, Violation::FieldSectionTooLarge)
             }
@@ -107,13 +108,13 @@ impl Conn {
         if let Err(violation) = stream.length_in.receive(len) {
             return self.break_stream(now, id, violation);
         }
-        self.counts.body_bytes_received += len;
+        self.session.totals_mut().body_bytes_received += len;
         stream.pace.receive(now);
         if let Some(discarded) = &mut stream.discarding {
             *discarded += len;
             stream.pace.take(now);
             let is_long = *discarded > DISCARD_BYTES_MAX;
-            self.abuse.data_consumed(len);
+            self.session.abuse_mut().data_consumed(len);
             if is_long {
                 self.stop_receiving(now, id, H3Code::NO_ERROR);
             }
@@ -128,7 +129,7 @@ impl Conn {
                 self.slow.note_behind(now);
             }
         }
-        self.body.push(id, bytes, &mut self.events);
+        self.session.push_body(id, bytes);
         Ok(())
     }
 
@@ -141,13 +142,14 @@ impl Conn {
             // RFC 9114 section 7.1.
             return Err(Violation::FrameTruncated);
         }
-        let ended = step(stream.state, Input::Fin, self.side).and_then(|_| stream.length_in.end());
+        let ended = step(stream.state, Input::Fin, self.session.side())
+            .and_then(|_| stream.length_in.end());
         if let Err(violation) = ended {
             return self.break_stream(now, id, violation);
         }
         let tells = stream.state != State::Trailers && stream.discarding.is_none();
         if tells {
-            self.body.end(id, &mut self.events);
+            self.session.end_body(id);
         }
         self.peer_ended(now, id);
         Ok(())

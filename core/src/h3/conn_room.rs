@@ -10,16 +10,16 @@ use crate::http::{Event, Side, StreamId};
 impl Conn {
     /// Bytes that may wait on a stream before its body is paused.
     pub(super) fn queue_max(&self) -> usize {
-        let max = self.config.limits.send_buffer_bytes_max;
-        match self.side {
-            Side::Server => self.send_account.queue_max(max),
+        let max = self.session.config().limits.send_buffer_bytes_max;
+        match self.session.side() {
+            Side::Server => self.session.send_account().queue_max(max),
             Side::Client => max,
         }
     }
 
     /// Follows what waits for the client; where there is room again, bodies go on.
     pub(super) fn account_for_waiting(&mut self) {
-        if self.side == Side::Server && self.send_account.follow(self.queued + self.asked_bytes) {
+        if self.session.account_for_waiting(self.asked_bytes) {
             self.tell_room_again();
         }
     }
@@ -28,13 +28,13 @@ impl Conn {
     /// behind the one that had a turn last are first.
     #[cold]
     fn tell_room_again(&mut self) {
-        let last = self.send_account.last_turn();
+        let last = self.session.send_account().last_turn();
         let mut ids = self.streams.ids();
         ids.sort_by_key(|id| (id.0 <= last, id.0));
         for stream in ids {
             let sends = self.streams.get(stream).map(|open| open.sends);
             if sends == Some(Sends::Body) && self.send_room(stream) > 0 {
-                self.push_event(Event::SendReady { stream });
+                self.session.push_event(Event::SendReady { stream });
             }
         }
     }
@@ -49,14 +49,14 @@ impl Conn {
         let Some(queue) = &mut open.queue else {
             return;
         };
-        if queue.is_empty() && queue.waiting_since.take().is_some() {
+        if queue.is_empty() && queue.clock.stop() {
             let had_turn = std::mem::take(&mut queue.has_turn);
-            self.send_account.end_turn(had_turn);
+            self.session.send_account_mut().end_turn(had_turn);
         }
         if queue.is_full && queue.len() <= half {
             queue.is_full = false;
-            if open.sends == Sends::Body && !self.send_account.is_exhausted() {
-                self.push_event(Event::SendReady { stream: id });
+            if open.sends == Sends::Body && !self.session.send_account().is_exhausted() {
+                self.session.push_event(Event::SendReady { stream: id });
             }
         }
     }

@@ -26,7 +26,7 @@ impl Conn {
         head: &RequestHead,
         end: bool,
     ) -> Result<StreamId, Misuse> {
-        if self.side == Side::Server {
+        if self.session.side() == Side::Server {
             return Err(Misuse::WrongSide);
         }
         if !self.takes_exchanges() {
@@ -49,13 +49,13 @@ impl Conn {
         self.stream_quota.spend(1);
         let id = self.streams.open(stream);
         self.retry_blocked(now);
-        self.counts.exchanges += 1;
-        self.timers.stop(Timer::Idle as usize);
+        self.timers.stop(Timer::Idle);
         self.actions.push_back(Action::OpenBidi { stream: id });
         self.section.clear();
         self.encoder.encode_request(id, head, &mut self.section);
         self.put_section(now, id, end);
-        self.capacity_told = self.capacity();
+        let capacity = self.capacity();
+        self.session.opened(capacity);
         Ok(id)
     }
 
@@ -226,8 +226,7 @@ impl Conn {
     /// end, or stopped with H3_NO_ERROR if it is long (RFC 9114 section 4.1): without that its
     /// stream credit would never come back.
     pub fn handler_done(&mut self, now: Instant, stream: StreamId) {
-        debug_assert!(self.running > 0, "handler_done without RequestReceived");
-        self.running = self.running.saturating_sub(1);
+        self.session.handler_done();
         if let Some(open) = self.streams.get_mut(stream) {
             open.released = true;
             self.abandon_request(now, stream);
@@ -245,7 +244,7 @@ impl Conn {
 
     /// A request that has no final head yet.
     fn answerable(&mut self, stream: StreamId) -> Result<&mut Stream, Misuse> {
-        if self.side == Side::Client {
+        if self.session.side() == Side::Client {
             return Err(Misuse::WrongSide);
         }
         match self.live(stream) {

@@ -7,6 +7,7 @@
 use super::conn::Conn;
 use super::request_stream::State;
 use crate::credit::WINDOW_MAX;
+use crate::exchange::Framing;
 use crate::http::Side;
 use std::time::{Duration, Instant};
 
@@ -89,21 +90,21 @@ impl Conn {
     /// exchanges are open; a server always, because the head of a client's next request needs room
     /// in this window too.
     pub fn handle_blocked(&mut self, now: Instant) {
-        if !self.closed && self.config.windows.auto && self.holds_back() {
+        if !self.closed && self.session.config().windows.auto && self.holds_back() {
             self.widen(now);
         }
     }
 
     fn widen(&mut self, now: Instant) {
-        let windows = &self.config.windows;
+        let windows = &self.session.config().windows;
         let half = u32::try_from(windows.memory_budget / 2).unwrap_or(WINDOW_MAX);
         let max = windows.connection.saturating_add(half);
         self.credit.set_max(max);
-        self.slow.blocked = self.side == Side::Client && !self.has_keen_reader();
+        self.slow.blocked = self.session.side() == Side::Client && !self.has_keen_reader();
         let window = self.credit.readback().window;
         if self.slow.blocked {
             // A further exchange would get what can still be raised.
-            self.slow.exhausted = window >= max || self.lender.left() / 4 == 0;
+            self.slow.exhausted = window >= max || self.session.receive_budget_quarter() == 0;
             return self.note_capacity();
         }
         self.raise(now, window.saturating_mul(2));

@@ -5,13 +5,14 @@ use super::conn::{Conn, Timer};
 use super::stream::{Method, Sends, Stream};
 use super::stream_kind::Origin;
 use crate::error::{Closed, H3Code, TransportEnd, Violation};
+use crate::exchange::Framing;
 use crate::http::{Side, StreamId};
 use std::time::{Duration, Instant};
 
 impl Conn {
     /// The handshake is confirmed enough for requests: the deadlines of the connection start.
     pub fn handle_handshake_done(&mut self, now: Instant) {
-        let timeouts = &self.config.timeouts;
+        let timeouts = &self.session.config().timeouts;
         let start = [
             (Timer::Settings, timeouts.settings),
             (Timer::Idle, timeouts.idle),
@@ -24,7 +25,7 @@ impl Conn {
                 _ => true,
             };
             if let Some(after) = after.filter(|_| is_due) {
-                self.timers.set(timer as usize, now + after);
+                self.timers.set(timer, now + after);
             }
         }
     }
@@ -145,7 +146,7 @@ impl Conn {
 
     /// The transport's estimate of the round trip, whenever it is at hand.
     pub fn handle_round_trip(&mut self, rtt: Duration) {
-        self.rtt = Some(rtt);
+        self.session.set_round_trip(rtt);
     }
 
     /// The connection ended below us: with the application code of the peer's CONNECTION_CLOSE,
@@ -176,12 +177,12 @@ impl Conn {
     /// Body bytes of a stream that the user may hold, unless more was asked for; behind them the
     /// transport's own window fills.
     pub(super) fn read_window(&self) -> u64 {
-        u64::from(self.config.windows.stream_initial.max(1))
+        u64::from(self.session.config().windows.stream_initial.max(1))
     }
 
     /// Opens what the peer has opened up to `stream`.
     fn opened(&mut self, now: Instant, stream: StreamId) -> Result<(), Violation> {
-        match (Origin::of(stream.0), self.side) {
+        match (Origin::of(stream.0), self.session.side()) {
             (Origin::ClientBidi, Side::Server) => {
                 while self.streams.next_id() <= stream {
                     self.accept(now)?;
@@ -203,7 +204,7 @@ impl Conn {
     fn accept(&mut self, now: Instant) -> Result<(), Violation> {
         self.stream_credit.opened(now)?;
         self.raise_rested(now);
-        self.abuse.stream_opened();
+        self.session.abuse_mut().stream_opened();
         if self.draining.ignores(self.streams.next_id()) {
             // RFC 9114 section 5.2: beyond our GOAWAY; the client knows that it may ask again.
             let stream = self.streams.skip();
@@ -213,15 +214,15 @@ impl Conn {
         let mut stream = Stream::new(Method::Other, Sends::Head, now);
         stream.priority = self.priorities_pending.remove(&self.streams.next_id().0);
         self.streams.open(stream);
-        self.timers.stop(Timer::Idle as usize);
-        self.watch_streams(now, self.config.timeouts.head);
+        self.timers.stop(Timer::Idle);
+        self.watch_streams(now, self.session.config().timeouts.head);
         Ok(())
     }
 
     /// Both sides of a stream that is not kept end: its credit is back.
     pub(super) fn reject(&mut self, stream: StreamId) {
         let code = H3Code::REQUEST_REJECTED;
-        self.counts.refused += 1;
+        self.session.totals_mut().refused += 1;
         self.actions.push_back(Action::StopSending { stream, code });
         self.actions.push_back(Action::Reset { stream, code });
         self.decoder.cancel(stream);

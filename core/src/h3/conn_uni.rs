@@ -7,6 +7,7 @@ use super::frame::{FrameReader, Kind, Piece, kind, put_frame};
 use super::stream_kind::{self, Origin};
 use super::{Action, UniKind, settings};
 use crate::error::{H3Code, Violation};
+use crate::exchange::Framing;
 use crate::http::priority::Priority;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::{CONTROL_FRAME_BYTES_MAX, CRITICAL_STREAM_BYTES_MAX, QUIC_UNI_STREAMS_MAX};
@@ -98,7 +99,7 @@ impl Conn {
     /// RFC 9114 section 6.2.1: SETTINGS are the first thing on the control stream.
     pub(super) fn send_settings(&mut self) {
         let out = &mut self.ours[UniKind::Control as usize].waiting;
-        settings::write_ours(self.side, &self.config, out);
+        settings::write_ours(self.session.side(), self.session.config(), out);
     }
 
     /// Sends a packet's worth of nothing: a frame of a reserved type, which every peer ignores (RFC
@@ -258,7 +259,7 @@ impl Conn {
         index: usize,
         wire: u64,
     ) -> Result<Option<UniKind>, Violation> {
-        let Some(kind) = stream_kind::admit(wire, self.side)? else {
+        let Some(kind) = stream_kind::admit(wire, self.session.side())? else {
             let stream = self.theirs.swap_remove(index).id;
             let code = H3Code::STREAM_CREATION_ERROR;
             self.actions.push_back(Action::StopSending { stream, code });
@@ -282,7 +283,7 @@ impl Conn {
         while let Some(piece) = self.theirs[index].reader.next(&mut input) {
             match piece {
                 Piece::Header { kind, len } => {
-                    control_stream::admit(kind, self.side, self.is_settled())?;
+                    control_stream::admit(kind, self.session.side(), self.is_settled())?;
                     if kind == Kind::Unknown {
                         self.glitch(now, IDLE_FRAME_POINTS)?;
                     } else if len > CONTROL_FRAME_BYTES_MAX as u64 {
@@ -325,13 +326,13 @@ impl Conn {
                     settings.check_against(&before)?;
                 }
                 self.settings = Some(settings);
-                self.timers.stop(Timer::Settings as usize);
+                self.timers.stop(Timer::Settings);
                 self.encoder.set_peer(
                     settings.qpack_table_bytes_max,
                     settings.qpack_blocked_streams_max,
                 );
-                if self.config.frame_events {
-                    self.push_event(Event::SettingsReceived);
+                if self.session.config().frame_events {
+                    self.session.push_event(Event::SettingsReceived);
                 }
                 Ok(())
             }
@@ -361,7 +362,11 @@ impl Conn {
         stream: StreamId,
         priority: Priority,
     ) -> Result<(), Violation> {
-        debug_assert_eq!(self.side, Side::Server, "admitted by control_stream");
+        debug_assert_eq!(
+            self.session.side(),
+            Side::Server,
+            "admitted by control_stream"
+        );
         if Origin::of(stream.0) != Origin::ClientBidi || !self.may_open(stream) {
             return Err(Violation::StreamIdInvalid);
         }
@@ -371,11 +376,12 @@ impl Conn {
             && let Some(open) = self.streams.get_mut(stream)
         {
             open.priority = Some(priority);
-            self.schedule.reprioritise(key, priority);
+            self.session.schedule_mut().reprioritise(key, priority);
             self.set_priority(stream);
         }
         let verdict = self
-            .abuse
+            .session
+            .abuse_mut()
             .priority_update(self.priorities_pending.len(), now);
         self.judge(now, verdict)
     }
@@ -385,15 +391,15 @@ impl Conn {
     fn may_open(&self, stream: StreamId) -> bool {
         let number = stream.0 / 4;
         let next = self.streams.next_id().0 / 4;
-        number < next + u64::from(self.config.limits.request_streams_max)
+        number < next + u64::from(self.session.config().limits.request_streams_max)
     }
 
     /// The peer's QPACK encoder stream; sections that waited for it go on.
     fn read_encoder_stream(&mut self, now: Instant, input: &[u8]) -> Result<(), Violation> {
         self.decoder.handle_encoder_bytes(input)?;
         loop {
-            let mut fields = self.spares.section();
-            let limits = &self.config.limits;
+            let mut fields = self.session.fields();
+            let limits = &self.session.config().limits;
             let Some((stream, decoded)) = self.decoder.poll_unblocked(limits, &mut fields)? else {
                 self.recycle(fields);
                 return Ok(());

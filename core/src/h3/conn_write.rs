@@ -10,6 +10,7 @@ use super::conn::Conn;
 use super::frame::{kind, put_header};
 use super::stream::{SendQueue, Sends};
 use super::stream_kind::Origin;
+use crate::exchange::Framing;
 use crate::http::StreamId;
 use crate::http::priority::Priority;
 use bytes::{Bytes, BytesMut};
@@ -86,26 +87,25 @@ impl Conn {
             .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
         let before = queue.len();
         if before == 0 && !queue.has_turn {
-            queue.has_turn = self.send_account.begin_turn(stream.0);
+            queue.has_turn = self.session.send_account_mut().begin_turn(stream.0);
         }
         for piece in pieces.into_iter().rev() {
             // It was counted when it was asked for: only what is taken moves the clock of a peer
             // that drips credit.
-            queue.sent_since = queue.sent_since.saturating_sub(piece.len() as u64);
+            queue.clock.take_back(piece.len() as u64);
             queue.put_back(piece);
         }
-        self.queued += queue.len() - before;
+        self.session.note_queued(queue.len() - before);
         self.carried_out -= (queue.len() - before) as u64;
-        wait(queue, now, self.carried_out);
-        // An owner that found no room because of these bytes gets `SendReady` when there is some
-        // again.
+        queue.clock.start_if_stopped(now, self.carried_out);
+        // Who found no room because of these bytes hears when there is some again.
         queue.is_full |= queue.len() >= max;
         open.blocked = true;
         if fin {
             open.end_asked = false;
         }
-        self.schedule.remove(key);
-        self.watch_streams(now, self.config.timeouts.stream_stall);
+        self.session.schedule_mut().remove(key);
+        self.watch_streams(now, self.session.config().timeouts.stream_stall);
         self.account_for_waiting();
     }
 
@@ -148,7 +148,7 @@ impl Conn {
         let len = pieces[0].len() + pieces[1].len();
         self.asked_bytes += len;
         self.carried_out += len as u64;
-        self.counts.writes += 1;
+        self.frame_counts.writes += 1;
         self.actions.push_back(Action::Write {
             stream,
             pieces,
@@ -189,7 +189,7 @@ impl Conn {
     /// Whether a body of `len` bytes goes out at once with its head, by copy.
     pub(super) fn takes_whole(&self, len: usize) -> bool {
         let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;
-        (1..BY_REFERENCE_BYTES_MIN).contains(&len) && self.schedule.is_empty() && !waits
+        (1..BY_REFERENCE_BYTES_MIN).contains(&len) && self.session.schedule().is_empty() && !waits
     }
 
     /// HEADERS with the section that was encoded last and DATA with all of the body that
@@ -217,7 +217,7 @@ impl Conn {
     /// DATA with these bytes, now or when it is their turn.
     pub(super) fn put_body(&mut self, now: Instant, id: StreamId, data: Bytes, end: bool) {
         let waits = self.asked_bytes + self.slab.len() >= ASKED_BYTES_MAX;
-        let now_or_never = self.schedule.is_empty() && !waits && data.len() <= TURN_BYTES;
+        let now_or_never = self.session.schedule().is_empty() && !waits && data.len() <= TURN_BYTES;
         if !self.is_direct(id) || !now_or_never && !data.is_empty() {
             if self.open == Some(id) {
                 self.close_slab(false);
@@ -252,15 +252,15 @@ impl Conn {
         let queue = open
             .queue
             .get_or_insert_with(|| self.spare_queues.pop().unwrap_or_default());
-        self.queued += bytes.len();
+        self.session.note_queued(bytes.len());
         if queue.is_empty() && !queue.has_turn {
-            queue.has_turn = self.send_account.begin_turn(id.0);
+            queue.has_turn = self.session.send_account_mut().begin_turn(id.0);
         }
         queue.push(bytes, framed);
-        wait(queue, now, self.carried_out);
+        queue.clock.start_if_stopped(now, self.carried_out);
         queue.is_full |= queue.len() >= max;
         self.schedule_stream(id);
-        self.watch_streams(now, self.config.timeouts.stream_stall);
+        self.watch_streams(now, self.session.config().timeouts.stream_stall);
         self.account_for_waiting();
     }
 
@@ -318,12 +318,12 @@ impl Conn {
 
     /// One write of the stream whose turn it is.
     fn send_turn(&mut self) {
-        let Some(key) = self.schedule.choose() else {
+        let Some(key) = self.session.schedule().choose() else {
             return;
         };
         let Some((id, open)) = self.streams.by_key_mut(key) else {
             debug_assert!(false, "a stream that is gone was scheduled");
-            self.schedule.remove(key);
+            self.session.schedule_mut().remove(key);
             return;
         };
         let mut large = Bytes::new();
@@ -339,20 +339,21 @@ impl Conn {
                 frames += u64::from(body > 0);
                 body_bytes += body as u64;
             }
-            self.queued -= before - queue.len();
-            queue.sent_since += (self.slab.len() + large.len()) as u64;
+            self.session.note_unqueued(before - queue.len());
+            queue
+                .clock
+                .note_sent((self.slab.len() + large.len()) as u64);
         }
         let is_empty = open.queue.as_ref().is_none_or(|queue| queue.is_empty());
         let fin = is_empty && open.sends == Sends::Ended;
         open.end_asked |= fin;
-        self.counts.data_frames_sent += frames;
-        self.counts.body_bytes_sent += body_bytes;
+        self.session.note_data_sent(frames, body_bytes);
         let framed = self.slab.split().freeze();
         self.ask_write(id, [framed, large], fin);
         if is_empty {
-            self.schedule.remove(key);
+            self.session.schedule_mut().remove(key);
         } else {
-            self.schedule.took_turn(key);
+            self.session.schedule_mut().took_turn(key);
         }
     }
 
@@ -362,7 +363,9 @@ impl Conn {
             && !open.blocked
             && open.wants_to_send()
         {
-            self.schedule.push(key, open.priority.unwrap_or_default());
+            self.session
+                .schedule_mut()
+                .push(key, open.priority.unwrap_or_default());
         }
     }
 
@@ -383,23 +386,13 @@ impl Conn {
     }
 
     fn note_data_sent(&mut self, bytes: usize) {
-        self.counts.data_frames_sent += 1;
-        self.counts.body_bytes_sent += bytes as u64;
-        self.abuse.data_sent();
+        self.session.note_data_sent(1, bytes as u64);
+        self.session.abuse_mut().data_sent();
     }
 }
 
 /// Room for a frame header in the slab.
 const FRAME_HEADER_ROOM: usize = 16;
-
-/// Starts the clock of a queue that was not waiting.
-fn wait(queue: &mut SendQueue, now: Instant, carried: u64) {
-    if queue.waiting_since.is_none() {
-        queue.waiting_since = Some(now);
-        queue.carried_then = carried;
-        queue.sent_since = 0;
-    }
-}
 
 /// Moves the next pieces of a queue into `slab`, a large one into `large`. How many body bytes;
 /// `None`: nothing is left.

@@ -2,13 +2,16 @@
 
 use super::frame::FrameReader;
 use super::request_stream::State;
+use crate::error::Violation;
+use crate::exchange::{Pressure, SendClock, Timed};
 use crate::http::RequestHead;
 use crate::http::body_length::Expected;
 use crate::http::priority::Priority;
+use crate::limits::Timeouts;
 use crate::pace::Pace;
 use bytes::Bytes;
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The part of a message that the user gives next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +77,8 @@ pub(super) struct SendQueue {
     pub(super) is_full: bool,
     /// It has one of the turns of a connection without room.
     pub(super) has_turn: bool,
-    /// When bytes began to wait, and how many have left since: distinguishes a stalled peer from a
-    /// slow one, and from one that drips credit (CVE-2026-49975).
-    pub(super) waiting_since: Option<Instant>,
-    pub(super) sent_since: u64,
-    /// Bytes that the transport had taken of the connection by then.
-    pub(super) carried_then: u64,
+    /// How long bytes wait for the peer.
+    pub(super) clock: SendClock,
 }
 
 impl SendQueue {
@@ -141,7 +140,7 @@ pub(super) struct Held {
 
 /// One exchange on the connection.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     // What the peer sends.
     pub(super) state: State,
     pub(super) interims: u32,
@@ -246,5 +245,45 @@ impl Stream {
             State::Tunnel | State::Ended => false,
         };
         is_due || self.discarding.is_some()
+    }
+}
+
+impl Timed for Stream {
+    fn queued(&self) -> usize {
+        self.queued()
+    }
+    fn receive_deadline(
+        &mut self,
+        now: Instant,
+        timeouts: &Timeouts,
+        pressure: &Pressure,
+    ) -> Result<Option<Instant>, Violation> {
+        let carried = pressure.carried_in;
+        if !self.awaits_peer() {
+            // Our user is the one to act.
+            self.pace.restart(now, carried);
+        }
+        match self.state {
+            State::Head => {
+                let due = timeouts.head.map(|head| self.pace.heard_at() + head);
+                match due.is_some_and(|at| at <= now) {
+                    true => Err(Violation::BodyTimeout),
+                    false => Ok(due),
+                }
+            }
+            State::Ended => Ok(None),
+            State::Body | State::Tunnel | State::Trailers => {
+                let has_length = self.length_in.left().is_some();
+                let is_due = has_length || pressure.is_scarce;
+                self.pace.check(now, timeouts, carried, is_due)
+            }
+        }
+    }
+    fn send_clock(&mut self) -> Option<(&mut SendClock, bool)> {
+        let queue = self.queue.as_mut()?;
+        Some((&mut queue.clock, self.blocked))
+    }
+    fn postpone_receiving(&mut self, by: Duration) {
+        self.pace.postpone(by);
     }
 }

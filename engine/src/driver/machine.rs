@@ -8,7 +8,7 @@ use trunkline_core::credit::Readback;
 use trunkline_core::error::{H2Code, Misuse, TransportEnd, Violation};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use trunkline_core::wire::Outbox;
-use trunkline_core::{h1, h2, h3};
+use trunkline_core::{Machine as Verbs, h1, h2, h3};
 
 /// The machine of one connection.
 ///
@@ -31,14 +31,16 @@ pub(crate) struct Http3 {
     bytes: Outbox,
 }
 
+/// Verbs of [`trunkline_core::Machine`], each to the machine of this connection's version: a match
+/// and a direct call.
 macro_rules! delegate {
     ($($(#[$attribute:meta])* $verb:ident(&mut self $(, $argument:ident: $kind:ty)*) $(-> $result:ty)?;)*) => {
         $($(#[$attribute])*
         pub(crate) fn $verb(&mut self $(, $argument: $kind)*) $(-> $result)? {
             match self {
-                Self::H1(conn) => conn.$verb($($argument),*),
-                Self::H2(conn) => conn.$verb($($argument),*),
-                Self::H3(http3) => http3.conn.$verb($($argument),*),
+                Self::H1(conn) => Verbs::$verb(&mut **conn $(, $argument)*),
+                Self::H2(conn) => Verbs::$verb(&mut **conn $(, $argument)*),
+                Self::H3(http3) => Verbs::$verb(&mut http3.conn $(, $argument)*),
             }
         })*
     };
@@ -46,9 +48,9 @@ macro_rules! delegate {
         $($(#[$attribute])*
         pub(crate) fn $verb(&self $(, $argument: $kind)*) $(-> $result)? {
             match self {
-                Self::H1(conn) => conn.$verb($($argument),*),
-                Self::H2(conn) => conn.$verb($($argument),*),
-                Self::H3(http3) => http3.conn.$verb($($argument),*),
+                Self::H1(conn) => Verbs::$verb(&**conn $(, $argument)*),
+                Self::H2(conn) => Verbs::$verb(&**conn $(, $argument)*),
+                Self::H3(http3) => Verbs::$verb(&http3.conn $(, $argument)*),
             }
         })*
     };
@@ -87,30 +89,12 @@ impl Machine {
             Self::H2(_) | Self::H3(_) => false,
         }
     }
-    /// The version whose rules a head to send must meet.
-    pub(crate) fn version(&self) -> Version {
-        match self {
-            Self::H1(_) => Version::Http11,
-            Self::H2(_) => Version::Http2,
-            Self::H3(_) => Version::Http3,
-        }
-    }
-
     /// Client: the other end is a proxy that forwards requests; HTTP/1.1's alone
     /// (RFC 9112 section 3.2.2).
     pub(crate) fn through(self, proxy: h1::Proxy) -> Self {
         match self {
             Self::H1(conn) => Self::H1(Box::new((*conn).through(proxy))),
             other => other,
-        }
-    }
-
-    /// Client: whether the peer has said how many exchanges it allows.
-    pub(crate) fn is_settled(&self) -> bool {
-        match self {
-            Self::H1(_) => true,
-            Self::H2(conn) => conn.is_settled(),
-            Self::H3(http3) => http3.conn.is_settled(),
         }
     }
 
@@ -156,24 +140,6 @@ impl Machine {
             Self::H3(_) => false,
         }
     }
-    /// Server: the handler of this stream is gone, once per request.
-    pub(crate) fn handler_done(&mut self, now: Instant, stream: StreamId) {
-        match self {
-            Self::H1(conn) => conn.handler_done(stream),
-            Self::H2(conn) => conn.handler_done(stream),
-            Self::H3(http3) => http3.conn.handler_done(now, stream),
-        }
-    }
-
-    /// Server: a rule that a request broke which became no exchange. HTTP/1.1 closes with it.
-    pub(crate) fn poll_refused(&mut self) -> Option<Violation> {
-        match self {
-            Self::H1(_) => None,
-            Self::H2(conn) => conn.poll_refused(),
-            Self::H3(http3) => http3.conn.poll_refused(),
-        }
-    }
-
     /// Client: the connection ends behind the exchange that is opened next; HTTP/1.1's alone,
     /// because connections of other versions are shared.
     pub(crate) fn ask_close(&mut self) {
@@ -205,24 +171,6 @@ impl Machine {
             Self::H2(conn) => !conn.awaits_pong() && conn.ping(now, ARE_YOU_THERE),
         }
     }
-
-    /// The shortest round trip so far, where the version measures it.
-    pub(crate) fn round_trip(&self) -> Option<Duration> {
-        match self {
-            Self::H1(_) => None,
-            Self::H2(conn) => conn.round_trip(),
-            Self::H3(http3) => http3.conn.round_trip(),
-        }
-    }
-    /// The receive window that its path has shown to need of late, in bytes; 0: nothing was seen.
-    pub(crate) fn path_need(&self, now: Instant) -> u32 {
-        match self {
-            Self::H1(_) => 0,
-            Self::H2(conn) => conn.path_need(now),
-            Self::H3(http3) => http3.conn.path_need(now),
-        }
-    }
-
     /// A receive window, of a stream or (`None`) of the connection.
     pub(crate) fn receive_window(&self, stream: Option<StreamId>) -> Result<Readback, Misuse> {
         let read = match self {
@@ -232,29 +180,11 @@ impl Machine {
         };
         read.ok_or(Misuse::StreamNotOpen)
     }
-    /// Sets a receive window, in bytes: it only grows.
-    pub(crate) fn set_receive_window(
-        &mut self,
-        now: Instant,
-        stream: Option<StreamId>,
-        window: u32,
-    ) -> Result<(), Misuse> {
-        match self {
-            Self::H1(conn) => conn.set_receive_window(stream, window),
-            Self::H2(conn) => conn.set_receive_window(now, stream, window),
-            Self::H3(http3) => http3.conn.set_receive_window(now, stream, window),
-        }
-    }
-    /// How large the body to come is thought to be.
-    pub(crate) fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
-        match self {
-            Self::H1(_) => {}
-            Self::H2(conn) => conn.expect_body(now, stream, bytes),
-            Self::H3(http3) => http3.conn.expect_body(now, stream, bytes),
-        }
-    }
-
     delegate! {
+        handler_done(&mut self, now: Instant, stream: StreamId);
+        poll_refused(&mut self) -> Option<Violation>;
+        set_receive_window(&mut self, now: Instant, stream: Option<StreamId>, window: u32) -> Result<(), Misuse>;
+        expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64);
         handle_timeout(&mut self, now: Instant);
         postpone(&mut self, by: Duration);
         poll_event(&mut self) -> Option<Event>;
@@ -273,7 +203,11 @@ impl Machine {
         release(&mut self);
     }
     delegate! {
+        version(&self) -> Version;
         side(&self) -> Side;
+        is_settled(&self) -> bool;
+        round_trip(&self) -> Option<Duration>;
+        path_need(&self, now: Instant) -> u32;
         next_deadline(&self) -> Option<Instant>;
         is_closed(&self) -> bool;
         capacity(&self) -> u32;

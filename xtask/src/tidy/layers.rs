@@ -48,6 +48,19 @@ const CORE: &[(&str, &[&str])] = &[
             "http",
         ],
     ),
+    // What HTTP/2 and HTTP/3 have in common above their frames.
+    (
+        "exchange",
+        &[
+            "abuse",
+            "credit",
+            "error",
+            "http",
+            "limits",
+            "pace",
+            "send_account",
+        ],
+    ),
     (
         "h2",
         &[
@@ -61,6 +74,7 @@ const CORE: &[(&str, &[&str])] = &[
             "time",
             "wire",
             "http",
+            "exchange",
             "hpack",
         ],
     ),
@@ -77,8 +91,13 @@ const CORE: &[(&str, &[&str])] = &[
             "time",
             "wire",
             "http",
+            "exchange",
             "qpack",
         ],
+    ),
+    (
+        "machine",
+        &["credit", "error", "wire", "http", "h1", "h2", "h3"],
     ),
     // The pool sees capacity and heads, never a version.
     (

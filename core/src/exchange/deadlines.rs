@@ -1,0 +1,190 @@
+//! Deadlines of streams. They share one entry of the connection's timers, the earliest: when it is
+//! due the open streams are looked through, and never for an event.
+//!
+//! Invariant: only time in which the peer is the one to act counts against it.
+
+use super::Framing;
+use crate::error::Violation;
+use crate::limits::Timeouts;
+use std::time::{Duration, Instant};
+
+/// State of the connection that the deadline of a stream depends on.
+pub(crate) struct Pressure {
+    /// Body bytes of the connection that came so far.
+    pub(crate) carried_in: u64,
+    /// Bytes of the connection that the transport has taken so far.
+    carried_out: u64,
+    /// Streams whose bytes wait.
+    waiting: u64,
+    /// Connections are scarce.
+    pub(crate) is_scarce: bool,
+}
+
+/// How long bytes wait for the peer, and how many left since: what tells a stalled peer from a slow
+/// one, and from one that drips credit (CVE-2026-49975).
+#[derive(Debug, Default)]
+pub(crate) struct SendClock {
+    waiting_since: Option<Instant>,
+    sent_since: u64,
+    /// Bytes that the transport had taken of the connection by then.
+    carried_then: u64,
+}
+
+impl SendClock {
+    /// Bytes wait from now on. `carried`: what the transport has taken of the connection so far.
+    #[inline]
+    pub(crate) fn start(&mut self, now: Instant, carried: u64) {
+        self.waiting_since = Some(now);
+        self.sent_since = 0;
+        self.carried_then = carried;
+    }
+    /// Starts the clock unless bytes wait already.
+    #[inline]
+    pub(crate) fn start_if_stopped(&mut self, now: Instant, carried: u64) {
+        if self.waiting_since.is_none() {
+            self.start(now, carried);
+        }
+    }
+    /// Nothing waits any more. False: nothing did.
+    #[inline]
+    pub(crate) fn stop(&mut self) -> bool {
+        self.waiting_since.take().is_some()
+    }
+    #[inline]
+    pub(crate) fn is_running(&self) -> bool {
+        self.waiting_since.is_some()
+    }
+    /// `bytes` of the stream left.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, bytes: u64) {
+        self.sent_since += bytes;
+    }
+    /// `bytes` that were noted as sent came back.
+    pub(crate) fn take_back(&mut self, bytes: u64) {
+        self.sent_since = self.sent_since.saturating_sub(bytes);
+    }
+    /// The time that is waited so far does not count.
+    fn postpone(&mut self, by: Duration) {
+        if let Some(since) = &mut self.waiting_since {
+            *since += by;
+        }
+    }
+    /// When to look again. `is_shut`: the stream's own flow control holds it up.
+    fn check(
+        &mut self,
+        now: Instant,
+        timeouts: &Timeouts,
+        pressure: &Pressure,
+        is_shut: bool,
+    ) -> Result<Option<Instant>, Violation> {
+        let (Some(since), Some(stall)) = (self.waiting_since, timeouts.stream_stall) else {
+            return Ok(None);
+        };
+        if since + stall > now {
+            return Ok(Some(since + stall));
+        }
+        // A peer that lets out a byte now and then gains nothing (CVE-2026-49975). Streams that
+        // share a slow line have a share of what it must carry, and one that waits for its turn
+        // behind others has time.
+        let least = timeouts.least_bytes(stall);
+        let share = (least / pressure.waiting.max(1)).max(1);
+        let carried = pressure.carried_out.saturating_sub(self.carried_then);
+        let is_held_up = is_shut || carried < least.max(1);
+        if is_held_up && self.sent_since < share {
+            return Err(Violation::StreamStalled);
+        }
+        self.start(now, pressure.carried_out);
+        Ok(Some(now + stall))
+    }
+}
+
+/// A stream whose peer must act in time.
+pub(crate) trait Timed {
+    /// Body bytes that wait to be sent.
+    fn queued(&self) -> usize;
+    /// When what the peer owes is due.
+    ///
+    /// # Errors
+    /// It was due.
+    fn receive_deadline(
+        &mut self,
+        now: Instant,
+        timeouts: &Timeouts,
+        pressure: &Pressure,
+    ) -> Result<Option<Instant>, Violation>;
+    /// The clock of what waits, and whether the stream's own flow control holds it up.
+    fn send_clock(&mut self) -> Option<(&mut SendClock, bool)>;
+    /// The peer's time to send starts as much later.
+    fn postpone_receiving(&mut self, by: Duration);
+}
+
+/// When a stream's time is up; `Err`: it is.
+fn deadline(
+    stream: &mut impl Timed,
+    timeouts: &Timeouts,
+    pressure: &Pressure,
+    now: Instant,
+) -> Result<Option<Instant>, Violation> {
+    let receive = stream.receive_deadline(now, timeouts, pressure)?;
+    let send = match stream.send_clock() {
+        Some((clock, is_shut)) => clock.check(now, timeouts, pressure, is_shut)?,
+        None => None,
+    };
+    Ok(earliest(receive, send))
+}
+
+fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Ends the streams whose time is up, and finds the next deadline.
+pub(super) fn expire_streams<F: Framing + ?Sized>(framing: &mut F, now: Instant) {
+    let session = framing.session();
+    let mut timeouts = session.config().timeouts.clone();
+    if !session.is_server() {
+        // A server may rest between two events for as long as its application does.
+        timeouts.body_idle = None;
+        timeouts.rate_min = 0;
+        timeouts.head = None;
+    }
+    let (carried_in, is_scarce) = (session.totals().body_bytes_received, session.is_scarce());
+    let waiting = framing
+        .streams_mut()
+        .filter(|(_, stream)| stream.queued() > 0)
+        .count();
+    let pressure = Pressure {
+        carried_in,
+        carried_out: framing.carried_out(),
+        waiting: waiting as u64,
+        is_scarce,
+    };
+    let mut next = None;
+    let mut late = Vec::new();
+    for (id, stream) in framing.streams_mut() {
+        match deadline(stream, &timeouts, &pressure, now) {
+            Ok(at) => next = earliest(next, at),
+            Err(violation) => late.push((id, violation)),
+        }
+    }
+    if let Some(at) = next {
+        framing.set_streams_deadline(at);
+    }
+    for (id, violation) in late {
+        if let Err(violation) = framing.end_late(now, id, violation) {
+            return framing.end_connection(now, violation);
+        }
+    }
+}
+
+/// Moves the time of every stream by what was not the peer's.
+pub(super) fn postpone_streams<F: Framing + ?Sized>(framing: &mut F, by: Duration) {
+    for (_, stream) in framing.streams_mut() {
+        stream.postpone_receiving(by);
+        if let Some((clock, _)) = stream.send_clock() {
+            clock.postpone(by);
+        }
+    }
+}
