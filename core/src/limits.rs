@@ -131,6 +131,13 @@ pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;
 /// data that is refused, come only by mistake. The rest stays in the kernel.
 pub const HELLO_AHEAD_BYTES_MAX: usize = 16 * 1024;
 
+/// Connections that one request is given to, and that end before they answered anything and before
+/// anything of it was written: a peer that closes each connection at once costs a request no more
+/// than these. As many as a request that is refused is sent times, with the same pauses: a connection
+/// that was opened early and closed for idleness, or a server that is replaced, costs one or two.
+/// Connections that have answered something do not count: each of them costs the peer an answer.
+pub const UNUSED_CONNECTIONS_MAX: u32 = 4;
+
 /// Request streams that a client may have open at once over QUIC. 100 stalls a client that runs
 /// 100 at once, because credit comes back one acknowledgement after our end of a stream; what
 /// runs is bounded apart, by [`REQUEST_HANDLERS_MAX`].

@@ -58,6 +58,16 @@ pub(crate) struct Link<S> {
     released: bool,
 }
 
+impl<S> Link<S> {
+    /// The error of the transport, if it had one.
+    pub(crate) fn failure(&self) -> Option<Arc<dyn Error + Send + Sync>> {
+        match &self.carrier {
+            Carrier::Bytes(_) => self.failure.clone().map(|error| error as _),
+            Carrier::Quic(lane) => lane.lost().map(|error| Arc::new(error.clone()) as _),
+        }
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// Joins a transport whose handshake is done with a fresh machine.
     pub(crate) fn new(transport: Transport<S>, machine: Machine) -> Self {
@@ -171,13 +181,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         match self.broken {
             true => Some(LAST_READ_MAX),
             false => self.write_stall,
-        }
-    }
-    /// The error of the transport, if it had one.
-    pub(crate) fn failure(&self) -> Option<Arc<dyn Error + Send + Sync>> {
-        match &self.carrier {
-            Carrier::Bytes(_) => self.failure.clone().map(|error| error as _),
-            Carrier::Quic(lane) => lane.lost().map(|error| Arc::new(error.clone()) as _),
         }
     }
     /// Seals what fills whole records ahead of the write: what was written last is still near.
