@@ -100,7 +100,7 @@ pub struct Conn {
     /// Client: the capacity its owner knows of.
     pub(super) capacity_told: u32,
     /// Client: a proxy reads our requests.
-    pub(super) proxy: Option<Proxy>,
+    pub(super) proxy: Option<Box<Proxy>>,
     /// Client: the next exchange is the last.
     pub(super) asks_close: bool,
     /// Client: nothing goes out behind the exchange that is opened next before it is answered.
@@ -276,7 +276,7 @@ impl Conn {
     /// in absolute form (RFC 9112 section 3.2.2).
     #[must_use]
     pub fn through(mut self, proxy: Proxy) -> Self {
-        self.proxy = Some(proxy);
+        self.proxy = Some(Box::new(proxy));
         self
     }
 
