@@ -229,7 +229,10 @@ impl Conn {
             streams_told: 0,
             credit: Credit::new(window, config.windows.connection, now),
             window_told: window,
-            stream_window: config.windows.quic_stream(),
+            stream_window: match side {
+                Side::Client => config.windows.quic_stream(),
+                Side::Server => config.windows.quic_upload(),
+            },
             send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
             scarcity: Scarcity::default(),

@@ -58,6 +58,7 @@ impl Conn {
         };
         let half = open.ahead(read_window) / 2;
         let bytes = open.unread.min(bytes as u64);
+        let is_first = open.unread == open.received && bytes > 0;
         open.unread -= bytes;
         if open.unread == 0 {
             open.pace.take(now);
@@ -75,6 +76,10 @@ impl Conn {
         self.abuse.data_consumed(bytes);
         // At most the read window, which is a u32.
         self.credit.take(bytes as u32, now);
+        if is_first && self.side == Side::Server && self.streams.len() == 1 {
+            // A window for an upload that is not read would only be filled.
+            self.raise_to_need(now);
+        }
         self.grant(now);
         if reads_on {
             self.actions.push_back(Action::Read { stream });
@@ -102,11 +107,16 @@ impl Conn {
         }
     }
 
-    /// The first exchange of a connection that rested: the window is raised to what the path has
-    /// shown to need.
+    /// The first exchange of a client's connection that rested: the window is raised to what the path
+    /// has shown to need.
     pub(super) fn raise_rested(&mut self, now: Instant) {
-        let windows = &self.config.windows;
-        if windows.auto && self.streams.is_empty() {
+        if self.streams.is_empty() {
+            self.raise_to_need(now);
+        }
+    }
+
+    fn raise_to_need(&mut self, now: Instant) {
+        if self.config.windows.auto {
             let need = self.path.need(now);
             self.raise(now, need);
         }
