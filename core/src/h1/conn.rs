@@ -81,11 +81,11 @@ pub struct Conn {
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
     pub(super) timers: TimerTable<{ Timer::KINDS }>,
-    /// The value of `sent` when the write stall timer was set.
+    /// The bytes that the outbox had written when the write stall timer was set.
     pub(super) stall_from: u64,
     /// Body bytes that came.
     pub(super) received: u64,
-    /// `sent` and `received` together when the rate timer was set.
+    /// What the outbox had written and `received` together when the rate timer was set.
     pub(super) rate_from: u64,
     /// Bytes that left the outbox.
     pub(super) sent: u64,

@@ -1,6 +1,7 @@
 //! One connection for its owner: transport, machine and timer, with three steps to poll. In a turn
 //! the owner polls the read, handles the events, and polls one write.
 
+use super::drain::Drain;
 use super::machine::Machine;
 use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
@@ -46,6 +47,8 @@ pub(crate) struct Link<S> {
     on_stall: fn(&S),
     /// The socket took nothing of what waits, and since when.
     blocked_since: Option<Instant>,
+    /// How the peer reads meanwhile, where the system says it.
+    drain: Option<Drain<S>>,
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
     read_at: Option<Instant>,
@@ -89,6 +92,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             write_stall: None,
             on_stall: |_| {},
             blocked_since: None,
+            drain: None,
             release_at: None,
             read_at: None,
             wrote: false,
@@ -101,6 +105,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     /// has not taken; sealed records wait here.
     pub(crate) fn with_write_stall(mut self, limit: Option<Duration>) -> Self {
         self.write_stall = limit;
+        self
+    }
+    /// Takes what leaves the socket as progress while it takes nothing.
+    pub(crate) fn with_drain(mut self, drain: Option<Drain<S>>) -> Self {
+        self.drain = drain;
         self
     }
     /// Calls this with the socket before it is closed, when its peer is given up while bytes wait for it.
@@ -218,6 +227,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 Poll::Ready(Ok(())) => {
                     self.blocked_since = None;
                     self.wrote = true;
+                    if let Some(drain) = &mut self.drain {
+                        drain.note_written();
+                    }
                 }
                 Poll::Ready(Err(error)) => {
                     self.handle_write_failure(cx, now, error);
@@ -226,6 +238,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 Poll::Pending => {
                     if self.blocked_since.is_none() || transport.take_progress() {
                         self.blocked_since = Some(now);
+                    }
+                    if let Some(drain) = &mut self.drain {
+                        drain.note_blocked(now);
                     }
                     return Poll::Pending;
                 }
@@ -283,6 +298,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             carrier,
             stalled,
             self.release_at,
+            self.drain.as_ref().and_then(Drain::next_deadline),
         ]
         .into_iter()
         .flatten()
@@ -292,6 +308,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         if let Carrier::Quic(lane) = &mut self.carrier {
             lane.expire(now, &mut self.machine);
         }
+        self.look_at_socket(now);
         self.machine.handle_timeout(now);
         // It dropped what the socket did not take.
         if self.blocked_since.is_some()
@@ -323,6 +340,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                     self.holds = false;
                     self.released = true;
                 }
+            }
+        }
+    }
+    /// The peer may read though the socket takes nothing more yet.
+    fn look_at_socket(&mut self, now: Instant) {
+        let (Some(drain), Carrier::Bytes(transport)) = (&mut self.drain, &self.carrier) else {
+            return;
+        };
+        if let Some(drained) = drain.look(now, transport.socket()) {
+            self.machine.poll_write(now).note_drained(drained);
+            if !self.broken && self.blocked_since.is_some() {
+                self.blocked_since = Some(now);
             }
         }
     }

@@ -15,6 +15,7 @@ use super::serving::Serving;
 use super::targets::Targets;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
+use crate::driver::drain::{Drain, held_by};
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
@@ -401,9 +402,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
         machine.handle_bytes(now, first);
         let version = machine.version();
         let secure = self.secure;
-        let stall = ground.config.timeouts.write_stall;
+        let timeouts = &ground.config.timeouts;
         let link = Link::new(self.transport, machine)
-            .with_write_stall(stall)
+            .with_write_stall(timeouts.write_stall)
+            .with_drain(Drain::of(held_by_tcp, timeouts))
             .on_stall(drop_queue);
         let mut exchanges = ground.exchanges(&signals, secure);
         let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
@@ -422,6 +424,12 @@ fn drop_queue<T: 'static>(socket: &T) {
         // A socket that takes no option is closed as ever.
         let _ = socket.set_zero_linger();
     }
+}
+
+/// What the system holds of what was written, of a TCP socket.
+fn held_by_tcp<T: 'static>(socket: &T) -> Option<u64> {
+    let socket = (socket as &dyn Any).downcast_ref::<TcpStream>()?;
+    held_by(socket)
 }
 
 fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {

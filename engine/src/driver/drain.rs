@@ -1,0 +1,90 @@
+//! Progress that a write does not show. A system says that a socket takes bytes again only when a good
+//! part of its buffer is free: with megabytes in it, a peer that reads steadily but slowly makes no
+//! write go on for minutes. What the socket still holds shows whether it reads.
+
+use std::time::{Duration, Instant};
+use trunkline_core::limits::Timeouts;
+
+/// Bytes that a socket holds of those that were written to it, unacknowledged ones included; `None`:
+/// the system does not say.
+pub(crate) type AskHeld<S> = fn(&S) -> Option<u64>;
+
+/// Looks at what a socket holds while it takes nothing.
+#[derive(Debug)]
+pub(crate) struct Drain<S> {
+    ask: AskHeld<S>,
+    every: Duration,
+    /// Fewer bytes between two looks are no progress: a dribble does not restart the time of a stall.
+    least: u64,
+    look_at: Option<Instant>,
+    /// What it held at the last look.
+    held: Option<u64>,
+}
+
+impl<S> Drain<S> {
+    /// `None`: no deadline depends on it.
+    pub(crate) fn of(ask: AskHeld<S>, timeouts: &Timeouts) -> Option<Self> {
+        let rate = (timeouts.rate_min > 0).then_some(timeouts.rate_grace);
+        let shortest = timeouts.write_stall.into_iter().chain(rate).min()?;
+        let every = shortest / LOOKS_PER_DEADLINE;
+        Some(Self {
+            ask,
+            every,
+            least: timeouts.least_bytes(every).max(1),
+            look_at: None,
+            held: None,
+        })
+    }
+    /// The socket takes nothing.
+    pub(crate) fn note_blocked(&mut self, now: Instant) {
+        self.look_at.get_or_insert(now + self.every);
+    }
+    /// The socket took bytes: it holds more than at the last look.
+    pub(crate) fn note_written(&mut self) {
+        (self.look_at, self.held) = (None, None);
+    }
+    /// When to look next.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.look_at
+    }
+    /// Bytes that left the socket since the last look, if it is time for one and they are enough to be
+    /// progress.
+    pub(crate) fn look(&mut self, now: Instant, socket: &S) -> Option<u64> {
+        if self.look_at.is_none_or(|at| now < at) {
+            return None;
+        }
+        let Some(held) = (self.ask)(socket) else {
+            // It will not say next time either.
+            self.look_at = None;
+            return None;
+        };
+        self.look_at = Some(now + self.every);
+        let before = self.held.replace(held)?;
+        before
+            .checked_sub(held)
+            .filter(|&drained| drained >= self.least)
+    }
+}
+
+/// What a TCP socket of Linux holds (SIOCOUTQ, tcp(7)). macOS counts the same (SO_NWRITE); there and
+/// elsewhere a write that goes on is the only progress.
+#[cfg(target_os = "linux")]
+pub(crate) fn held_by(socket: &tokio::net::TcpStream) -> Option<u64> {
+    use std::os::fd::AsRawFd;
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the system writes one integer to `bytes`.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    (done == 0).then(|| u64::try_from(bytes).ok()).flatten()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn held_by(_: &tokio::net::TcpStream) -> Option<u64> {
+    None
+}
+
+/// Two say what left between them; the others are for a peer that reads in bursts.
+const LOOKS_PER_DEADLINE: u32 = 4;
+
+#[cfg(test)]
+#[path = "drain_test.rs"]
+mod drain_test;
