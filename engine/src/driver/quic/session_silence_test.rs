@@ -110,7 +110,12 @@ fn follow(at: At, same_key: bool, one_way: Duration) -> Course {
 #[test]
 fn a_client_knows_within_a_second_that_its_server_died_and_a_new_one_knows_nothing_of_it() {
     for at in [At::Request, At::Wait] {
-        for one_way in [0, 1, 5, 10] {
+        // Where nothing is sent before it is asked for, 300 ms pass first.
+        let (asked, one_ways) = match at {
+            At::Request => (0, &[0, 1, 5, 10, 20, 30][..]),
+            At::Wait => (310, &[0, 1, 5, 10, 20][..]),
+        };
+        for &one_way in one_ways {
             let course = follow(at, false, Duration::from_millis(one_way));
             let within = |what: Option<Duration>, most: u64| {
                 assert!(
@@ -118,10 +123,10 @@ fn a_client_knows_within_a_second_that_its_server_died_and_a_new_one_knows_nothi
                     "{at:?}, {one_way} ms one way: {course:?}, {most} ms"
                 );
             };
-            // An exchange that waits is asked for after 300 ms. Timeouts are counted every 75 ms.
-            let asked = if at == At::Wait { 310 } else { 0 };
-            within(course.suspect, asked + 380);
-            within(course.replaced, asked + 540);
+            // Two probe timeouts and the slack of what counts them, every 75 ms.
+            let probes = 15 * one_way + 150;
+            within(course.suspect, asked + 380.max(probes));
+            within(course.replaced, asked + 540.max(probes + 4 * one_way));
             within(course.ended, 1_000);
             assert_eq!(course.reset, None);
         }
@@ -148,13 +153,13 @@ fn a_long_path_has_time_in_proportion() {
     for one_way in [50, 100, 150] {
         let course = follow(At::Request, false, Duration::from_millis(one_way));
         let suspect = course.suspect.unwrap();
-        let trips = Duration::from_millis(8 * one_way);
+        let trips = Duration::from_millis(6 * one_way);
         assert!(suspect >= trips, "{course:?}");
         assert!(
-            suspect <= trips * 2 + Duration::from_millis(150),
+            suspect <= trips * 3 + Duration::from_millis(150),
             "{course:?}"
         );
-        assert!(course.ended.unwrap() <= trips * 4 + Duration::from_millis(500));
+        assert!(course.ended.unwrap() <= trips * 5 + Duration::from_millis(500));
     }
 }
 
