@@ -157,8 +157,8 @@ pub const QUIC_STREAM_WINDOW_BYTES_MIN: u32 = 384 * 1024;
 /// Receive window of a QUIC stream per second of the path's round trip, bytes: a path of 1 Gbit/s,
 /// and a quarter more for the bytes that arrive while an update is in flight.
 pub const QUIC_STREAM_BYTES_PER_SECOND: u32 = 160_000_000;
-/// What a client may send on one stream of a server's QUIC connection beyond what its handler has read,
-/// where windows tune themselves: a stream's window has one size for all of a connection's life, so
+/// Bytes that a client may send on one stream of a server's QUIC connection beyond those that its
+/// handler has read, where windows tune themselves: a stream's window has one size for all of a connection's life, so
 /// that a lone upload that is not read holds so much. A line of 1 Gbit/s at 33 ms, of 340 Mbit/s at
 /// 100 ms.
 pub const QUIC_UPLOAD_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
@@ -202,11 +202,11 @@ pub const QUIC_DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 /// sides' times counts (RFC 9000 section 10.1). A server's connection without exchanges ends by
 /// [`Timeouts::idle`].
 pub const QUIC_SILENCE_MAX: Duration = Duration::from_secs(300);
-/// The same on a server: a client that is gone costs it no more than this and
+/// [`QUIC_SILENCE_MAX`] of a server: a client that is gone costs it no more than this and
 /// [`QUIC_SERVER_PING_INTERVAL`], handlers included, whatever they wait for. h2o takes 30 s, nginx 60 s
 /// to 75 s; clients that say less are asked for less.
 pub const QUIC_SERVER_SILENCE_MAX: Duration = Duration::from_secs(45);
-/// A server's connection that was quiet for so long is sent a PING, which the client's transport
+/// Silence after which a server's connection is sent a PING, which the client's transport
 /// acknowledges: a client that waits for a slow handler, or for the next event of a stream, sends
 /// nothing by itself and lives.
 pub const QUIC_SERVER_PING_INTERVAL: Duration = Duration::from_secs(15);

@@ -100,7 +100,7 @@ impl Outbox {
     pub fn written(&self) -> u64 {
         self.written
     }
-    /// The peer took so many of the bytes that were written before, though the transport's own buffer
+    /// The peer took `bytes` of those that were written before, though the transport's own buffer
     /// is too full to take more: progress too.
     pub fn note_drained(&mut self, bytes: u64) {
         self.written = self.written.saturating_add(bytes);

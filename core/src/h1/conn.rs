@@ -85,7 +85,7 @@ pub struct Conn {
     pub(super) stall_from: u64,
     /// Body bytes that came.
     pub(super) received: u64,
-    /// What the outbox had written and `received` together when the rate timer was set.
+    /// The bytes that the outbox had written and `received` together when the rate timer was set.
     pub(super) rate_from: u64,
     /// Bytes that left the outbox.
     pub(super) sent: u64,

@@ -249,7 +249,7 @@ impl Conn {
         }
     }
 
-    /// The window that a stream begins with on a path whose need is known, among so many streams.
+    /// The window that one of `streams` begins with on a path whose need is known.
     fn share_of_need(&self, now: Instant, streams: u32) -> Option<u32> {
         let need = self.path.need(now);
         let is_raised = self.config.windows.auto && need > self.config.windows.stream_initial;

@@ -29,7 +29,9 @@ use crate::http::priority::Priority;
 use crate::http::schedule::Schedule;
 use crate::http::spares::Spares;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
-use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, REFUSED_NOTES_MAX};
+use crate::limits::{
+    Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, REFUSED_NOTES_MAX, Windows,
+};
 use crate::pace::Scarcity;
 use crate::qpack::{Decoder, Encoder};
 use crate::send_account::SendAccount;
@@ -229,10 +231,7 @@ impl Conn {
             streams_told: 0,
             credit: Credit::new(window, config.windows.connection, now),
             window_told: window,
-            stream_window: match side {
-                Side::Client => config.windows.quic_stream(),
-                Side::Server => config.windows.quic_upload(),
-            },
+            stream_window: stream_window(side, &config.windows),
             send_window: SendWindow::new(),
             lender: Lender::new(config.windows.memory_budget),
             scarcity: Scarcity::default(),
@@ -426,3 +425,11 @@ impl Conn {
 
 /// Heads kept for the next ones: those of one full batch.
 const SPARES_MAX: usize = 128;
+
+/// The window of each of the peer's streams.
+fn stream_window(side: Side, windows: &Windows) -> u32 {
+    match side {
+        Side::Client => windows.quic_stream(),
+        Side::Server => windows.quic_upload(),
+    }
+}

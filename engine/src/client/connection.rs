@@ -15,7 +15,6 @@ use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Notes, SlotWaker, Stop};
 use crate::error::{Error, ErrorKind, Origin as Fault, Retry};
-use crate::tls::refusal_in;
 use entry::{Slots, Upload};
 use health::HEALTH;
 use start::{SETTLING, Unsettled};
@@ -35,6 +34,8 @@ use tunnel::Tunnel;
 mod datagrams;
 #[path = "connection_early.rs"]
 mod early;
+#[path = "connection_end.rs"]
+mod end;
 #[path = "connection_entry.rs"]
 mod entry;
 #[path = "connection_health.rs"]
@@ -205,33 +206,6 @@ impl<S> Connection<S> {
         for request in std::mem::take(&mut self.arrivals) {
             dispatch.resubmit(now, request, self.id, self.ended_unused());
         }
-    }
-
-    /// How the connection ended, or was given up by its peer, if it has answered nothing in its life.
-    pub(super) fn ended_unused(&self) -> Option<Error> {
-        let is_given_up = self.draining && self.stop.is_none();
-        let goaway = is_given_up.then_some(Closed::ByPeer(H2Code::NO_ERROR));
-        let closed = self.ended.or(goaway).filter(|_| !self.answered)?;
-        Some(self.with_failure(Error::closed(closed)))
-    }
-
-    /// Names what the transport said when it failed.
-    pub(super) fn with_failure(&self, error: Error) -> Error {
-        let error = match self.buried {
-            Some(why) => error.with_note(why),
-            None => error,
-        };
-        if error.kind() != ErrorKind::TransportClosed {
-            return error;
-        }
-        let Some(failure) = self.link.failure() else {
-            return error;
-        };
-        let error = match refusal_in(&*failure) {
-            Some((number, name)) => error.with_tls_refusal(number, name),
-            None => error,
-        };
-        error.with_shared_source(failure)
     }
 }
 

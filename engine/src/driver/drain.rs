@@ -2,7 +2,9 @@
 //! part of its buffer is free: with megabytes in it, a peer that reads steadily but slowly makes no
 //! write go on for minutes. What the socket still holds shows whether it reads.
 
+use std::any::Any;
 use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
 use trunkline_core::limits::Timeouts;
 
 /// Bytes that a socket holds of those that were written to it, unacknowledged ones included; `None`:
@@ -17,7 +19,7 @@ pub(crate) struct Drain<S> {
     /// Fewer bytes between two looks are no progress: a dribble does not restart the time of a stall.
     least: u64,
     look_at: Option<Instant>,
-    /// What it held at the last look.
+    /// The bytes that it held at the last look.
     held: Option<u64>,
 }
 
@@ -66,10 +68,15 @@ impl<S> Drain<S> {
     }
 }
 
-/// What a TCP socket of Linux holds (SIOCOUTQ, tcp(7)). macOS counts the same (SO_NWRITE); there and
-/// elsewhere a write that goes on is the only progress.
+/// Bytes that the system holds of those written to a TCP socket, on Linux (SIOCOUTQ, tcp(7)).
+/// Elsewhere, and of other sockets, a write that goes on is the only progress.
+pub(crate) fn held_by<T: 'static>(socket: &T) -> Option<u64> {
+    let socket = (socket as &dyn Any).downcast_ref::<TcpStream>()?;
+    held_by_tcp(socket)
+}
+
 #[cfg(target_os = "linux")]
-pub(crate) fn held_by(socket: &tokio::net::TcpStream) -> Option<u64> {
+fn held_by_tcp(socket: &TcpStream) -> Option<u64> {
     use std::os::fd::AsRawFd;
     let mut bytes: libc::c_int = 0;
     // SAFETY: the system writes one integer to `bytes`.
@@ -78,11 +85,11 @@ pub(crate) fn held_by(socket: &tokio::net::TcpStream) -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn held_by(_: &tokio::net::TcpStream) -> Option<u64> {
+fn held_by_tcp(_: &TcpStream) -> Option<u64> {
     None
 }
 
-/// Two say what left between them; the others are for a peer that reads in bursts.
+/// Two looks give what left between them; the others are for a peer that reads in bursts.
 const LOOKS_PER_DEADLINE: u32 = 4;
 
 #[cfg(test)]

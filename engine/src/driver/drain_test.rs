@@ -15,7 +15,7 @@ use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Token, V
 use trunkline_core::limits::Config;
 use trunkline_core::{h1, h2};
 
-/// Takes nothing, and holds so many bytes of what it took before.
+/// Takes nothing, and holds this number of bytes of what it took before.
 struct Full(Arc<AtomicU64>);
 
 impl AsyncRead for Full {
@@ -131,7 +131,7 @@ async fn linux_says_what_a_socket_holds_until_its_peer_has_read_it() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let mut near = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut near = TcpStream::connect(address).await.unwrap();
     let (mut far, _) = listener.accept().await.unwrap();
     assert_eq!(held_by(&near), Some(0));
     let mut sent = 0;

@@ -19,6 +19,9 @@ use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::Side;
 use trunkline_core::pool::Unanswered;
 
+#[path = "link_stall.rs"]
+mod stall;
+
 /// The transport under the machine's exchanges.
 enum Carrier<S> {
     /// A byte stream: TCP, with TLS or without.
@@ -117,13 +120,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         self.on_stall = call;
         self
     }
-    /// The peer is given up: the socket is closed without another byte.
-    fn give_up(&mut self) {
-        self.broken = true;
-        if let Carrier::Bytes(transport) = &self.carrier {
-            (self.on_stall)(transport.socket());
-        }
-    }
     /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
     /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
     /// over or unwanted now.
@@ -172,25 +168,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         self.read_closed = true;
         self.blocked_since = None;
         self.machine.handle_close(now, end);
-    }
-    /// Ends the connection of a server whose transport takes nothing more. A client first reads the
-    /// bytes that its peer sent before: answers, and which requests it left unprocessed.
-    fn handle_write_failure(&mut self, cx: &mut Context<'_>, now: Instant, error: io::Error) {
-        self.broken = true;
-        self.failure.get_or_insert_with(|| Arc::new(error));
-        if self.machine.side() == Side::Server {
-            return self.end_reading(now, TransportEnd::Failed);
-        }
-        self.machine.shut_down(now);
-        self.blocked_since = Some(now);
-        while matches!(self.poll_read(cx, now), Poll::Ready(true)) {}
-    }
-    /// How long the transport may take nothing, or bring nothing once it takes no more.
-    fn stall_max(&self) -> Option<Duration> {
-        match self.broken {
-            true => Some(LAST_READ_MAX),
-            false => self.write_stall,
-        }
     }
     /// Seals what fills whole records ahead of the write: what was written last is still near.
     pub(crate) fn seal(&mut self, now: Instant) {
@@ -340,18 +317,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                     self.holds = false;
                     self.released = true;
                 }
-            }
-        }
-    }
-    /// The peer may read though the socket takes nothing more yet.
-    fn look_at_socket(&mut self, now: Instant) {
-        let (Some(drain), Carrier::Bytes(transport)) = (&mut self.drain, &self.carrier) else {
-            return;
-        };
-        if let Some(drained) = drain.look(now, transport.socket()) {
-            self.machine.poll_write(now).note_drained(drained);
-            if !self.broken && self.blocked_since.is_some() {
-                self.blocked_since = Some(now);
             }
         }
     }

@@ -405,7 +405,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
         let timeouts = &ground.config.timeouts;
         let link = Link::new(self.transport, machine)
             .with_write_stall(timeouts.write_stall)
-            .with_drain(Drain::of(held_by_tcp, timeouts))
+            .with_drain(Drain::of(held_by, timeouts))
             .on_stall(drop_queue);
         let mut exchanges = ground.exchanges(&signals, secure);
         let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
@@ -424,12 +424,6 @@ fn drop_queue<T: 'static>(socket: &T) {
         // A socket that takes no option is closed as ever.
         let _ = socket.set_zero_linger();
     }
-}
-
-/// What the system holds of what was written, of a TCP socket.
-fn held_by_tcp<T: 'static>(socket: &T) -> Option<u64> {
-    let socket = (socket as &dyn Any).downcast_ref::<TcpStream>()?;
-    held_by(socket)
 }
 
 fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {

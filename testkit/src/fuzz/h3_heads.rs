@@ -19,7 +19,7 @@ use trunkline_core::qpack::{Decoded, Decoder};
 /// `GET https://a/`, and `200`, of the static table alone (RFC 9204 appendix A).
 const REQUEST: &[u8] = &[0xd1, 0xd7, 0xc1, 0x50, 1, b'a'];
 const RESPONSE: &[u8] = &[0xd9];
-/// What the capacity of the table is set to: no entry fits, one, some, all.
+/// Capacities that the table is set to: no entry fits, one, some, all.
 const CAPACITIES: [usize; 4] = [0, 40, 200, 4096];
 /// RFC 9204 section 4.5.1.1: twice the entries of 32 bytes that the largest table holds.
 const FULL_RANGE: u64 = 2 * (QPACK_TABLE_BYTES_MAX as u64 / 32);
@@ -295,7 +295,7 @@ impl Pair {
         self.written.truncate(1);
         self.due.truncate(1);
     }
-    /// What came; a request is answered.
+    /// The head or the end that came; a request is answered.
     fn take_events(&mut self) -> Came {
         let mut came = Came::Nothing;
         self.obey();
