@@ -7,14 +7,21 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use trunkline_core::limits::Timeouts;
 
-/// Bytes that a socket holds of those that were written to it, unacknowledged ones included; `None`:
-/// the system does not say.
-pub(crate) type AskHeld<S> = fn(&S) -> Option<u64>;
+/// A call to the system about a socket whose peer does not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SocketCall {
+    /// The peer is given up while bytes wait for it, and the socket is closed next.
+    GiveUp,
+    /// The bytes that it holds of those that were written to it, unacknowledged ones included.
+    Held,
+}
+
+/// Carries the calls out. The count of [`SocketCall::Held`]; `None`: the system does not say.
+pub(crate) type CallSocket<S> = fn(&S, SocketCall) -> Option<u64>;
 
 /// Looks at what a socket holds while it takes nothing.
 #[derive(Debug)]
-pub(crate) struct Drain<S> {
-    ask: AskHeld<S>,
+pub(crate) struct Drain {
     every: Duration,
     /// Fewer bytes between two looks are no progress: a dribble does not restart the time of a stall.
     least: u64,
@@ -23,14 +30,13 @@ pub(crate) struct Drain<S> {
     held: Option<u64>,
 }
 
-impl<S> Drain<S> {
+impl Drain {
     /// `None`: no deadline depends on it.
-    pub(crate) fn of(ask: AskHeld<S>, timeouts: &Timeouts) -> Option<Self> {
+    pub(crate) fn of(timeouts: &Timeouts) -> Option<Self> {
         let rate = (timeouts.rate_min > 0).then_some(timeouts.rate_grace);
         let shortest = timeouts.write_stall.into_iter().chain(rate).min()?;
         let every = shortest / LOOKS_PER_DEADLINE;
         Some(Self {
-            ask,
             every,
             least: timeouts.least_bytes(every).max(1),
             look_at: None,
@@ -51,11 +57,11 @@ impl<S> Drain<S> {
     }
     /// Bytes that left the socket since the last look, if it is time for one and they are enough to be
     /// progress.
-    pub(crate) fn look(&mut self, now: Instant, socket: &S) -> Option<u64> {
+    pub(crate) fn look(&mut self, now: Instant, ask: impl FnOnce() -> Option<u64>) -> Option<u64> {
         if self.look_at.is_none_or(|at| now < at) {
             return None;
         }
-        let Some(held) = (self.ask)(socket) else {
+        let Some(held) = ask() else {
             // It will not say next time either.
             self.look_at = None;
             return None;

@@ -42,11 +42,11 @@ impl AsyncWrite for Full {
 
 const HELD: u64 = 64 << 20;
 
-fn held(socket: &Full) -> Option<u64> {
-    Some(socket.0.load(Ordering::Relaxed))
+fn says(socket: &Full, call: SocketCall) -> Option<u64> {
+    (call == SocketCall::Held).then(|| socket.0.load(Ordering::Relaxed))
 }
 
-fn silent(_: &Full) -> Option<u64> {
+fn silent(_: &Full, _: SocketCall) -> Option<u64> {
     None
 }
 
@@ -62,16 +62,14 @@ fn machine(version: Version, now: Instant) -> Machine {
 const H2_GET: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01a";
 
 /// A server's link whose peer does not make room for the answer.
-fn answering(version: Version, ask: AskHeld<Full>) -> (Link<Full>, Arc<AtomicU64>, Instant) {
+fn answering(version: Version, calls: CallSocket<Full>) -> (Link<Full>, Arc<AtomicU64>, Instant) {
     let now = Instant::now();
     let left = Arc::new(AtomicU64::new(HELD));
-    let timeouts = Config::default().timeouts;
     let mut link = Link::new(
         Transport::plain(Full(Arc::clone(&left))),
         machine(version, now),
     )
-    .with_write_stall(timeouts.write_stall)
-    .with_drain(Drain::of(ask, &timeouts));
+    .with_stalls(Arc::new(Config::default()), calls);
     let asks: &[u8] = match version {
         Version::Http2 => H2_GET,
         _ => b"GET / HTTP/1.1\r\nhost: a\r\n\r\n",
@@ -94,8 +92,8 @@ fn answering(version: Version, ask: AskHeld<Full>) -> (Link<Full>, Arc<AtomicU64
 }
 
 /// Whether it lives for ten minutes while `bytes` leave the socket each second.
-fn lives(version: Version, ask: AskHeld<Full>, bytes: u64) -> bool {
-    let (mut link, left, start) = answering(version, ask);
+fn lives(version: Version, calls: CallSocket<Full>, bytes: u64) -> bool {
+    let (mut link, left, start) = answering(version, calls);
     let mut cx = Context::from_waker(Waker::noop());
     for second in 0..600 {
         let now = start + Duration::from_secs(second);
@@ -112,15 +110,15 @@ fn lives(version: Version, ask: AskHeld<Full>, bytes: u64) -> bool {
 #[test]
 fn a_reader_of_ten_kilobytes_a_second_behind_megabytes_in_the_kernel_lives() {
     for version in [Version::Http11, Version::Http2] {
-        assert!(lives(version, held, 10_000), "{version:?}");
+        assert!(lives(version, says, 10_000), "{version:?}");
     }
 }
 
 #[test]
 fn a_reader_that_takes_nothing_or_a_dribble_or_whose_system_does_not_say_is_left() {
     for version in [Version::Http11, Version::Http2] {
-        assert!(!lives(version, held, 0), "{version:?}");
-        assert!(!lives(version, held, 100), "{version:?}");
+        assert!(!lives(version, says, 0), "{version:?}");
+        assert!(!lives(version, says, 100), "{version:?}");
         assert!(!lives(version, silent, 10_000), "{version:?}");
     }
 }

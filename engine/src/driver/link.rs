@@ -1,7 +1,7 @@
 //! One connection for its owner: transport, machine and timer, with three steps to poll. In a turn
 //! the owner polls the read, handles the events, and polls one write.
 
-use super::drain::Drain;
+use super::drain::{CallSocket, Drain, SocketCall};
 use super::machine::Machine;
 use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::Side;
+use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
 
 #[path = "link_stall.rs"]
@@ -45,13 +46,13 @@ pub(crate) struct Link<S> {
     broken: bool,
     /// The first error of the transport.
     failure: Option<Arc<io::Error>>,
-    write_stall: Option<Duration>,
-    /// Called with the socket of a peer that is given up while bytes wait for it.
-    on_stall: fn(&S),
+    /// The settings whose stalls are heeded, and the calls to the system about them.
+    config: Option<Arc<Config>>,
+    call_socket: CallSocket<S>,
     /// The socket took nothing of what waits, and since when.
     blocked_since: Option<Instant>,
     /// How the peer reads meanwhile, where the system says it.
-    drain: Option<Drain<S>>,
+    drain: Option<Box<Drain>>,
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
     read_at: Option<Instant>,
@@ -92,8 +93,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             read_closed: false,
             broken: false,
             failure: None,
-            write_stall: None,
-            on_stall: |_| {},
+            config: None,
+            call_socket: |_, _| None,
             blocked_since: None,
             drain: None,
             release_at: None,
@@ -104,20 +105,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             released: false,
         }
     }
-    /// Gives up a peer that reads nothing for `limit`. The machine sees only what the transport
-    /// has not taken; sealed records wait here.
-    pub(crate) fn with_write_stall(mut self, limit: Option<Duration>) -> Self {
-        self.write_stall = limit;
-        self
-    }
-    /// Takes what leaves the socket as progress while it takes nothing.
-    pub(crate) fn with_drain(mut self, drain: Option<Drain<S>>) -> Self {
-        self.drain = drain;
-        self
-    }
-    /// Calls this with the socket before it is closed, when its peer is given up while bytes wait for it.
-    pub(crate) fn on_stall(mut self, call: fn(&S)) -> Self {
-        self.on_stall = call;
+    /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket
+    /// as progress. The machine sees only the bytes that the transport has not taken; sealed records
+    /// wait here.
+    pub(crate) fn with_stalls(mut self, config: Arc<Config>, call: CallSocket<S>) -> Self {
+        self.config = Some(config);
+        self.call_socket = call;
         self
     }
     /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
@@ -216,9 +209,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                     if self.blocked_since.is_none() || transport.take_progress() {
                         self.blocked_since = Some(now);
                     }
-                    if let Some(drain) = &mut self.drain {
-                        drain.note_blocked(now);
-                    }
+                    self.note_blocked(now);
                     return Poll::Pending;
                 }
             }
@@ -275,7 +266,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             carrier,
             stalled,
             self.release_at,
-            self.drain.as_ref().and_then(Drain::next_deadline),
+            self.drain.as_deref().and_then(Drain::next_deadline),
         ]
         .into_iter()
         .flatten()
@@ -313,6 +304,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 self.release_at = None;
                 if self.is_idle() {
                     self.machine.release();
+                    self.drain = None;
                     self.release_after = RELEASE_AFTER;
                     self.holds = false;
                     self.released = true;
@@ -451,7 +443,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     }
     /// How long the peer may take nothing of what waits.
     pub(crate) fn write_stall(&self) -> Option<Duration> {
-        self.write_stall
+        self.config.as_ref()?.timeouts.write_stall
     }
     /// Takes the byte stream out, for an upgrade; QUIC has none.
     pub(crate) fn into_transport(self) -> Option<Transport<S>> {

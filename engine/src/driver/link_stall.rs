@@ -7,7 +7,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     pub(super) fn give_up(&mut self) {
         self.broken = true;
         if let Carrier::Bytes(transport) = &self.carrier {
-            (self.on_stall)(transport.socket());
+            (self.call_socket)(transport.socket(), SocketCall::GiveUp);
         }
     }
     /// Ends the connection of a server whose transport takes nothing more. A client first reads the
@@ -31,15 +31,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     pub(super) fn stall_max(&self) -> Option<Duration> {
         match self.broken {
             true => Some(LAST_READ_MAX),
-            false => self.write_stall,
+            false => self.write_stall(),
+        }
+    }
+    /// The socket takes nothing.
+    pub(super) fn note_blocked(&mut self, now: Instant) {
+        if self.drain.is_none()
+            && let Some(config) = &self.config
+        {
+            self.drain = Drain::of(&config.timeouts).map(Box::new);
+        }
+        if let Some(drain) = &mut self.drain {
+            drain.note_blocked(now);
         }
     }
     /// The peer may read though the socket takes nothing more yet.
     pub(super) fn look_at_socket(&mut self, now: Instant) {
+        let call = self.call_socket;
         let (Some(drain), Carrier::Bytes(transport)) = (&mut self.drain, &self.carrier) else {
             return;
         };
-        if let Some(drained) = drain.look(now, transport.socket()) {
+        if let Some(drained) = drain.look(now, || call(transport.socket(), SocketCall::Held)) {
             self.machine.poll_write(now).note_drained(drained);
             if !self.broken && self.blocked_since.is_some() {
                 self.blocked_since = Some(now);

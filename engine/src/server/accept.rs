@@ -15,7 +15,7 @@ use super::serving::Serving;
 use super::targets::Targets;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
-use crate::driver::drain::{Drain, held_by};
+use crate::driver::drain::{SocketCall, held_by};
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
@@ -402,11 +402,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
         machine.handle_bytes(now, first);
         let version = machine.version();
         let secure = self.secure;
-        let timeouts = &ground.config.timeouts;
-        let link = Link::new(self.transport, machine)
-            .with_write_stall(timeouts.write_stall)
-            .with_drain(Drain::of(held_by, timeouts))
-            .on_stall(drop_queue);
+        let config = Arc::clone(&ground.config);
+        let link = Link::new(self.transport, machine).with_stalls(config, call_socket);
         let mut exchanges = ground.exchanges(&signals, secure);
         let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &ground.shown);
@@ -423,6 +420,16 @@ fn drop_queue<T: 'static>(socket: &T) {
     if let Some(socket) = (socket as &dyn Any).downcast_ref::<TcpStream>() {
         // A socket that takes no option is closed as ever.
         let _ = socket.set_zero_linger();
+    }
+}
+
+fn call_socket<T: 'static>(socket: &T, call: SocketCall) -> Option<u64> {
+    match call {
+        SocketCall::Held => held_by(socket),
+        SocketCall::GiveUp => {
+            drop_queue(socket);
+            None
+        }
     }
 }
 
