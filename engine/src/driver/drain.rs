@@ -74,9 +74,30 @@ impl Drain {
     }
 }
 
+/// Has the system drop what it holds for the peer when the socket is closed, and send a reset (SO_LINGER
+/// of zero). Else it keeps megabytes per connection for as long as the peer lets its window shut, after
+/// the server has forgotten it.
+fn drop_queue<T: 'static>(socket: &T) {
+    if let Some(socket) = (socket as &dyn Any).downcast_ref::<TcpStream>() {
+        // A socket that takes no option is closed as ever.
+        let _ = socket.set_zero_linger();
+    }
+}
+
+/// The calls of a server about a TCP socket; other sockets have none.
+pub(crate) fn call_socket<T: 'static>(socket: &T, call: SocketCall) -> Option<u64> {
+    match call {
+        SocketCall::Held => held_by(socket),
+        SocketCall::GiveUp => {
+            drop_queue(socket);
+            None
+        }
+    }
+}
+
 /// Bytes that the system holds of those written to a TCP socket, on Linux (SIOCOUTQ, tcp(7)).
 /// Elsewhere, and of other sockets, a write that goes on is the only progress.
-pub(crate) fn held_by<T: 'static>(socket: &T) -> Option<u64> {
+fn held_by<T: 'static>(socket: &T) -> Option<u64> {
     let socket = (socket as &dyn Any).downcast_ref::<TcpStream>()?;
     held_by_tcp(socket)
 }
