@@ -131,6 +131,13 @@ pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;
 /// data that is refused, come only by mistake. The rest stays in the kernel.
 pub const HELLO_AHEAD_BYTES_MAX: usize = 16 * 1024;
 
+/// Connections that one request is given to, and that end before they answered anything and before
+/// anything of it was written: a peer that closes each connection at once costs a request no more
+/// than these. As many as a request that is refused is sent times, with the same pauses: a connection
+/// that was opened early and closed for idleness, or a server that is replaced, costs one or two.
+/// Connections that have answered something do not count: each of them costs the peer an answer.
+pub const UNUSED_CONNECTIONS_MAX: u32 = 4;
+
 /// Request streams that a client may have open at once over QUIC. 100 stalls a client that runs
 /// 100 at once, because credit comes back one acknowledgement after our end of a stream; what
 /// runs is bounded apart, by [`REQUEST_HANDLERS_MAX`].
@@ -150,6 +157,11 @@ pub const QUIC_STREAM_WINDOW_BYTES_MIN: u32 = 384 * 1024;
 /// Receive window of a QUIC stream per second of the path's round trip, bytes: a path of 1 Gbit/s,
 /// and a quarter more for the bytes that arrive while an update is in flight.
 pub const QUIC_STREAM_BYTES_PER_SECOND: u32 = 160_000_000;
+/// Bytes that a client may send on one stream of a server's QUIC connection beyond those that its
+/// handler has read, where windows tune themselves: a stream's window has one size for all of a connection's life, so
+/// that a lone upload that is not read holds so much. A line of 1 Gbit/s at 33 ms, of 340 Mbit/s at
+/// 100 ms.
+pub const QUIC_UPLOAD_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
 /// Bytes that we hold for a peer that has not acknowledged them, sent or not, on a path that has
 /// shown nothing yet: twice what slow start has under way when it reaches 5 MB/s at 100 ms.
 pub const QUIC_SEND_WINDOW_BYTES: u64 = 1024 * 1024;
@@ -185,12 +197,19 @@ pub const QUIC_FRAME_POINTS: u32 = 10;
 pub const QUIC_MOVE_POINTS: u32 = 100;
 /// Bytes of QUIC datagrams kept in each direction, per connection.
 pub const QUIC_DATAGRAM_BYTES_MAX: usize = 64 * 1024;
-/// Silence after which a QUIC connection is dropped, handlers included. As long as a client waits
-/// for a head by default: a foreign one that waits for a slow handler may send nothing either (our
-/// own asks in its `HealthTimes::quiet`). The shorter of both sides' times counts (RFC 9000 section
-/// 10.1), and most clients say 30 s. A connection without exchanges ends earlier, by
+/// Silence after which a client drops a QUIC connection: as long as it waits for a head by default,
+/// because its own questions (`HealthTimes`) find a server that is gone sooner. The shorter of both
+/// sides' times counts (RFC 9000 section 10.1). A server's connection without exchanges ends by
 /// [`Timeouts::idle`].
 pub const QUIC_SILENCE_MAX: Duration = Duration::from_secs(300);
+/// [`QUIC_SILENCE_MAX`] of a server: a client that is gone costs it no more than this and
+/// [`QUIC_SERVER_PING_INTERVAL`], handlers included, whatever they wait for. h2o takes 30 s, nginx 60 s
+/// to 75 s; clients that say less are asked for less.
+pub const QUIC_SERVER_SILENCE_MAX: Duration = Duration::from_secs(45);
+/// Silence after which a server's connection is sent a PING, which the client's transport
+/// acknowledges: a client that waits for a slow handler, or for the next event of a stream, sends
+/// nothing by itself and lives.
+pub const QUIC_SERVER_PING_INTERVAL: Duration = Duration::from_secs(15);
 /// HTTP/3 request streams that a client may have open at once: what QUIC grants.
 pub const REQUEST_STREAMS_MAX: u32 = QUIC_BIDI_STREAMS_MAX;
 /// As [`RUNNING_HANDLERS_MAX`], for HTTP/3.
@@ -419,6 +438,16 @@ impl Windows {
             false => self.stream_initial,
         };
         most.min(self.connection)
+    }
+    /// Receive window of the streams of a server's connection, on which clients send, bytes: no more
+    /// than [`QUIC_UPLOAD_WINDOW_BYTES`], or `stream_initial` where that is more.
+    pub fn quic_upload(&self) -> u32 {
+        match self.auto {
+            true => QUIC_UPLOAD_WINDOW_BYTES
+                .max(self.stream_initial)
+                .min(self.quic_stream()),
+            false => self.quic_stream(),
+        }
     }
     /// Receive window of a QUIC stream over a path of known round trip and bandwidth-delay product
     /// (0: unknown), bytes. The narrower it is, the more unread bodies fit beside one that is read;

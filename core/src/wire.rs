@@ -95,9 +95,15 @@ impl Outbox {
     pub fn len(&self) -> usize {
         self.buffer.len() - self.sent + self.large_bytes
     }
-    /// Bytes written since the start: distinguishes progress from a stall.
+    /// Bytes written since the start, and those of [`note_drained`](Self::note_drained): distinguishes
+    /// progress from a stall.
     pub fn written(&self) -> u64 {
         self.written
+    }
+    /// The peer took `bytes` of those that were written before, though the transport's own buffer
+    /// is too full to take more: progress too.
+    pub fn note_drained(&mut self, bytes: u64) {
+        self.written = self.written.saturating_add(bytes);
     }
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {

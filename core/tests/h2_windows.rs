@@ -149,7 +149,7 @@ fn padding_does_not_starve_a_body_whose_length_is_known() {
 }
 
 #[test]
-fn an_upload_on_a_known_path_is_granted_its_length_with_its_head() {
+fn an_upload_on_a_known_path_is_granted_its_length_when_its_handler_begins_to_read() {
     let mut rig = Rig::server(Cut::Whole);
     rig.conn.remember_path(rig.now, 4 * MIB);
     rig.says(&headers(
@@ -157,10 +157,36 @@ fn an_upload_on_a_known_path_is_granted_its_length_with_its_head() {
         &with(POST, &[("content-length", "1000000")]),
         false,
     ));
+    rig.says(&frame(kind::DATA, 0, 1, &[0; 1000]));
+    rig.is_quiet("an upload that is not read is granted no more");
+    rig.events();
+    rig.conn.consume(rig.now, StreamId(1), 1000);
     let update = rig.expects(kind::WINDOW_UPDATE, 1, "the length of the body");
     assert_eq!(update.number(), 1_000_000 - 65_536);
     rig.says(&headers(3, &with(POST, &[("content-length", "10")]), false));
     rig.is_quiet("the initial window is enough");
+}
+
+#[test]
+fn a_lone_upload_that_is_not_read_brings_no_more_than_the_initial_window_on_a_path_that_took_more()
+{
+    let mut rig = Rig::server(Cut::Whole);
+    rig.conn.remember_path(rig.now, 16 * MIB);
+    rig.says(&headers(1, POST, false));
+    rig.is_quiet("its window is the one of SETTINGS");
+    let unread = |rig: &Rig| {
+        let window = rig.conn.receive_window(Some(StreamId(1)));
+        window.map(|read| (read.granted, read.unread))
+    };
+    assert_eq!(unread(&rig), Some((64 * 1024, 0)));
+    for _ in 0..4 {
+        rig.says(&frame(kind::DATA, 0, 1, &[0; 16 * 1024]));
+        rig.now += Duration::from_secs(1);
+        rig.conn.handle_timeout(rig.now);
+    }
+    rig.events();
+    rig.is_quiet("no byte was read");
+    assert_eq!(unread(&rig), Some((64 * 1024, 64 * 1024)));
 }
 
 #[test]

@@ -102,7 +102,13 @@ fn a_window_that_rests_gives_back_what_it_borrowed_and_the_next_request_begins_w
     rig.events();
     assert_eq!(rig.conn.active(), 0);
     rig.says(4, &headers(POST));
-    assert_eq!(rig.windows.last(), Some(&need), "told with the request");
+    rig.says(4, &data(&[0; 1000]));
+    rig.events();
+    let rested = Some(&QUIC_RECEIVE_WINDOW_BYTES);
+    assert_eq!(rig.windows.last(), rested, "an upload that is not read");
+    rig.conn.consume(rig.now, StreamId(4), 1000);
+    rig.run();
+    assert_eq!(rig.windows.last(), Some(&need), "its handler reads");
 }
 
 #[test]
@@ -194,22 +200,22 @@ fn a_stream_window_above_quics_is_made_of_what_is_read_ahead() {
     assert_eq!(rig.conn.read_room(stream), 0);
     let now = rig.now;
     let set = |rig: &mut Rig, window| rig.conn.set_receive_window(now, Some(stream), window);
-    assert_eq!(set(&mut rig, 16 * MIB), Ok(()), "as it is");
+    assert_eq!(set(&mut rig, 4 * MIB), Ok(()), "as it is");
     assert_eq!(rig.conn.read_room(stream), 0);
-    assert_eq!(set(&mut rig, 18 * MIB), Ok(()));
+    assert_eq!(set(&mut rig, 6 * MIB), Ok(()));
     rig.reads.clear();
     rig.run();
     assert!(rig.reads.contains(&0), "what the transport holds is wanted");
     assert_eq!(rig.conn.read_room(stream), (2 * MIB) as usize - 64 * KIB);
     assert!(matches!(
-        set(&mut rig, 17 * MIB),
+        set(&mut rig, 5 * MIB),
         Err(Misuse::WindowInvalid(_))
     ));
     let read = rig.conn.receive_window(Some(stream)).expect("it is open");
-    assert_eq!((read.window, read.unread), (18 * MIB, 64 << 10));
+    assert_eq!((read.window, read.unread), (6 * MIB, 64 << 10));
     let gone = rig
         .conn
-        .set_receive_window(now, Some(StreamId(40)), 18 * MIB);
+        .set_receive_window(now, Some(StreamId(40)), 6 * MIB);
     assert_eq!(gone, Err(Misuse::StreamNotOpen));
 }
 

@@ -18,7 +18,7 @@ use trunkline_core::{h1, h2};
 
 /// Bytes of the machines themselves: they stand beside each other in memory, one per connection.
 const H2_BYTES_MAX: usize = 1344;
-const H1_BYTES_MAX: usize = 536;
+const H1_BYTES_MAX: usize = 512;
 /// Beside the machine: the few entries of the compression tables, how the last streams ended, and
 /// where a body came the connection's window.
 const H2_HEAP_BYTES_MAX: isize = 416;

@@ -236,6 +236,14 @@ impl Error {
             ..Self::new(self.kind, self.origin, self.retry)
         }
     }
+    /// Nothing of the request was written to the connection that ended.
+    #[must_use]
+    pub(crate) fn with_nothing_written(mut self) -> Self {
+        if self.retry == Retry::OnlyIfIdempotent {
+            self.retry = Retry::Safe;
+        }
+        self
+    }
     /// The request was on a connection before, and a peer may have processed it there.
     #[must_use]
     pub(crate) fn with_processing_possible(mut self) -> Self {

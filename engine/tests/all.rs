@@ -22,6 +22,7 @@ mod client_pool;
 mod client_proxy;
 mod client_retry;
 mod client_stress;
+mod client_unused;
 mod client_windows;
 #[path = "ends/main.rs"]
 mod ends;

@@ -13,6 +13,7 @@ mod h1_end;
 mod h2_heads;
 mod h3_conn;
 mod h3_frames;
+mod h3_heads;
 mod h3_lanes;
 mod h3_said;
 mod hpack;
@@ -28,6 +29,7 @@ pub use h1_end::h1_end;
 pub use h2_heads::h2_heads;
 pub use h3_conn::{h3_conn_client, h3_conn_server};
 pub use h3_frames::h3_frames;
+pub use h3_heads::h3_heads;
 pub use hpack::hpack;
 pub use qpack::qpack;
 pub use values::{alt_svc, priority};
@@ -50,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     ("h3_conn_client", h3_conn_client),
     ("h3_conn_server", h3_conn_server),
     ("h3_frames", h3_frames),
+    ("h3_heads", h3_heads),
     ("hpack", hpack),
     ("qpack", qpack),
 ];

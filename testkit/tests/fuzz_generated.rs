@@ -51,6 +51,11 @@ fn heads_that_are_remembered_are_those_that_a_decoder_without_a_memory_reads() {
 }
 
 #[test]
+fn heads_of_http_3_that_are_remembered_are_those_that_a_decoder_without_a_memory_reads() {
+    generate(fuzz::h3_heads, 30_000, 200);
+}
+
+#[test]
 fn no_end_but_one_in_order_completes_a_response_that_the_end_delimits() {
     let words: [&[u8]; 18] = [
         b"HTTP/1.1 200 OK\r\n",

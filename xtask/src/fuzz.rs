@@ -20,6 +20,7 @@ pub(crate) const TARGETS: &[&str] = &[
     "h2_conn_client",
     "qpack",
     "h3_frames",
+    "h3_heads",
     "h3_conn_server",
     "h3_conn_client",
     "capsules",

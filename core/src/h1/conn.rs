@@ -81,11 +81,11 @@ pub struct Conn {
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
     pub(super) timers: TimerTable<Timer>,
-    /// The value of `sent` when the write stall timer was set.
+    /// The bytes that the outbox had written when the write stall timer was set.
     pub(super) stall_from: u64,
     /// Body bytes that came.
     pub(super) received: u64,
-    /// `sent` and `received` together when the rate timer was set.
+    /// The bytes that the outbox had written and `received` together when the rate timer was set.
     pub(super) rate_from: u64,
     /// Bytes that left the outbox.
     pub(super) sent: u64,
@@ -100,7 +100,7 @@ pub struct Conn {
     /// Client: the capacity its owner knows of.
     pub(super) capacity_told: u32,
     /// Client: a proxy reads our requests.
-    pub(super) proxy: Option<Proxy>,
+    pub(super) proxy: Option<Box<Proxy>>,
     /// Client: the next exchange is the last.
     pub(super) asks_close: bool,
     /// Client: nothing goes out behind the exchange that is opened next before it is answered.
@@ -263,7 +263,7 @@ impl Conn {
     /// in absolute form (RFC 9112 section 3.2.2).
     #[must_use]
     pub fn through(mut self, proxy: Proxy) -> Self {
-        self.proxy = Some(proxy);
+        self.proxy = Some(Box::new(proxy));
         self
     }
 

@@ -72,7 +72,7 @@ impl Conn {
             true => Form::Absolute,
             false => Form::Usual,
         };
-        let target = Target::of(path, self.proxy.as_ref(), form);
+        let target = Target::of(path, self.proxy.as_deref(), form);
         let persist = match asks_close {
             true => Persist::Close,
             false if self.config.says_keep_alive && method != Method::Connect => Persist::KeepAlive,

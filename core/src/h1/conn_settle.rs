@@ -24,7 +24,7 @@ impl Conn {
                 Timer::BodyIdle => self.violate(Violation::BodyTimeout),
                 Timer::Idle => self.finish(Closed::Idle),
                 Timer::HalfClosed => self.finish(Closed::Transport(TransportEnd::InOrder)),
-                Timer::WriteStall if self.sent > self.stall_from => {}
+                Timer::WriteStall if self.outbox.written() > self.stall_from => {}
                 Timer::WriteStall => {
                     // What waits cannot be delivered.
                     self.outbox = Outbox::new();
@@ -195,7 +195,7 @@ impl Conn {
             && self
                 .receiver()
                 .is_some_and(|open| !open.continue_due && !matches!(open.sending, Sending::Body(_)));
-        if self.sent > self.stall_from || self.outbox.is_empty() {
+        if self.outbox.written() > self.stall_from || self.outbox.is_empty() {
             self.timers.stop(Timer::WriteStall);
         }
         let timeouts = &self.config.timeouts;
@@ -232,7 +232,8 @@ impl Conn {
     /// Whether the bytes since the rate timer was set are as many as `rate_min` asks for.
     fn is_fast_enough(&self) -> bool {
         let timeouts = &self.config.timeouts;
-        self.sent + self.received - self.rate_from >= timeouts.least_bytes(timeouts.rate_grace)
+        let moved = self.outbox.written() + self.received;
+        moved.saturating_sub(self.rate_from) >= timeouts.least_bytes(timeouts.rate_grace)
     }
 
     fn run(&mut self, now: &mut Now, timer: Timer, wanted: bool, after: Option<Duration>) {
@@ -242,8 +243,8 @@ impl Conn {
             && !self.timers.is_set(timer)
         {
             match timer {
-                Timer::WriteStall => self.stall_from = self.sent,
-                Timer::Rate => self.rate_from = self.sent + self.received,
+                Timer::WriteStall => self.stall_from = self.outbox.written(),
+                Timer::Rate => self.rate_from = self.outbox.written() + self.received,
                 _ => {}
             }
             let at = now.at;

@@ -409,6 +409,7 @@ impl Conn {
             credit,
             length,
             pace: Pace::new(now, self.session.totals().body_bytes_received),
+            is_read: false,
         };
         let spare = self.spare_bodies.as_mut();
         match spare.and_then(|spare| spare.incoming.pop()) {

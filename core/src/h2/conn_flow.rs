@@ -136,12 +136,16 @@ impl Conn {
         let Some(incoming) = self.incoming(id) else {
             return;
         };
+        let is_first = !std::mem::replace(&mut incoming.is_read, true);
         let bytes = incoming.credit.unread().min(bytes as u64);
         incoming.credit.refund(bytes as u32);
         if incoming.credit.unread() == 0 {
             incoming.pace.take(now);
         }
         self.free(bytes);
+        if is_first && self.session.is_server() {
+            self.raise_read(now, id);
+        }
         self.grant_stream(now, id);
         self.grant_connection(now);
     }
@@ -229,24 +233,45 @@ impl Conn {
         self.note_round_trip(sample);
     }
 
-    /// Raises the window of a stream that begins to what the path has shown to need, shared with
-    /// the streams that are open; returns what to announce behind the head, in the same write.
-    pub(super) fn raise_fresh(&mut self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
+    /// Bounds the window of a stream that begins by the length that its head gives.
+    pub(super) fn expect_length(&mut self, incoming: &mut Incoming) {
         if let Some(bytes) = incoming.length.left() {
             incoming.credit.expect(bytes, self.session.receive_budget());
         }
-        let need = self.session.path().need(now);
-        if !self.session.config().windows.auto
-            || need <= self.session.config().windows.stream_initial
-        {
-            return None;
-        }
-        let share = need / (self.streams.len() + 1);
-        let window = share.min(self.raise_max());
+    }
+
+    /// Raises the window of a stream that begins to what the path has shown to need, shared with
+    /// the streams that are open; returns what to announce behind the head, in the same write. A
+    /// client's: it waits for the answer. A server's window is raised when its handler begins to read.
+    pub(super) fn raise_fresh(&mut self, now: Instant, incoming: &mut Incoming) -> Option<u32> {
+        self.expect_length(incoming);
+        let window = self.share_of_need(now, self.streams.len() + 1)?;
         incoming
             .credit
             .raise_to(window, self.session.receive_budget());
         incoming.credit.announce(now)
+    }
+
+    /// Server: a handler has read of a body for the first time. Its first flight came with the head,
+    /// so that nothing is lost by waiting for this; a body that is not read keeps the initial window.
+    fn raise_read(&mut self, now: Instant, id: u32) {
+        let Some(window) = self.share_of_need(now, self.streams.len()) else {
+            return;
+        };
+        if let Some(incoming) = self.streams.get_mut(id).and_then(Stream::incoming) {
+            incoming
+                .credit
+                .raise_to(window, self.session.receive_budget());
+            self.announce_stream(now, id);
+        }
+    }
+
+    /// The window that one of `streams` begins with on a path whose need is known.
+    fn share_of_need(&self, now: Instant, streams: u32) -> Option<u32> {
+        let need = self.session.path().need(now);
+        let is_raised = self.session.config().windows.auto
+            && need > self.session.config().windows.stream_initial;
+        is_raised.then(|| (need / streams.max(1)).min(self.raise_max()))
     }
 
     /// Sets the expected size of the body to come (0: unknown), before its head arrives: its window

@@ -3,7 +3,7 @@
 
 use super::conn::{Conn, Timer};
 use super::conn_recv::HeaderBlock;
-use super::frame::{Continuation, FrameHeader, Headers, WindowUpdate};
+use super::frame::{Continuation, FrameHeader, Headers};
 use super::stream::{Awaits, Method};
 use super::stream_state::{Input, step};
 use crate::error::Violation;
@@ -172,10 +172,7 @@ impl Conn {
         if !end {
             let length = Expected::of_request(&head);
             let mut incoming = self.fresh_incoming(length, now);
-            if let Some(increment) = self.raise_fresh(now, &mut incoming) {
-                let stream = id;
-                self.send_window_update(WindowUpdate { stream, increment });
-            }
+            self.expect_length(&mut incoming);
             stream.incoming = Some(incoming);
         }
         stream.priority = self.priority_of(id, head.priority());

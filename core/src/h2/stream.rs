@@ -88,6 +88,8 @@ pub(super) struct Incoming {
     pub(super) length: Expected,
     /// How fast it comes.
     pub(super) pace: Pace,
+    /// The user has taken some of it.
+    pub(super) is_read: bool,
 }
 
 /// Memory of bodies that are over. A stream takes a box, not what is in it.

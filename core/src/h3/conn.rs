@@ -26,7 +26,7 @@ use crate::exchange::{Framing, Session};
 use crate::http::head::last_response::LastResponse;
 use crate::http::priority::Priority;
 use crate::http::{Event, Fields, RequestHead, Side, StreamId};
-use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX};
+use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Windows};
 use crate::qpack::{Decoder, Encoder};
 use crate::time::{TimerTable, timer_kinds};
 use bytes::{Bytes, BytesMut};
@@ -188,7 +188,7 @@ impl Conn {
             streams_told: 0,
             credit: Credit::new(window, config.windows.connection, now),
             window_told: window,
-            stream_window: config.windows.quic_stream(),
+            stream_window: stream_window(side, &config.windows),
             send_window: SendWindow::new(),
             send_lender: Lender::new(config.windows.send_budget),
             carried_out: 0,
@@ -388,5 +388,13 @@ impl Framing for Conn {
     }
     fn end_connection(&mut self, now: Instant, violation: Violation) {
         self.fail(now, violation);
+    }
+}
+
+/// The window of each of the peer's streams.
+fn stream_window(side: Side, windows: &Windows) -> u32 {
+    match side {
+        Side::Client => windows.quic_stream(),
+        Side::Server => windows.quic_upload(),
     }
 }

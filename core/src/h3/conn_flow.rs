@@ -57,6 +57,7 @@ impl Conn {
         };
         let half = open.ahead(read_window) / 2;
         let bytes = open.unread.min(bytes as u64);
+        let is_first = open.unread == open.received && bytes > 0;
         open.unread -= bytes;
         if open.unread == 0 {
             open.pace.take(now);
@@ -74,6 +75,10 @@ impl Conn {
         self.session.abuse_mut().data_consumed(bytes);
         // At most the read window, which is a u32.
         self.credit.take(bytes as u32, now);
+        if is_first && self.session.is_server() && self.streams.len() == 1 {
+            // A window for an upload that is not read would only be filled.
+            self.raise_to_need(now);
+        }
         self.grant(now);
         if reads_on {
             self.actions.push_back(Action::Read { stream });
@@ -106,11 +111,16 @@ impl Conn {
         }
     }
 
-    /// The first exchange of a connection that rested: the window is raised to what the path has
-    /// shown to need.
+    /// The first exchange of a client's connection that rested: the window is raised to what the path
+    /// has shown to need.
     pub(super) fn raise_rested(&mut self, now: Instant) {
-        let windows = &self.session.config().windows;
-        if windows.auto && self.streams.is_empty() {
+        if self.streams.is_empty() {
+            self.raise_to_need(now);
+        }
+    }
+
+    fn raise_to_need(&mut self, now: Instant) {
+        if self.session.config().windows.auto {
             let need = self.session.path().need(now);
             self.raise(now, need);
         }

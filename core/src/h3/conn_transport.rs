@@ -203,7 +203,6 @@ impl Conn {
     /// Server: takes the next request stream.
     fn accept(&mut self, now: Instant) -> Result<(), Violation> {
         self.stream_credit.opened(now)?;
-        self.raise_rested(now);
         self.session.abuse_mut().stream_opened();
         if self.draining.ignores(self.streams.next_id()) {
             // RFC 9114 section 5.2: beyond our GOAWAY; the client knows that it may ask again.

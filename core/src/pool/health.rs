@@ -45,11 +45,13 @@ pub struct HealthTimes {
     /// Silence after a question that ends it; at least `suspect`. Default 15 s.
     pub dead: Duration,
     /// How long a connection may leave data unacknowledged that its transport has sent again at
-    /// least twice, before it is suspect; four round trips and 100 ms if that is longer. A new
-    /// connection is opened in its place half of this time later, and it ends when that one works
-    /// and it is still silent three eighths of this time later. `None`: the transport's timeouts
+    /// least twice, before it is suspect; three round trips and 100 ms if that is longer. A new
+    /// connection is opened in its place half of this time later, less the two round trips that it
+    /// takes, and it ends when that one works and it is still silent three eighths of this time
+    /// later; one and a half round trips each if that is longer. `None`: the transport's timeouts
     /// are ignored. HTTP/3 everywhere; HTTP/1.1 and HTTP/2 on Linux, which reports its
-    /// retransmissions. Default 300 ms.
+    /// retransmissions (TCP_INFO); elsewhere a PING of HTTP/2 finds a dead path after `suspect` and
+    /// `dead`, and HTTP/1.1 has the timeouts of its requests alone. Default 300 ms.
     ///
     /// An HTTP/3 connection whose exchanges wait is probed after this time too, because a server
     /// that dies with all data acknowledged leaves nothing unacknowledged, and no kernel answers in
@@ -413,9 +415,10 @@ impl Patience {
         let base = times.unanswered?;
         let trip = round_trip.unwrap_or_default();
         Some(Self {
-            suspect: base.max(trip * 4 + UNANSWERED_SLACK),
-            replace: (base / 2).max(trip * 2),
-            outlived: (base * 3 / 8).max(trip * 2),
+            suspect: base.max(trip * 3 + UNANSWERED_SLACK),
+            // A connection takes two round trips: on a longer path it is begun sooner.
+            replace: (base / 2).saturating_sub(trip * 2).max(trip * 3 / 2),
+            outlived: (base * 3 / 8).max(trip * 3 / 2),
         })
     }
 }
@@ -441,7 +444,7 @@ const SUSPECT_ROUND_TRIPS: u32 = 6;
 /// Timeouts of the transport that make a suspect: QUIC sends two packets at each (RFC 9002 section
 /// 6.2.4), so five are lost where nothing else is wrong.
 const TIMEOUTS_SUSPECT: u32 = 2;
-/// Over four round trips, for a peer that delays its acknowledgements (RFC 9000 section 18.2: 25 ms
+/// Over three round trips, for a peer that delays its acknowledgements (RFC 9000 section 18.2: 25 ms
 /// by default) and timers that are late.
 const UNANSWERED_SLACK: Duration = Duration::from_millis(100);
 /// Questions at the first pause; what has waited for longer is worth fewer of them.

@@ -8,12 +8,14 @@
 //! the peer asked for a repetition over HTTP/1.1. **C**, everything else: never.
 //!
 //! A budget bounds the retries of a failing origin to a tenth of its traffic plus a burst. Requests
-//! that were never sent, or returned once by a GOAWAY, are free: a peer cannot make a loop of them,
-//! because each costs it a connection.
+//! returned once by a GOAWAY are free, and so are those that were never sent on a connection that had
+//! answered something before: each costs the peer an answer. A peer that ends its connections before
+//! it answers anything gets [`UNUSED_CONNECTIONS_MAX`] of them per request.
 
 use crate::error::{Closed, H2Code};
 use crate::http::Reset;
 use crate::http::event::ResetBy;
+use crate::limits::UNUSED_CONNECTIONS_MAX;
 use std::time::Duration;
 
 /// Times a request is sent again: at once, and twice after a pause.
@@ -31,7 +33,8 @@ pub const RETRY_PAUSE: Duration = Duration::from_millis(100);
 pub struct Loss {
     /// The cause of the loss.
     pub cause: Cause,
-    /// How often it was put on a connection, this time included.
+    /// How often it was put on a connection, this time included. Where nothing of it was written on
+    /// an unused connection: on how many such connections, this one included.
     pub tries: u32,
     /// All of its body is still there: nothing of a streaming body was read.
     pub replayable: bool,
@@ -43,7 +46,10 @@ pub struct Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Nothing of it was written.
-    NeverSent,
+    NeverSent {
+        /// The connection ended, or drains, and has answered nothing in its life.
+        unused: bool,
+    },
     /// Its stream is above the last one of a GOAWAY (RFC 9113 section 6.8).
     GoneAway,
     /// REFUSED_STREAM. `below_limit`: although the peer's own limit was not reached.
@@ -134,7 +140,7 @@ pub fn classify(loss: &Loss, lost_too: bool) -> RetryClass {
         return RetryClass::Never;
     }
     match loss.cause {
-        Cause::NeverSent
+        Cause::NeverSent { .. }
         | Cause::GoneAway
         | Cause::Refused { .. }
         | Cause::Http1Required { unprocessed: true }
@@ -177,13 +183,18 @@ impl RetryBudget {
         }
         // A request is early once and expects something once: no peer can make a loop of it.
         let once = matches!(loss.cause, Cause::TooEarly | Cause::ExpectationFailed);
-        if once || loss.cause == Cause::NeverSent {
+        if once || loss.cause == (Cause::NeverSent { unused: false }) {
             return Retry::After(Duration::ZERO);
         }
-        if loss.tries > RETRIES_MAX || loss.cause == Cause::Misdirected && loss.tries > 1 {
+        let is_unsent = loss.cause == (Cause::NeverSent { unused: true });
+        let tries_max = match is_unsent {
+            true => UNUSED_CONNECTIONS_MAX,
+            false => RETRIES_MAX + 1,
+        };
+        if loss.tries >= tries_max || loss.cause == Cause::Misdirected && loss.tries > 1 {
             return Retry::No(NoRetry::Tries);
         }
-        let is_free = loss.cause == Cause::GoneAway && loss.tries == 1;
+        let is_free = (loss.cause == Cause::GoneAway || is_unsent) && loss.tries == 1;
         if !is_free {
             match self.left.checked_sub(WHOLE) {
                 Some(left) => self.left = left,

@@ -2,6 +2,7 @@ use super::retry::*;
 use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::http::Reset;
 use crate::http::event::ResetBy;
+use crate::limits::UNUSED_CONNECTIONS_MAX;
 use std::time::Duration;
 
 const REFUSED: Loss = Loss {
@@ -201,12 +202,49 @@ fn what_was_never_sent_costs_nothing_and_a_goaway_nothing_once() {
     }
     assert_eq!(budget.decide(&again, false, 0), Retry::No(NoRetry::Budget));
     let never = Loss {
-        cause: Cause::NeverSent,
+        cause: Cause::NeverSent { unused: false },
         tries: 9,
         ..REFUSED
     };
     assert_eq!(
         budget.decide(&never, false, 0),
+        Retry::After(Duration::ZERO)
+    );
+}
+
+#[test]
+fn a_request_that_no_connection_lives_long_enough_for_meets_four_of_them_with_pauses_between() {
+    let mut budget = RetryBudget::default();
+    let unsent = |tries| Loss {
+        cause: Cause::NeverSent { unused: true },
+        tries,
+        ..REFUSED
+    };
+    let after = [1, 2, 3].map(|tries| budget.decide(&unsent(tries), false, 0));
+    let half = RETRY_PAUSE / 2;
+    assert_eq!(
+        after,
+        [Duration::ZERO, half, 2 * half].map(Retry::After),
+        "with the least pauses that are drawn"
+    );
+    assert_eq!(UNUSED_CONNECTIONS_MAX, 4);
+    assert_eq!(
+        budget.decide(&unsent(4), false, 0),
+        Retry::No(NoRetry::Tries)
+    );
+    // The first is free, and all others draw on the budget of the origin.
+    for _ in 2..RETRY_BURST {
+        assert_ne!(
+            budget.decide(&unsent(2), false, 0),
+            Retry::No(NoRetry::Budget)
+        );
+    }
+    assert_eq!(
+        budget.decide(&unsent(2), false, 0),
+        Retry::No(NoRetry::Budget)
+    );
+    assert_eq!(
+        budget.decide(&unsent(1), false, 0),
         Retry::After(Duration::ZERO)
     );
 }

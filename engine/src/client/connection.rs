@@ -34,6 +34,8 @@ use tunnel::Tunnel;
 mod datagrams;
 #[path = "connection_early.rs"]
 mod early;
+#[path = "connection_end.rs"]
+mod end;
 #[path = "connection_entry.rs"]
 mod entry;
 #[path = "connection_health.rs"]
@@ -201,8 +203,8 @@ impl<S> Connection<S> {
         let unsettled = self.unsettled.drain(..).map(Unsettled::go);
         self.arrivals.extend(unsettled.flatten());
         let now = Instant::now();
-        for request in self.arrivals.drain(..) {
-            dispatch.resubmit(now, request, self.id);
+        for request in std::mem::take(&mut self.arrivals) {
+            dispatch.resubmit(now, request, self.id, self.ended_unused());
         }
     }
 }

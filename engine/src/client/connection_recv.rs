@@ -6,7 +6,6 @@ use super::super::listener::{Arrival, Receiver};
 use super::entry::{Entry, Incoming, Upload};
 use super::*;
 use crate::body::Body;
-use crate::tls::refusal_in;
 use bytes::Bytes;
 use trunkline_core::h1;
 use trunkline_core::http::{Event, Fields, Reset, ResponseHead, Token, Version};
@@ -232,25 +231,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 entry.fail(self.id, error);
             }
         }
-    }
-
-    /// Names what the transport said when it failed.
-    fn with_failure(&self, error: Error) -> Error {
-        let error = match self.buried {
-            Some(why) => error.with_note(why),
-            None => error,
-        };
-        if error.kind() != ErrorKind::TransportClosed {
-            return error;
-        }
-        let Some(failure) = self.link.failure() else {
-            return error;
-        };
-        let error = match refusal_in(&*failure) {
-            Some((number, name)) => error.with_tls_refusal(number, name),
-            None => error,
-        };
-        error.with_shared_source(failure)
     }
 
     /// Hands over the heads whose bodies did not come whole in this turn.

@@ -167,7 +167,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return;
         }
         match self.dispatch.upgrade() {
-            Some(dispatch) => dispatch.resubmit(now, request, self.id),
+            Some(dispatch) => dispatch.resubmit(now, request, self.id, self.ended_unused()),
             None => request.fail(Error::cancelled("the client was dropped")),
         }
     }

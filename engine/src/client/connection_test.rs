@@ -50,6 +50,7 @@ fn a_get(origin: &Origin, url: &str) -> Box<Outgoing> {
         rank: Rank::default(),
         wanted: Wanted::default(),
         tries: 0,
+        unused: 0,
         attempts: Vec::new(),
         perhaps_processed: false,
         wait_until: None,

@@ -5,21 +5,38 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use trunkline_core::pool::{Cause, Loss, NoRetry, Return};
 
 impl Dispatch {
-    /// Hands a request in again of which `avoid` has sent nothing.
+    /// Hands a request in again of which `avoid` has sent nothing. `unused`: how that connection
+    /// ended, if it has answered nothing in its life.
     pub(in super::super) fn resubmit(
         self: &Arc<Self>,
         now: Instant,
-        request: Box<Outgoing>,
+        mut request: Box<Outgoing>,
         avoid: ConnectionId,
+        unused: Option<Error>,
     ) {
+        if let Some(error) = &unused {
+            request.unused += 1;
+            request.note_end(avoid, error.kind());
+        }
         let loss = Loss {
-            cause: Cause::NeverSent,
-            tries: request.tries,
+            cause: Cause::NeverSent {
+                unused: unused.is_some(),
+            },
+            tries: request.unused,
             replayable: true,
             idempotent: false,
         };
-        if let Err((request, _)) = self.give_back(now, request, avoid, loss) {
-            request.fail(Error::cancelled("the request found no connection"));
+        if let Err((request, why)) = self.give_back(now, request, avoid, loss) {
+            let error = match (unused, why) {
+                (Some(error), NoRetry::Tries | NoRetry::Budget) => {
+                    let before = request.unused.saturating_sub(1);
+                    error.with_nothing_written().with_note(&format!(
+                        "; nothing of the request was written, as on {before} connections before"
+                    ))
+                }
+                _ => Error::cancelled("the request found no connection"),
+            };
+            request.fail(error);
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) struct Outgoing {
     pub(super) wanted: Wanted,
     /// Times it was put on a connection.
     pub(super) tries: u32,
+    /// Connections that ended before they answered anything and before it was written to them.
+    pub(super) unused: u32,
     /// How it ended there.
     pub(super) attempts: Vec<Attempted>,
     /// A peer may have processed it: it was lost with a connection and is sent again (class B).

@@ -118,6 +118,7 @@ impl Client {
             rank: Rank::default(),
             wanted: Wanted::default(),
             tries: 0,
+            unused: 0,
             attempts: Vec::new(),
             perhaps_processed: false,
             patience: Patience {

@@ -229,6 +229,7 @@ pub(super) fn send(
         rank: extra.rank,
         wanted: extra.wanted,
         tries: 0,
+        unused: 0,
         attempts: Vec::new(),
         perhaps_processed: false,
         wait_until: extra.queue.or(timeouts.queue).map(|queue| now + queue),

@@ -1,6 +1,7 @@
 //! One connection for its owner: transport, machine and timer, with three steps to poll. In a turn
 //! the owner polls the read, handles the events, and polls one write.
 
+use super::drain::{CallSocket, Drain, SocketCall};
 use super::machine::Machine;
 use super::quic::lane::Lane;
 use super::read_buffer::with_read_buffer;
@@ -16,7 +17,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::Side;
+use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
+
+#[path = "link_stall.rs"]
+mod stall;
 
 /// The transport under the machine's exchanges.
 enum Carrier<S> {
@@ -41,11 +46,13 @@ pub(crate) struct Link<S> {
     broken: bool,
     /// The first error of the transport.
     failure: Option<Arc<io::Error>>,
-    write_stall: Option<Duration>,
-    /// Called with the socket of a peer that is given up while bytes wait for it.
-    on_stall: fn(&S),
+    /// The settings whose stalls are heeded, and the calls to the system about them.
+    config: Option<Arc<Config>>,
+    call_socket: CallSocket<S>,
     /// The socket took nothing of what waits, and since when.
     blocked_since: Option<Instant>,
+    /// How the peer reads meanwhile, where the system says it.
+    drain: Option<Box<Drain>>,
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
     read_at: Option<Instant>,
@@ -56,6 +63,16 @@ pub(crate) struct Link<S> {
     /// How long it idles before it gives its buffers back.
     release_after: Duration,
     released: bool,
+}
+
+impl<S> Link<S> {
+    /// The error of the transport, if it had one.
+    pub(crate) fn failure(&self) -> Option<Arc<dyn Error + Send + Sync>> {
+        match &self.carrier {
+            Carrier::Bytes(_) => self.failure.clone().map(|error| error as _),
+            Carrier::Quic(lane) => lane.lost().map(|error| Arc::new(error.clone()) as _),
+        }
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
@@ -76,9 +93,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             read_closed: false,
             broken: false,
             failure: None,
-            write_stall: None,
-            on_stall: |_| {},
+            config: None,
+            call_socket: |_, _| None,
             blocked_since: None,
+            drain: None,
             release_at: None,
             read_at: None,
             wrote: false,
@@ -87,23 +105,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             released: false,
         }
     }
-    /// Gives up a peer that reads nothing for `limit`. The machine sees only what the transport
-    /// has not taken; sealed records wait here.
-    pub(crate) fn with_write_stall(mut self, limit: Option<Duration>) -> Self {
-        self.write_stall = limit;
+    /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket
+    /// as progress. The machine sees only the bytes that the transport has not taken; sealed records
+    /// wait here.
+    pub(crate) fn with_stalls(mut self, config: Arc<Config>, call: CallSocket<S>) -> Self {
+        self.config = Some(config);
+        self.call_socket = call;
         self
-    }
-    /// Calls this with the socket before it is closed, when its peer is given up while bytes wait for it.
-    pub(crate) fn on_stall(mut self, call: fn(&S)) -> Self {
-        self.on_stall = call;
-        self
-    }
-    /// The peer is given up: the socket is closed without another byte.
-    fn give_up(&mut self) {
-        self.broken = true;
-        if let Carrier::Bytes(transport) = &self.carrier {
-            (self.on_stall)(transport.socket());
-        }
     }
     /// Reads once and hands the bytes to the machine. `Ready(true)`: the machine got something
     /// (bytes, end of file or an error) and there may be more to read; `Ready(false)`: reading is
@@ -154,32 +162,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         self.blocked_since = None;
         self.machine.handle_close(now, end);
     }
-    /// Ends the connection of a server whose transport takes nothing more. A client first reads the
-    /// bytes that its peer sent before: answers, and which requests it left unprocessed.
-    fn handle_write_failure(&mut self, cx: &mut Context<'_>, now: Instant, error: io::Error) {
-        self.broken = true;
-        self.failure.get_or_insert_with(|| Arc::new(error));
-        if self.machine.side() == Side::Server {
-            return self.end_reading(now, TransportEnd::Failed);
-        }
-        self.machine.shut_down(now);
-        self.blocked_since = Some(now);
-        while matches!(self.poll_read(cx, now), Poll::Ready(true)) {}
-    }
-    /// How long the transport may take nothing, or bring nothing once it takes no more.
-    fn stall_max(&self) -> Option<Duration> {
-        match self.broken {
-            true => Some(LAST_READ_MAX),
-            false => self.write_stall,
-        }
-    }
-    /// The error of the transport, if it had one.
-    pub(crate) fn failure(&self) -> Option<Arc<dyn Error + Send + Sync>> {
-        match &self.carrier {
-            Carrier::Bytes(_) => self.failure.clone().map(|error| error as _),
-            Carrier::Quic(lane) => lane.lost().map(|error| Arc::new(error.clone()) as _),
-        }
-    }
     /// Seals what fills whole records ahead of the write: what was written last is still near.
     pub(crate) fn seal(&mut self, now: Instant) {
         if let Carrier::Bytes(transport) = &mut self.carrier
@@ -215,6 +197,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 Poll::Ready(Ok(())) => {
                     self.blocked_since = None;
                     self.wrote = true;
+                    if let Some(drain) = &mut self.drain {
+                        drain.note_written();
+                    }
                 }
                 Poll::Ready(Err(error)) => {
                     self.handle_write_failure(cx, now, error);
@@ -224,6 +209,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                     if self.blocked_since.is_none() || transport.take_progress() {
                         self.blocked_since = Some(now);
                     }
+                    self.note_blocked(now);
                     return Poll::Pending;
                 }
             }
@@ -280,6 +266,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             carrier,
             stalled,
             self.release_at,
+            self.drain.as_deref().and_then(Drain::next_deadline),
         ]
         .into_iter()
         .flatten()
@@ -289,6 +276,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         if let Carrier::Quic(lane) = &mut self.carrier {
             lane.expire(now, &mut self.machine);
         }
+        self.look_at_socket(now);
         self.machine.handle_timeout(now);
         // It dropped what the socket did not take.
         if self.blocked_since.is_some()
@@ -316,6 +304,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
                 self.release_at = None;
                 if self.is_idle() {
                     self.machine.release();
+                    self.drain = None;
                     self.release_after = RELEASE_AFTER;
                     self.holds = false;
                     self.released = true;
@@ -454,7 +443,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     }
     /// How long the peer may take nothing of what waits.
     pub(crate) fn write_stall(&self) -> Option<Duration> {
-        self.write_stall
+        self.config.as_ref()?.timeouts.write_stall
     }
     /// Takes the byte stream out, for an upgrade; QUIC has none.
     pub(crate) fn into_transport(self) -> Option<Transport<S>> {

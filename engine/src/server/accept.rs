@@ -15,6 +15,7 @@ use super::serving::Serving;
 use super::targets::Targets;
 use crate::byte_stream::ByteStream;
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
+use crate::driver::drain::call_socket;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
 use crate::driver::read_buffer::with_read_buffer;
@@ -23,7 +24,6 @@ use crate::driver::transport::Transport;
 use crate::tls::{Judge, Tls};
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
-use std::any::Any;
 use std::future::poll_fn;
 use std::io;
 use std::mem;
@@ -34,7 +34,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use trunkline_core::credit::Lender;
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
@@ -401,26 +400,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
         machine.handle_bytes(now, first);
         let version = machine.version();
         let secure = self.secure;
-        let stall = ground.config.timeouts.write_stall;
-        let link = Link::new(self.transport, machine)
-            .with_write_stall(stall)
-            .on_stall(drop_queue);
+        let config = Arc::clone(&ground.config);
+        let link = Link::new(self.transport, machine).with_stalls(config, call_socket);
         let mut exchanges = ground.exchanges(&signals, secure);
         let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &ground.shown);
         let mut serving = Serving::new(exchanges, signals, ground.counters, activity);
         serving.set_targets(targets);
         Box::new(Connection::new(link, serving))
-    }
-}
-
-/// Has the system drop what it holds for the peer when the socket is closed, and send a reset (SO_LINGER
-/// of zero). Else it keeps megabytes per connection for as long as the peer lets its window shut, after
-/// the server has forgotten it.
-fn drop_queue<T: 'static>(socket: &T) {
-    if let Some(socket) = (socket as &dyn Any).downcast_ref::<TcpStream>() {
-        // A socket that takes no option is closed as ever.
-        let _ = socket.set_zero_linger();
     }
 }
 

@@ -45,9 +45,14 @@ impl World {
     }
 
     /// A request of which nothing was sent goes back to the pool.
-    pub(super) fn send_elsewhere(&mut self, own: &Link, request: u32) {
-        let again = self.give_back(own, request, Cause::NeverSent, true);
-        assert_eq!(again, Ok(()), "{request} was never sent");
+    pub(super) fn send_elsewhere(&mut self, own: &mut Link, request: u32) {
+        let unused = !own.answered && (own.draining || own.client.machine.is_closed());
+        let cause = Cause::NeverSent { unused };
+        self.requests[request as usize].unused += u32::from(unused);
+        if let Err(why) = self.give_back(own, request, cause, true) {
+            assert!(unused, "{request} was never sent: {why:?}");
+            self.settle(request, Outcome::Lost(cause, why));
+        }
     }
 
     fn give_back(
@@ -65,7 +70,10 @@ impl World {
         }
         let loss = Loss {
             cause,
-            tries: state.tries,
+            tries: match cause {
+                Cause::NeverSent { .. } => state.unused,
+                _ => state.tries,
+            },
             replayable,
             idempotent: self.plan.requests[request as usize].upload == 0,
         };
@@ -91,7 +99,7 @@ impl World {
                 state.at = None;
                 let class = classify(&loss, self.plan.pool.retry_lost);
                 state.harmless += u32::from(class == RetryClass::Harmless);
-                self.summary.sent_again += u64::from(cause != Cause::NeverSent);
+                self.summary.sent_again += u64::from(!matches!(cause, Cause::NeverSent { .. }));
                 self.referee.given_back(now, entering, cause, loss.tries);
                 self.carry_out();
                 Ok(())

@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+use trunkline_core::limits::UNUSED_CONNECTIONS_MAX;
 use trunkline_core::pool::{
     Capacity, Cause, Failure, Multiplexing, PoolConfig, RETRIES_MAX, RETRY_BURST, RETRY_PAUSE,
     RETRY_PERCENT, Rank, Standing,
@@ -118,12 +119,13 @@ impl Referee {
     ) {
         let account = self.accounts.entry(entering.origin).or_default();
         let mut pause = Duration::ZERO;
-        if cause != Cause::NeverSent {
+        if cause != (Cause::NeverSent { unused: false }) {
             assert!(
-                tries <= RETRIES_MAX,
+                tries <= RETRIES_MAX && tries < UNUSED_CONNECTIONS_MAX,
                 "{entering:?} is sent again after {tries}"
             );
-            if cause != Cause::GoneAway || tries > 1 {
+            let is_free = matches!(cause, Cause::GoneAway | Cause::NeverSent { .. });
+            if !is_free || tries > 1 {
                 account.spent += 100;
                 let most = u64::from(RETRY_BURST) * 100 + account.earned;
                 assert!(account.spent <= most, "{account:?} of retries");

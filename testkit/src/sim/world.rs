@@ -110,6 +110,8 @@ pub(super) struct Request {
     settled_at: Option<Instant>,
     pub(super) delivered: u32,
     pub(super) tries: u32,
+    /// Connections that ended before they answered anything and before it was written to them.
+    pub(super) unused: u32,
     /// How often it was sent again though it may have been processed: it does no harm twice.
     pub(super) harmless: u32,
     /// When it must have left the line, and when it must have ended.

@@ -12,7 +12,8 @@ use rustls::quic::{Suite, Version};
 use std::sync::Arc;
 use trunkline_core::limits::{
     Config, QUIC_DATAGRAM_BYTES_MAX, QUIC_INCOMING_BYTES_MAX, QUIC_INCOMING_BYTES_TOTAL_MAX,
-    QUIC_INCOMING_MAX, QUIC_SEND_WINDOW_BYTES, QUIC_SILENCE_MAX, QUIC_UNI_STREAMS_MAX,
+    QUIC_INCOMING_MAX, QUIC_SEND_WINDOW_BYTES, QUIC_SERVER_PING_INTERVAL, QUIC_SERVER_SILENCE_MAX,
+    QUIC_SILENCE_MAX, QUIC_UNI_STREAMS_MAX,
 };
 
 /// How much later than the packets around it one may come before it counts as lost, as a share of
@@ -51,9 +52,13 @@ pub(crate) fn server(
         .map_err(|error| unusable().with_source(error))?;
     let mut server = ServerConfig::new(Arc::new(crypto), secret.token_key()?);
     let bidi = config.limits.request_streams_max;
-    let stream_window = config.windows.quic_stream();
+    let stream_window = config.windows.quic_upload();
+    let mut transport = transport(config, bidi, stream_window, quic);
+    transport
+        .max_idle_timeout(IdleTimeout::try_from(QUIC_SERVER_SILENCE_MAX).ok())
+        .keep_alive_interval(Some(QUIC_SERVER_PING_INTERVAL));
     server
-        .transport_config(Arc::new(transport(config, bidi, stream_window, quic)))
+        .transport_config(Arc::new(transport))
         .max_incoming(QUIC_INCOMING_MAX)
         .incoming_buffer_size(QUIC_INCOMING_BYTES_MAX)
         .incoming_buffer_size_total(QUIC_INCOMING_BYTES_TOTAL_MAX);

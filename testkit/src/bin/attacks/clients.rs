@@ -41,9 +41,9 @@ const OUTCOME_MAX: Duration = Duration::from_secs(20);
 /// The bound of `get`, as the other clients have it.
 const TOTAL_SECONDS: &str = "5";
 const CPU_SECONDS_MAX: f64 = 6.0;
-/// Connections that a request may cost, all of which fail: four for the times that it is sent, and those
-/// that were closed before it was written to them, which are not counted.
-const CONNECTIONS_MAX: u32 = 20;
+/// Connections that a request may cost, all of which fail: four for the times that it is sent, and four
+/// that end before it is written to them.
+const CONNECTIONS_MAX: u32 = 8;
 /// Requests of a crowd.
 const CROWD: u32 = 100;
 

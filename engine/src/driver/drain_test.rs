@@ -1,0 +1,152 @@
+//! Slow but honest readers behind a socket whose buffer stays full. Time is an argument: nothing waits.
+
+use super::*;
+use crate::driver::link::Link;
+use crate::driver::machine::Machine;
+use crate::driver::transport::Transport;
+use bytes::Bytes;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Token, Version};
+use trunkline_core::limits::Config;
+use trunkline_core::{h1, h2};
+
+/// Takes nothing, and holds this number of bytes of what it took before.
+struct Full(Arc<AtomicU64>);
+
+impl AsyncRead for Full {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for Full {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Pending
+    }
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+const HELD: u64 = 64 << 20;
+
+fn says(socket: &Full, call: SocketCall) -> Option<u64> {
+    (call == SocketCall::Held).then(|| socket.0.load(Ordering::Relaxed))
+}
+
+fn silent(_: &Full, _: SocketCall) -> Option<u64> {
+    None
+}
+
+fn machine(version: Version, now: Instant) -> Machine {
+    let config = Arc::new(Config::default());
+    match version {
+        Version::Http2 => Machine::H2(Box::new(h2::Conn::new(Side::Server, config, now))),
+        _ => Machine::H1(Box::new(h1::Conn::new(Side::Server, config, now))),
+    }
+}
+
+/// The preface, SETTINGS that say nothing, the acknowledgement of ours, and GET of `/` at `a` (RFC 7541 section C.3).
+const H2_GET: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01a";
+
+/// A server's link whose peer does not make room for the answer.
+fn answering(version: Version, calls: CallSocket<Full>) -> (Link<Full>, Arc<AtomicU64>, Instant) {
+    let now = Instant::now();
+    let left = Arc::new(AtomicU64::new(HELD));
+    let mut link = Link::new(
+        Transport::plain(Full(Arc::clone(&left))),
+        machine(version, now),
+    )
+    .with_stalls(Arc::new(Config::default()), calls);
+    let asks: &[u8] = match version {
+        Version::Http2 => H2_GET,
+        _ => b"GET / HTTP/1.1\r\nhost: a\r\n\r\n",
+    };
+    link.machine.handle_bytes(now, asks);
+    let mut stream = None;
+    while let Some(event) = link.machine.poll_event() {
+        if let Event::RequestReceived { stream: asked, .. } = event {
+            stream = Some(asked);
+        }
+    }
+    let stream: StreamId = stream.unwrap();
+    let mut fields = Fields::new();
+    fields.push(Token::STATUS, b"200");
+    let head = ResponseHead::from_fields(fields, version).unwrap();
+    link.machine.respond(now, stream, &head, false).unwrap();
+    let body = Bytes::from_static(&[0; 32 * 1024]);
+    link.machine.send_body(now, stream, body, false).unwrap();
+    (link, left, now)
+}
+
+/// Whether it lives for ten minutes while `bytes` leave the socket each second.
+fn lives(version: Version, calls: CallSocket<Full>, bytes: u64) -> bool {
+    let (mut link, left, start) = answering(version, calls);
+    let mut cx = Context::from_waker(Waker::noop());
+    for second in 0..600 {
+        let now = start + Duration::from_secs(second);
+        link.expire_due(now);
+        let _ = link.poll_write(&mut cx, now);
+        if link.machine.is_closed() {
+            return false;
+        }
+        left.fetch_sub(bytes, Ordering::Relaxed);
+    }
+    true
+}
+
+#[test]
+fn a_reader_of_ten_kilobytes_a_second_behind_megabytes_in_the_kernel_lives() {
+    for version in [Version::Http11, Version::Http2] {
+        assert!(lives(version, says, 10_000), "{version:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_takes_nothing_or_a_dribble_or_whose_system_does_not_say_is_left() {
+    for version in [Version::Http11, Version::Http2] {
+        assert!(!lives(version, says, 0), "{version:?}");
+        assert!(!lives(version, says, 100), "{version:?}");
+        assert!(!lives(version, silent, 10_000), "{version:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn linux_says_what_a_socket_holds_until_its_peer_has_read_it() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut near = TcpStream::connect(address).await.unwrap();
+    let (mut far, _) = listener.accept().await.unwrap();
+    assert_eq!(held_by(&near), Some(0));
+    let mut sent = 0;
+    near.writable().await.unwrap();
+    // More than both systems hold for a peer that does not read.
+    while let Ok(bytes) = near.try_write(&[0; 64 * 1024]) {
+        sent += bytes;
+    }
+    assert!(held_by(&near).unwrap() > 0, "of {sent} bytes");
+    let reading = tokio::spawn(async move {
+        let mut all = vec![0; sent];
+        far.read_exact(&mut all).await.unwrap();
+        far
+    });
+    let _far = reading.await.unwrap();
+    while held_by(&near) != Some(0) {
+        tokio::task::yield_now().await;
+    }
+    near.shutdown().await.unwrap();
+}

@@ -1,0 +1,61 @@
+//! Peers that take nothing more of what waits for them, and transports that fail.
+
+use super::*;
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
+    /// The peer is given up: the socket is closed without another byte.
+    pub(super) fn give_up(&mut self) {
+        self.broken = true;
+        if let Carrier::Bytes(transport) = &self.carrier {
+            (self.call_socket)(transport.socket(), SocketCall::GiveUp);
+        }
+    }
+    /// Ends the connection of a server whose transport takes nothing more. A client first reads the
+    /// bytes that its peer sent before: answers, and which requests it left unprocessed.
+    pub(super) fn handle_write_failure(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Instant,
+        error: io::Error,
+    ) {
+        self.broken = true;
+        self.failure.get_or_insert_with(|| Arc::new(error));
+        if self.machine.side() == Side::Server {
+            return self.end_reading(now, TransportEnd::Failed);
+        }
+        self.machine.shut_down(now);
+        self.blocked_since = Some(now);
+        while matches!(self.poll_read(cx, now), Poll::Ready(true)) {}
+    }
+    /// How long the transport may take nothing, or bring nothing once it takes no more.
+    pub(super) fn stall_max(&self) -> Option<Duration> {
+        match self.broken {
+            true => Some(LAST_READ_MAX),
+            false => self.write_stall(),
+        }
+    }
+    /// The socket takes nothing.
+    pub(super) fn note_blocked(&mut self, now: Instant) {
+        if self.drain.is_none()
+            && let Some(config) = &self.config
+        {
+            self.drain = Drain::of(&config.timeouts).map(Box::new);
+        }
+        if let Some(drain) = &mut self.drain {
+            drain.note_blocked(now);
+        }
+    }
+    /// The peer may read though the socket takes nothing more yet.
+    pub(super) fn look_at_socket(&mut self, now: Instant) {
+        let call = self.call_socket;
+        let (Some(drain), Carrier::Bytes(transport)) = (&mut self.drain, &self.carrier) else {
+            return;
+        };
+        if let Some(drained) = drain.look(now, || call(transport.socket(), SocketCall::Held)) {
+            self.machine.poll_write(now).note_drained(drained);
+            if !self.broken && self.blocked_since.is_some() {
+                self.blocked_since = Some(now);
+            }
+        }
+    }
+}
