@@ -10,6 +10,7 @@ pub(crate) mod early;
 pub(crate) mod lane;
 #[cfg(target_os = "linux")]
 mod many;
+mod numbers;
 #[cfg(feature = "qlog")]
 pub(crate) mod qlog;
 mod receive_window;

@@ -229,7 +229,7 @@ impl<S: Serve> QuicListener<S> {
             None => {}
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(Some(connection)) = self.connections.get_mut(handle.0) {
-                    connection.session.quic.handle_event(event);
+                    connection.handle_packet(now, event);
                     self.mark_dirty(handle.0 as u32);
                 }
             }

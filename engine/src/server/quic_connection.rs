@@ -11,7 +11,7 @@ use crate::driver::link::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
-use quinn_proto::{Connection, ConnectionHandle, Transmit};
+use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Transmit};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -103,6 +103,14 @@ impl<S: Serve> QuicConnection<S> {
             stirred_at: None,
             release_at: None,
         }
+    }
+    /// Takes a packet, behind the events of those before it.
+    pub(super) fn handle_packet(&mut self, now: Instant, packet: ConnectionEvent) {
+        if self.is_paused {
+            return self.session.handle_packet(None, now, packet);
+        }
+        self.admit(now);
+        self.session.handle_packet(self.machine.h3(), now, packet);
     }
     /// Answers what came and what became ready. True: it rests until something happens.
     pub(super) fn turn(&mut self, now: Instant) -> bool {

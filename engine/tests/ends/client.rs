@@ -23,20 +23,20 @@ struct Script {
 
 /// The user's outcome, and the number of requests that reached the server.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    outcome: &'static str,
-    body: String,
-    requests: usize,
+pub(crate) struct Seen {
+    pub(crate) outcome: &'static str,
+    pub(crate) body: String,
+    pub(crate) requests: usize,
 }
 
-const AGAIN: &str = "again";
+pub(crate) const AGAIN: &str = "again";
 
-async fn send(client: &Client, method: Method, url: &str) -> (&'static str, String) {
+pub(crate) async fn send(client: &Client, method: Method, url: &str) -> (&'static str, String) {
     let sent = match method {
         Method::POST => client.post(url).body("pay=1").send(),
         _ => client.get(url).send(),
     };
-    let response = tokio::time::timeout(Duration::from_secs(20), sent).await;
+    let response = tokio::time::timeout(Duration::from_secs(60), sent).await;
     let Ok(response) = response.expect("the request settles") else {
         return ("failed", String::new());
     };
@@ -51,7 +51,7 @@ async fn send(client: &Client, method: Method, url: &str) -> (&'static str, Stri
         }
         Ok::<_, trunkline::Error>(())
     };
-    let ended = tokio::time::timeout(Duration::from_secs(20), collected).await;
+    let ended = tokio::time::timeout(Duration::from_secs(60), collected).await;
     let ended = ended.expect("the body ends");
     let read = String::from_utf8(read).unwrap();
     match ended {

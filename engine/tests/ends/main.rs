@@ -3,8 +3,12 @@
 
 mod client;
 mod frame;
+mod h3;
+mod h3_client;
+mod h3_server;
 #[path = "../support/peer.rs"]
 mod peer;
+mod quic;
 mod server;
 mod table;
 mod wire;

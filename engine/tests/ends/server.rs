@@ -21,8 +21,8 @@ struct Script {
 
 /// A server whose handler reads its request in a task of its own and answers behind it, and what the
 /// handlers saw.
-struct Stage {
-    running: Running,
+pub(super) struct Stage {
+    pub(super) running: Running,
     seen: Receiver<(&'static str, String)>,
 }
 
@@ -45,6 +45,13 @@ async fn read(mut body: Body) -> (&'static str, String) {
 
 impl Stage {
     fn start(identity: Option<&Identity>) -> Self {
+        let server = Server::bind("127.0.0.1:0").workers(1);
+        Self::over(match identity {
+            Some(identity) => server.tls(Tls::from_rustls(Arc::clone(&identity.server))),
+            None => server,
+        })
+    }
+    pub(super) fn over(server: Server) -> Self {
         let (tell, seen) = channel();
         let handler = move |request: Request<Body>| {
             let tell: Sender<_> = tell.clone();
@@ -59,10 +66,6 @@ impl Stage {
                 Response::new(Body::full("answer"))
             }
         };
-        let mut server = Server::bind("127.0.0.1:0").workers(1);
-        if let Some(identity) = identity {
-            server = server.tls(Tls::from_rustls(Arc::clone(&identity.server)));
-        }
         let running = server.serve(service(handler)).unwrap();
         Self { running, seen }
     }
@@ -74,9 +77,13 @@ impl Stage {
         )
     }
     /// The outcome at the handler of the next request.
-    fn next(&self) -> (&'static str, String) {
-        let seen = self.seen.recv_timeout(Duration::from_secs(20));
+    pub(super) fn next(&self) -> (&'static str, String) {
+        let seen = self.seen.recv_timeout(Duration::from_secs(60));
         seen.expect("a handler sees the end of its request")
+    }
+    /// Returns that outcome if it is there.
+    pub(super) fn try_next(&self) -> Option<(&'static str, String)> {
+        self.seen.try_recv().ok()
     }
     /// Sends `sent`, ends it, and says what came of it. `is_seen`: a handler gets a request.
     fn exchange(
@@ -121,7 +128,7 @@ impl Stage {
         seen
     }
     /// Nothing was seen that no test asked for.
-    fn end(self) {
+    pub(super) fn end(self) {
         drop(self.running);
         assert_eq!(self.seen.try_recv().ok(), None);
     }

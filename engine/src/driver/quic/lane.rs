@@ -22,6 +22,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 use trunkline_core::error::{H3Code, TransportEnd};
+use trunkline_core::h3;
 use trunkline_core::h3::settings::Settings;
 use trunkline_core::pool::Unanswered;
 
@@ -156,7 +157,7 @@ impl Lane {
     fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), HandshakeError>> {
         loop {
             let now = Instant::now();
-            let received = self.receive(cx, now);
+            let received = self.receive(cx, now, None);
             if let Poll::Ready(Err(error)) = &received
                 && is_refusal(error)
             {
@@ -195,7 +196,7 @@ impl Lane {
         now: Instant,
         machine: &mut Machine,
     ) -> Poll<bool> {
-        let received = self.receive(cx, now);
+        let received = self.receive(cx, now, machine.h3());
         self.exchange_events();
         let told = self.tell(now, machine);
         if matches!(&received, Poll::Ready(Err(error)) if is_refusal(error)) {
@@ -315,7 +316,13 @@ impl Lane {
         }
         told
     }
-    fn receive(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<io::Result<()>> {
+    /// Receives one batch. `machine`: takes the events of each packet before the next.
+    fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Instant,
+        mut machine: Option<&mut h3::Conn>,
+    ) -> Poll<io::Result<()>> {
         let Self {
             socket,
             endpoint,
@@ -341,7 +348,7 @@ impl Lane {
             {
                 *heard = true;
                 answers.note_heard();
-                session.quic.handle_event(event);
+                session.handle_packet(machine.as_deref_mut(), now, event);
             }
         })
     }

@@ -6,12 +6,13 @@
 //! done, so the machine always finishes or stops the request half.
 
 use super::congestion::open_for_close;
+use super::numbers::{QUARTER_ID_BYTES_MAX, quinn_id, varint};
 use super::receive_window::ReceiveWindow;
 use super::rules;
 use bytes::Bytes;
 use quinn_proto::{
-    Connection, ConnectionError, Dir, Event, ReadError, Side as QuicSide, StreamEvent, VarInt,
-    WriteError,
+    Connection, ConnectionError, ConnectionEvent, Dir, Event, ReadError, Side as QuicSide,
+    StreamEvent, WriteError,
 };
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -31,6 +32,9 @@ pub(crate) struct Session {
     /// The handshake is done; the next [`tell`](Self::tell) reports it to the machine.
     connected: bool,
     told_connected: bool,
+    /// The machine took events between the packets of a batch, since the last
+    /// [`tell`](Self::tell).
+    told_between: bool,
     /// Until the handshake is done, requests come or go as early data.
     early: bool,
     /// How often the peer has said that the connection's window holds it up.
@@ -64,6 +68,7 @@ impl Session {
             quic,
             connected: false,
             told_connected: false,
+            told_between: false,
             early: false,
             blocked: 0,
             moves: 0,
@@ -115,9 +120,44 @@ impl Session {
             _ => None,
         }
     }
+    /// Takes a packet. The machine takes the events of the packets before it first: quinn-proto
+    /// discards the unread bytes of a stream with its RESET_STREAM (RFC 9000 section 3.2), and an
+    /// error of the connection ends every stream, so a head and bytes that came in an earlier packet
+    /// of the same batch would be lost. An event comes with each STREAM frame, so the events of a
+    /// batch cost the same one packet at a time. `machine`: `None` while it takes no events.
+    pub(crate) fn handle_packet(
+        &mut self,
+        machine: Option<&mut h3::Conn>,
+        now: Instant,
+        packet: ConnectionEvent,
+    ) {
+        if let Some(machine) = machine {
+            self.told_between |= self.tell_events(machine, now);
+        }
+        self.quic.handle_event(packet);
+    }
     /// Reports the transport's events to the machine; true if there were any.
     pub(crate) fn tell(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         self.follow_peer(machine, now);
+        let mut any = std::mem::take(&mut self.told_between);
+        any |= self.tell_events(machine, now);
+        if any {
+            machine.handle_round_trip(self.quic.rtt());
+            machine.handle_congestion_window(self.quic.congestion_state().window());
+        } else {
+            // Once per turn, at its end. A flood of frames causes no event.
+            self.charge_idle_frames(machine, now);
+        }
+        if machine.holds_back() {
+            let blocked = self.quic.stats().frame_rx.data_blocked;
+            if std::mem::replace(&mut self.blocked, blocked) < blocked {
+                machine.handle_blocked(now);
+            }
+        }
+        any
+    }
+    /// Gives the machine the events that wait, in their order; true when there was one.
+    fn tell_events(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         self.early |= self.side().is_server() && self.quic.has_0rtt();
         let mut any = self.tell_connected(machine, now);
         if self.is_early() && self.reserved == 0 {
@@ -148,20 +188,6 @@ impl Session {
                     }
                 }
                 Event::HandshakeDataReady | Event::DatagramsUnblocked => {}
-            }
-        }
-        if any {
-            machine.handle_round_trip(self.quic.rtt());
-            machine.handle_congestion_window(self.quic.congestion_state().window());
-        }
-        if !any {
-            // Once per turn, at its end. A flood of frames causes no event.
-            self.charge_idle_frames(machine, now);
-        }
-        if machine.holds_back() {
-            let blocked = self.quic.stats().frame_rx.data_blocked;
-            if std::mem::replace(&mut self.blocked, blocked) < blocked {
-                machine.handle_blocked(now);
             }
         }
         any
@@ -445,18 +471,6 @@ impl Session {
     fn side(&self) -> QuicSide {
         self.quic.side()
     }
-}
-
-/// The id of its stream before an HTTP datagram (RFC 9297 section 2.1), a varint.
-const QUARTER_ID_BYTES_MAX: usize = 8;
-
-fn quinn_id(stream: StreamId) -> quinn_proto::StreamId {
-    quinn_proto::StreamId::from(varint(stream.0))
-}
-
-/// Ids and codes come from the machine, which takes them from varints (RFC 9000 section 16).
-fn varint(value: u64) -> VarInt {
-    VarInt::from_u64(value).unwrap_or(VarInt::MAX)
 }
 
 #[cfg(test)]

@@ -1,0 +1,192 @@
+//! A client of ours on HTTP/3 against a scripted server.
+
+use super::client::{AGAIN, Seen, send};
+use super::h3::{self, End, PLACES, SOME_CODES, Script, TRANSPORT_CODES, codes, play, scripts};
+use super::quic::Quic;
+use super::table::Table;
+use super::wire::Identity;
+use http::Method;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trunkline::client::{Client, ClientTls, HealthTimes, Protocols};
+
+/// `:status: 200`, of the static table (RFC 9204 appendix A).
+const OK: &[u8] = &[0xd9];
+
+/// Answers the first request as scripted and every other one with "again"; how many came.
+fn serve(mut quic: Quic, script: &Script, end: End, is_together: bool, stop: &AtomicBool) -> usize {
+    let mut controls = BTreeMap::new();
+    let mut answered = Vec::new();
+    while !stop.load(Ordering::SeqCst) {
+        quic.turn();
+        for connection in quic.connections() {
+            controls
+                .entry(connection)
+                .or_insert_with(|| h3::open_control(&mut quic, connection));
+        }
+        for request in quic.requests() {
+            if answered.contains(&request) {
+                continue;
+            }
+            answered.push(request);
+            let (connection, stream) = request;
+            if answered.len() == 1 {
+                let streams = (stream, controls[&connection]);
+                play(&mut quic, connection, streams, script, end, is_together);
+                if end == End::StatelessReset {
+                    controls.clear();
+                    answered.resize(1, request);
+                }
+                continue;
+            }
+            let head = h3::frame(h3::HEADERS, &h3::section(&[OK]));
+            let body = h3::frame(h3::DATA, AGAIN.as_bytes());
+            quic.write(connection, stream, &[head, body].concat(), true);
+        }
+    }
+    answered.len()
+}
+
+fn exchange(identity: &Identity, method: Method, script: Script, end: End, together: bool) -> Seen {
+    let quic = Quic::server(identity);
+    let port = quic.port();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let server = std::thread::spawn(move || serve(quic, &script, end, together, &stopped));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (outcome, body) = runtime.block_on(async {
+        let address: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let tls = ClientTls::new().root(identity.root.clone());
+        // A server that a busy machine keeps waiting is not dead. A peer that is gone need not be
+        // waited for until the idle timeout: an ACK alone earns no stateless reset.
+        let mut health = HealthTimes::default();
+        if !matches!(end, End::Silence | End::StatelessReset) {
+            health.unanswered = None;
+        }
+        let client = Client::builder()
+            .health(health)
+            .resolve("localhost", [address])
+            .connections(1)
+            .protocols(Protocols::H3Only)
+            .tls(tls.only_given_roots())
+            .build()
+            .unwrap();
+        send(&client, method, &format!("https://localhost:{port}/")).await
+    });
+    drop(runtime);
+    stop.store(true, Ordering::SeqCst);
+    Seen {
+        outcome,
+        body,
+        requests: server.join().unwrap(),
+    }
+}
+
+/// The rows of the table: the ends that each stands for.
+fn rows() -> Vec<(&'static str, Vec<End>)> {
+    let others = codes().filter(|&code| code != h3::REQUEST_REJECTED);
+    vec![
+        ("FIN", vec![End::Fin]),
+        (
+            "RESET_STREAM H3_REQUEST_REJECTED",
+            vec![End::Reset(h3::REQUEST_REJECTED)],
+        ),
+        (
+            "RESET_STREAM of any other code",
+            others.map(End::Reset).collect(),
+        ),
+        (
+            "STOP_SENDING of any code, then FIN",
+            SOME_CODES.map(End::Stop).to_vec(),
+        ),
+        (
+            "CONNECTION_CLOSE of HTTP/3, any code",
+            SOME_CODES.map(End::Close).to_vec(),
+        ),
+        (
+            "CONNECTION_CLOSE of QUIC, any code",
+            TRANSPORT_CODES.map(End::TransportClose).to_vec(),
+        ),
+        ("GOAWAY 4, then CONNECTION_CLOSE", vec![End::Goaway(4)]),
+        ("GOAWAY 0, then CONNECTION_CLOSE", vec![End::Goaway(0)]),
+        ("a malformed frame", vec![End::Malformed]),
+        ("stateless reset", vec![End::StatelessReset]),
+    ]
+}
+
+fn script_at(place: usize) -> Script {
+    scripts(OK).into_iter().nth(place).unwrap()
+}
+
+fn assert_seen(expected: &str, case: &str, body: &str, seen: &Seen) {
+    let case = format!("{case}: {seen:?}");
+    assert_eq!(seen.outcome, expected, "{case}");
+    let requests = 1 + usize::from(expected == "again");
+    assert_eq!(seen.requests, requests, "{case}");
+    if matches!(expected, "cut" | "whole") {
+        assert_eq!(seen.body, body, "what came is delivered: {case}");
+    }
+}
+
+#[test]
+fn a_client_on_http_3_sees_what_the_table_says() {
+    let table = Table::under("A client on HTTP/3");
+    let identity = Identity::new(&["h3"]);
+    for (name, ends) in rows() {
+        for place in 0..PLACES {
+            let Script {
+                place: at, body, ..
+            } = script_at(place);
+            let expected = table.cell(name, at);
+            for &end in &ends {
+                // A reset discards what comes in its own packet: it has a test of its own.
+                let packets: &[bool] = match end {
+                    End::Close(_) | End::TransportClose(_) => &[false, true],
+                    _ => &[false],
+                };
+                for &is_together in packets {
+                    let script = script_at(place);
+                    let seen = exchange(&identity, Method::POST, script, end, is_together);
+                    let case = format!("{end:?}, {at}, in one packet: {is_together}");
+                    assert_seen(expected, &case, body, &seen);
+                }
+            }
+        }
+    }
+    // All at once, for each lasts as long as the idle timeout.
+    let identity = Arc::new(identity);
+    let silent = (0..PLACES).map(|place| {
+        let identity = Arc::clone(&identity);
+        std::thread::spawn(move || {
+            let end = End::Silence;
+            exchange(&identity, Method::POST, script_at(place), end, false)
+        })
+    });
+    let silent: Vec<_> = silent.collect();
+    for (place, seen) in silent.into_iter().enumerate() {
+        let Script {
+            place: at, body, ..
+        } = script_at(place);
+        let seen = seen.join().unwrap();
+        assert_seen(table.cell("silence", at), at, body, &seen);
+    }
+    table.assert_all_read();
+}
+
+#[test]
+fn a_reset_in_the_packet_of_the_response_leaves_nothing_of_it_to_believe() {
+    let identity = Identity::new(&["h3"]);
+    for place in 0..PLACES {
+        for (code, expected) in [(0x100, "failed"), (h3::REQUEST_REJECTED, "again")] {
+            let script = script_at(place);
+            let case = format!("{code}, {}", script.place);
+            let seen = exchange(&identity, Method::POST, script, End::Reset(code), true);
+            assert_seen(expected, &case, "", &seen);
+        }
+    }
+}
