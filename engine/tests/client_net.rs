@@ -311,19 +311,43 @@ mod unix {
 
     #[test]
     fn a_path_that_is_no_socket_is_refused_when_the_client_is_built() {
-        let missing = Path::new("missing");
         let file = Path::new("file");
         std::fs::write(&file.0, b"x").unwrap();
-        for (path, why) in [(&missing, "cannot be used"), (&file, "is not a socket")] {
-            for builder in [
-                Client::builder().unix_socket(&path.0),
-                Client::builder().unix_socket_for("a.test", &path.0),
-            ] {
-                let text = builder.build().unwrap_err().to_string();
-                let shown = path.0.display().to_string();
-                assert!(text.contains(&shown) && text.contains(why), "{text}");
-            }
+        for builder in [
+            Client::builder().unix_socket(&file.0),
+            Client::builder().unix_socket_for("a.test", &file.0),
+        ] {
+            let text = builder.build().unwrap_err().to_string();
+            let shown = file.0.display().to_string();
+            assert!(
+                text.contains(&shown) && text.contains("is not a socket"),
+                "{text}"
+            );
         }
+    }
+
+    #[test]
+    fn a_server_may_make_its_socket_after_the_client_was_built() {
+        let path = Path::new("later");
+        let client = Client::builder().unix_socket(&path.0).build().unwrap();
+        run(async {
+            let error = client.get("http://a.test/").send().await.unwrap_err();
+            let shown = path.0.display().to_string();
+            assert!(error.to_string().contains(&shown), "{error}");
+            let (listener, answered) = (
+                UnixListener::bind(&path.0).unwrap(),
+                "HTTP/1.1 204 x\r\n\r\n",
+            );
+            let server = std::thread::spawn(move || {
+                let (mut socket, _) = listener.accept().unwrap();
+                let mut head = [0; 1024];
+                let _ = socket.read(&mut head).unwrap();
+                socket.write_all(answered.as_bytes()).unwrap();
+            });
+            let response = client.get("http://a.test/").send().await.unwrap();
+            assert_eq!(response.status(), 204);
+            server.join().unwrap();
+        });
     }
 
     #[test]
