@@ -154,7 +154,7 @@ for (const [name, call] of Object.entries(calls)) {
 /** A WebSocket of undici 8 with a dispatcher; how many connections it costs. */
 const webSocket = options => async ({ Agent }, t) => {
   const { WebSocket } = await import('undici8')
-  const { echoUpgrades } = await import('../../support/websocket.mjs')
+  const { echoUpgrades } = await import('../../../support/websocket.mjs')
   const log = t.log('client')
   const server = await t.serve(() => {})
   echoUpgrades({ server: server.server })
@@ -180,7 +180,7 @@ export default {
     const client = t.own(new Client('http://localhost:1'))
     await t.settle(log, 'connect', client.connect({ path: '/' }))
   },
-  'a 101 that nobody asked for': async ({ Client }, t) => {
+  'a 101 that was not asked for': async ({ Client }, t) => {
     const log = t.log('client')
     const server = await t.serveAnswer('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n')
     const client = t.own(new Client(server.url))
