@@ -382,6 +382,9 @@ impl Server {
         let number = desk.connections.get().wrapping_add(1);
         desk.connections.set(number);
         desk.lines.borrow_mut().insert(number, line.clone());
+        if let Some(traffic) = info.and_then(ConnectionInfo::traffic) {
+            desk.shared.traffics.insert(number, traffic.clone());
+        }
         // Numbers of streams are JavaScript's, and fit.
         let stream = info.map_or(0, ConnectionInfo::tag) as u32;
         let entry = completion::connected(number, self.number, version, stream);

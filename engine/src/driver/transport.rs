@@ -11,6 +11,7 @@ use super::pieces::write_pieces;
 use super::read_buffer::with_read_buffer;
 use super::socket::{PollWriter, poll_socket_read};
 use crate::connection_info::TlsInfo;
+use crate::traffic::Traffic;
 use rustls::pki_types::CertificateDer;
 use rustls::{AlertDescription, Connection, ProtocolVersion};
 use std::future::poll_fn;
@@ -46,6 +47,8 @@ pub(super) const SLICES_MAX: usize = 32;
 pub(crate) struct Transport<S> {
     socket: S,
     tls: Option<Box<Tls>>,
+    /// Where bytes of HTTP are counted.
+    traffic: Option<Traffic>,
     /// The socket took bytes since someone asked.
     progress: bool,
 }
@@ -74,6 +77,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         Self {
             socket,
             tls: None,
+            traffic: None,
             progress: false,
         }
     }
@@ -94,8 +98,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         Self {
             socket,
             tls: Some(Box::new(tls)),
+            traffic: None,
             progress: false,
         }
+    }
+    /// Counts the bytes of HTTP from here on.
+    pub(crate) fn count(&mut self, traffic: Option<Traffic>) {
+        self.traffic = traffic;
     }
     /// As [`new`](Self::new), where the peer has already sent `bytes`.
     pub(crate) fn with_first(mut self, bytes: Vec<u8>) -> Self {
@@ -182,7 +191,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         buffer: &mut [u8],
         sink: &mut impl FnMut(&[u8]),
     ) -> Poll<io::Result<Option<TransportEnd>>> {
-        let Self { socket, tls, .. } = self;
+        let Self {
+            socket,
+            tls,
+            traffic,
+            ..
+        } = self;
+        let sink = &mut |bytes: &[u8]| {
+            if let Some(traffic) = traffic {
+                traffic.add_read(bytes.len());
+            }
+            sink(bytes);
+        };
         let Some(tls) = tls else {
             let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
             if bytes.is_empty() {
@@ -210,9 +230,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     /// system call. False: without TLS, or enough is sealed; [`poll_write`](Self::poll_write) is
     /// due.
     pub(crate) fn gather(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<bool> {
-        match &mut self.tls {
+        let Self { tls, traffic, .. } = self;
+        match tls {
             Some(tls) if tls.sealed < batch_bytes_max(outbox) => {
-                tls.seal(outbox, now).map(|()| true)
+                tls.seal(outbox, now, traffic.as_ref()).map(|()| true)
             }
             _ => Ok(false),
         }
@@ -224,7 +245,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             && outbox.len() >= RECORD_BYTES
         {
             // What fails here fails again when the rest is sealed.
-            let _ = tls.seal_records(outbox, now);
+            let _ = tls.seal_records(outbox, now, self.traffic.as_ref());
         }
     }
     /// Writes `outbox` and what TLS has to say; advances the outbox by what it took. `Ready(Ok)`:
@@ -238,6 +259,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         let Self {
             socket,
             tls,
+            traffic,
             progress,
         } = self;
         let Some(tls) = tls else {
@@ -256,6 +278,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                     return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
                 }
                 *progress = true;
+                count_written(traffic.as_ref(), written);
                 outbox.advance(written);
             }
             return Poll::Ready(Ok(()));
@@ -265,7 +288,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             if outbox.is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            tls.seal(outbox, now)?;
+            tls.seal(outbox, now, traffic.as_ref())?;
         }
     }
     /// Whether the layer holds nothing that waits for the socket.
@@ -380,7 +403,12 @@ impl Tls {
             io::Error::new(io::ErrorKind::InvalidData, error)
         })
     }
-    fn seal_records(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
+    fn seal_records(
+        &mut self,
+        outbox: &mut Outbox,
+        now: Instant,
+        traffic: Option<&Traffic>,
+    ) -> io::Result<()> {
         self.begin_write(now);
         if self.failed || self.cold_left > 0 {
             return Ok(());
@@ -392,6 +420,7 @@ impl Tls {
             let whole = bytes.len().min(BATCH_BYTES_MAX) / RECORD_BYTES * RECORD_BYTES;
             let written = write_pieces(&mut self.connection.writer(), &[&bytes[..whole]])?;
             self.sealed += written;
+            count_written(traffic, written);
             outbox.advance(written);
         }
         Ok(())
@@ -408,7 +437,12 @@ impl Tls {
     }
     /// Seals `outbox` into records until a batch is full: a large body is sealed as it is written,
     /// or a second one of its size would wait for the socket.
-    fn seal(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
+    fn seal(
+        &mut self,
+        outbox: &mut Outbox,
+        now: Instant,
+        traffic: Option<&Traffic>,
+    ) -> io::Result<()> {
         if self.failed {
             let left = outbox.len();
             outbox.advance(left);
@@ -436,6 +470,7 @@ impl Tls {
             };
             self.cold_left = self.cold_left.saturating_sub(written);
             self.sealed += written;
+            count_written(traffic, written);
             outbox.advance(written);
         }
         Ok(())
@@ -458,6 +493,12 @@ impl Tls {
         }
         self.sealed = 0;
         Poll::Ready(Ok(()))
+    }
+}
+
+fn count_written(traffic: Option<&Traffic>, bytes: usize) {
+    if let Some(traffic) = traffic {
+        traffic.add_written(bytes);
     }
 }
 

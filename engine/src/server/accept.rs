@@ -21,6 +21,7 @@ use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
 use crate::tls::{Judge, Tls};
+use crate::traffic::Traffic;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
 use std::any::Any;
@@ -265,12 +266,20 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let timeouts = &ground.config.timeouts;
+    let traffic = ground.shown.info.then(Traffic::default);
     let wants_info = !ground.shown.is_nothing();
     if known.secured && (known.alpn().is_some() || ground.tls.is_some()) {
-        return Ok(secured_below(socket, known, ground, signals, activity));
+        return Ok(secured_below(
+            (socket, traffic),
+            known,
+            ground,
+            signals,
+            activity,
+        ));
     }
     let Some(tls) = &ground.tls else {
         let mut transport = Transport::plain(socket);
+        transport.count(traffic.clone());
         let Cleartext { http1, http2 } = ground.cleartext;
         let (first, http2) = match (http1, http2) {
             (false, false) => return Ok(Opening::Nothing),
@@ -285,7 +294,7 @@ where
             transport,
             http2,
             secure: known.secured,
-            info: wants_info.then(|| known.info(None)),
+            info: wants_info.then(|| known.info(None).counted(traffic)),
         };
         return Ok(Opening::Http(
             opened.connection(&first, ground, signals, activity),
@@ -303,9 +312,13 @@ where
             return Ok(Opening::Nothing);
         }
     };
-    let info = wants_info.then(|| known.info(secured.info(tls)));
+    let info = wants_info.then(|| {
+        let info = known.info(secured.info(tls));
+        info.counted(traffic.clone())
+    });
     let is_stranger = secured.is_stranger(tls);
-    let transport = secured.transport;
+    let mut transport = secured.transport;
+    transport.count(traffic);
     if is_stranger {
         return Ok(stranger(transport, info, ground, signals));
     }
@@ -326,7 +339,7 @@ where
 
 /// A stream whose TLS is the embedder's: it speaks what ALPN has chosen.
 fn secured_below<S, T>(
-    socket: T,
+    (socket, traffic): (T, Option<Traffic>),
     known: Known,
     ground: Ground<S>,
     signals: Arc<Signals>,
@@ -341,8 +354,9 @@ where
         Some(tls) => tls.serves_unnamed(),
         None => ground.cleartext.http1,
     };
-    let transport = Transport::plain(socket);
-    let info = (!ground.shown.is_nothing()).then(|| known.info(None));
+    let mut transport = Transport::plain(socket);
+    transport.count(traffic.clone());
+    let info = (!ground.shown.is_nothing()).then(|| known.info(None).counted(traffic));
     if !http2 && !http1 {
         return stranger(transport, info, ground, signals);
     }
