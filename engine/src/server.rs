@@ -208,6 +208,7 @@ impl Server<()> {
             },
             shown: Shown {
                 info: self.config.connection_info,
+                accepts: self.config.accept_events,
                 targets: Targets::new(&self.config, self.tls.as_ref()),
                 log: self.access_log,
                 handshake_log: self.handshake_log,

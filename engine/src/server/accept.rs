@@ -50,6 +50,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Shown {
     /// Requests carry it.
     pub(super) info: bool,
+    /// Attendants get cleartext connections before their version is known.
+    pub(super) accepts: bool,
     pub(super) targets: Targets,
     pub(super) log: Option<AccessLog>,
     pub(super) handshake_log: Option<HandshakeLog>,
@@ -281,10 +283,15 @@ where
         let mut transport = Transport::plain(socket);
         transport.count(traffic.clone());
         let Cleartext { http1, http2 } = ground.cleartext;
+        let secure = known.secured;
+        let info = wants_info.then(|| known.info(None).counted(traffic));
+        let mut exchanges = ground.exchanges(&signals, secure);
         let (first, http2) = match (http1, http2) {
             (false, false) => return Ok(Opening::Nothing),
             (true, true) => {
-                let first = within(timeouts.head, first_bytes(&mut transport)).await?;
+                let silent = || exchanges.meet(info.as_ref(), &ground.shown);
+                let silent = ground.shown.accepts.then_some(silent);
+                let first = within(timeouts.head, first_bytes(&mut transport, silent)).await?;
                 let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
                 (first, http2)
             }
@@ -293,11 +300,11 @@ where
         let opened = Opened {
             transport,
             http2,
-            secure: known.secured,
-            info: wants_info.then(|| known.info(None).counted(traffic)),
+            secure,
+            info,
         };
         return Ok(Opening::Http(
-            opened.connection(&first, ground, signals, activity),
+            opened.connection(&first, exchanges, ground, signals, activity),
         ));
     };
     let addresses = known.addresses;
@@ -329,8 +336,10 @@ where
         secure: true,
         info,
     };
+    let exchanges = ground.exchanges(&signals, true);
     Ok(Opening::Http(opened.connection(
         &[],
+        exchanges,
         ground,
         signals,
         activity,
@@ -366,7 +375,8 @@ where
         secure: true,
         info,
     };
-    Opening::Http(opened.connection(&[], ground, signals, activity))
+    let exchanges = ground.exchanges(&signals, true);
+    Opening::Http(opened.connection(&[], exchanges, ground, signals, activity))
 }
 
 /// A client under TLS that does not say what it speaks.
@@ -406,6 +416,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
     fn connection<S: Serve>(
         self,
         first: &[u8],
+        mut exchanges: S::Exchanges,
         ground: Ground<S>,
         signals: Arc<Signals>,
         activity: Rc<Activity>,
@@ -419,7 +430,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
         let link = Link::new(self.transport, machine)
             .with_write_stall(stall)
             .on_stall(drop_queue);
-        let mut exchanges = ground.exchanges(&signals, secure);
         let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &ground.shown);
         let mut serving = Serving::new(exchanges, signals, ground.counters, activity);
@@ -453,16 +463,33 @@ fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
     }
 }
 
-/// Reads until it is clear whether the bytes start with the HTTP/2 preface.
+/// A cleartext connection that has not said its version for so long is told without it. Ordinary clients say it at once,
+/// and cost one event.
+const SILENT_AFTER: Duration = Duration::from_millis(200);
+
+/// Reads until it is clear whether the bytes start with the HTTP/2 preface. `silent` is called once, if they
+/// have not come after [`SILENT_AFTER`].
 async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
     transport: &mut Transport<T>,
+    mut silent: Option<impl FnOnce()>,
 ) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
+    let mut silence = None;
     while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
         let end = poll_fn(|cx| {
-            with_read_buffer(|buffer| {
+            let read = with_read_buffer(|buffer| {
                 transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
-            })
+            });
+            if read.is_pending() && silent.is_some() {
+                let silence =
+                    silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(SILENT_AFTER)));
+                if silence.as_mut().poll(cx).is_ready()
+                    && let Some(silent) = silent.take()
+                {
+                    silent();
+                }
+            }
+            read
         })
         .await?;
         if end.is_some() {

@@ -60,8 +60,17 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
     fn pause(&self) -> Option<Pause> {
         self.attendant.pause().or_else(|| self.held_back())
     }
+    fn meet(&mut self, info: Option<&ConnectionInfo>, shown: &Shown) {
+        self.line.0.is_starting.set(true);
+        let info = info.filter(|_| shown.info);
+        self.connection = self.attendant.accepted(self.line.clone(), info);
+    }
     fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown) {
         self.line.0.version.set(version);
+        self.line.0.is_starting.set(false);
+        if let Some(connection) = &self.connection {
+            return self.attendant.identified(connection, version);
+        }
         let info = info.as_ref().filter(|_| shown.info);
         let connection = self.attendant.connected(self.line.clone(), version, info);
         self.connection = Some(connection);

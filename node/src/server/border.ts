@@ -48,6 +48,11 @@ export class ServerBorder implements ServerHalf {
       case Completion.Connected: {
         const { listener, text } = { listener: this.listeners.get(completions[at + ConnectedWord.Server]!), text: this.text(at) }
         if (listener === undefined) return
+        const met = this.connections.get(number)
+        if (met !== undefined) {
+          met.version = completions[at + ConnectedWord.Version]!
+          return listener.ears.onIdentified?.(met)
+        }
         const stream = completions[at + ConnectedWord.Stream]!
         const connection = new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, stream === 0 ? undefined : theStreams().streamOf(stream))
         this.connections.set(number, connection)

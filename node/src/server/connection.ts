@@ -64,8 +64,8 @@ export class Connection {
     private readonly border: ServerBorder,
     readonly listener: Listener,
     readonly number: number,
-    /** 10, 11, 20 or 30; 0: none that is known. */
-    readonly version: number,
+    /** 10, 11, 20 or 30; 0: none that is known; 1: not yet. */
+    public version: number,
     private readonly text: string,
     /** The stream that carries it, if that was made in JavaScript. */
     readonly stream?: Carried | undefined
