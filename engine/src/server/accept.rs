@@ -3,7 +3,8 @@
 //! only (RFC 9113 section 3.3), never by upgrade.
 
 use super::access::AccessLog;
-use super::connection::Connection;
+use super::connection::{Connection, drop_queue};
+use super::first_bytes::{PREFACE, first_bytes, within};
 use super::handshake_failure::HandshakeFailure;
 use super::handshake_log::{self, HandshakeLog};
 use super::metrics::Counters;
@@ -17,15 +18,12 @@ use crate::byte_stream::ByteStream;
 use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
-use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
 use crate::tls::{Judge, Tls};
 use crate::traffic::Traffic;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
-use std::any::Any;
-use std::future::poll_fn;
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
@@ -33,17 +31,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use trunkline_core::credit::Lender;
 use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
 use trunkline_core::pace::Scarcity;
 use trunkline_core::{h1, h2};
-
-/// RFC 9113 section 3.4.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Which facts of a connection handlers, logs and listeners need.
 #[derive(Clone, Debug)]
@@ -280,32 +274,8 @@ where
         ));
     }
     let Some(tls) = &ground.tls else {
-        let mut transport = Transport::plain(socket);
-        transport.count(traffic.clone());
-        let Cleartext { http1, http2 } = ground.cleartext;
-        let secure = known.secured;
-        let info = wants_info.then(|| known.info(None).counted(traffic));
-        let mut exchanges = ground.exchanges(&signals, secure);
-        let (first, http2) = match (http1, http2) {
-            (false, false) => return Ok(Opening::Nothing),
-            (true, true) => {
-                let silent = || exchanges.meet(info.as_ref(), &ground.shown);
-                let silent = ground.shown.accepts.then_some(silent);
-                let first = within(timeouts.head, first_bytes(&mut transport, silent)).await?;
-                let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
-                (first, http2)
-            }
-            _ => (Vec::new(), http2),
-        };
-        let opened = Opened {
-            transport,
-            http2,
-            secure,
-            info,
-        };
-        return Ok(Opening::Http(
-            opened.connection(&first, exchanges, ground, signals, activity),
-        ));
+        let socket = (socket, traffic);
+        return cleartext(socket, known, ground, signals, activity).await;
     };
     let addresses = known.addresses;
     let secured = Secured::new(socket, tls, addresses);
@@ -344,6 +314,48 @@ where
         signals,
         activity,
     )))
+}
+
+/// Opens a connection without TLS.
+async fn cleartext<S, T>(
+    (socket, traffic): (T, Option<Traffic>),
+    known: Known,
+    ground: Ground<S>,
+    signals: Arc<Signals>,
+    activity: Rc<Activity>,
+) -> Started<S, T>
+where
+    S: Serve,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let timeouts = &ground.config.timeouts;
+    let wants_info = !ground.shown.is_nothing();
+    let mut transport = Transport::plain(socket);
+    transport.count(traffic.clone());
+    let Cleartext { http1, http2 } = ground.cleartext;
+    let secure = known.secured;
+    let info = wants_info.then(|| known.info(None).counted(traffic));
+    let mut exchanges = ground.exchanges(&signals, secure);
+    let (first, http2) = match (http1, http2) {
+        (false, false) => return Ok(Opening::Nothing),
+        (true, true) => {
+            let silent = || exchanges.meet(info.as_ref(), &ground.shown);
+            let silent = ground.shown.accepts.then_some(silent);
+            let first = within(timeouts.head, first_bytes(&mut transport, silent)).await?;
+            let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
+            (first, http2)
+        }
+        _ => (Vec::new(), http2),
+    };
+    let opened = Opened {
+        transport,
+        http2,
+        secure,
+        info,
+    };
+    Ok(Opening::Http(
+        opened.connection(&first, exchanges, ground, signals, activity),
+    ))
 }
 
 /// A stream whose TLS is the embedder's: it speaks what ALPN has chosen.
@@ -438,16 +450,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
     }
 }
 
-/// Has the system drop what it holds for the peer when the socket is closed, and send a reset (SO_LINGER
-/// of zero). Else it keeps megabytes per connection for as long as the peer lets its window shut, after
-/// the server has forgotten it.
-fn drop_queue<T: 'static>(socket: &T) {
-    if let Some(socket) = (socket as &dyn Any).downcast_ref::<TcpStream>() {
-        // A socket that takes no option is closed as ever.
-        let _ = socket.set_zero_linger();
-    }
-}
-
 fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
     if http2 {
         let config = Arc::clone(&ground.config);
@@ -460,54 +462,6 @@ fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
         let conn = h1::Conn::new(Side::Server, config, now);
         let conn = conn.sending_from(&ground.send_lender);
         Machine::H1(Box::new(conn.heeding(&ground.scarcity)))
-    }
-}
-
-/// A cleartext connection that has not said its version for so long is told without it. Ordinary clients say it at once,
-/// and cost one event.
-const SILENT_AFTER: Duration = Duration::from_millis(200);
-
-/// Reads until it is clear whether the bytes start with the HTTP/2 preface. `silent` is called once, if they
-/// have not come after [`SILENT_AFTER`].
-async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
-    transport: &mut Transport<T>,
-    mut silent: Option<impl FnOnce()>,
-) -> io::Result<Vec<u8>> {
-    let mut first = Vec::new();
-    let mut silence = None;
-    while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
-        let end = poll_fn(|cx| {
-            let read = with_read_buffer(|buffer| {
-                transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
-            });
-            if read.is_pending() && silent.is_some() {
-                let silence =
-                    silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(SILENT_AFTER)));
-                if silence.as_mut().poll(cx).is_ready()
-                    && let Some(silent) = silent.take()
-                {
-                    silent();
-                }
-            }
-            read
-        })
-        .await?;
-        if end.is_some() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-    }
-    Ok(first)
-}
-
-async fn within<R, E: From<io::Error>>(
-    limit: Option<Duration>,
-    work: impl Future<Output = Result<R, E>>,
-) -> Result<R, E> {
-    match limit {
-        None => work.await,
-        Some(limit) => tokio::time::timeout(limit, work)
-            .await
-            .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into())),
     }
 }
 

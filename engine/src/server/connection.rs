@@ -7,10 +7,12 @@ use super::serving::Serving;
 use crate::driver::link::Link;
 use crate::driver::transport::RECORD_BYTES;
 use crate::upgrade::Upgraded;
+use std::any::Any;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 
 /// Rounds of one connection in one turn, each of two reads and a write, before others on the thread
 /// get theirs.
@@ -182,3 +184,13 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for Connection<S, T> {
 }
 
 impl<S: Serve, T> Unpin for Connection<S, T> {}
+
+/// Has the system drop what it holds for the peer when the socket is closed, and send a reset (SO_LINGER
+/// of zero). Else it keeps megabytes per connection for as long as the peer lets its window shut, after
+/// the server has forgotten it.
+pub(super) fn drop_queue<T: 'static>(socket: &T) {
+    if let Some(socket) = (socket as &dyn Any).downcast_ref::<TcpStream>() {
+        // A socket that takes no option is closed as ever.
+        let _ = socket.set_zero_linger();
+    }
+}

@@ -244,7 +244,7 @@ function serving<B extends Made<net.Server>> (Base: B) {
         server._handle = this.desk.listen(place, backlog, taken === null ? lender : undefined, server.isShared)
         taken?.close()
       } catch (failure) {
-        const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null)
+        const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null, true)
         process.nextTick(() => { server.emit('error', error) })
         return
       }

@@ -3,13 +3,14 @@
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
 
-/** As `uvException` of node's: `address` and `port` are what was asked for. */
-export function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number | null): Error {
+/** As `uvException` of node's: `address` and `port` are what was asked for. `hasNodesWords`: the message is node's too, which says
+ * nothing to do. */
+export function listenError (failure: { message: string; system?: string | null }, address: string | null, port: number | null, hasNodesWords = false): Error {
   let code = failure.system ?? 'EINVAL'
   // As libuv has it of paths.
   if (code === 'ENOENT' && port === NO_PORT) code = 'EACCES'
   const errno = -(constants.errno as Record<string, number>)[code]!
-  const error = new Error(`listen ${code}: ${wordsOf(failure, errno, address, port)}`)
+  const error = new Error(`listen ${code}: ${hasNodesWords ? wordsOf(failure, errno, address, port) : failure.message}`)
   return Object.assign(error, { code, errno, syscall: 'listen', address: address ?? (port === null ? null : '::') }, port === null ? {} : { port })
 }
 
