@@ -15,12 +15,12 @@ use trunkline_core::wire::Outbox;
 
 /// Plaintext of a small record: with header and tag it fits one segment of 1,460 bytes with
 /// options, so that a cold path can decrypt each segment as it comes.
-const SMALL_RECORD_BYTES: usize = 1400;
+pub(super) const SMALL_RECORD_BYTES: usize = 1400;
 /// Bytes that go out in small records on a cold connection: about what a congestion window
 /// reaches in a few round trips.
 pub(super) const COLD_BYTES: usize = 64 * 1024;
 /// A connection that wrote nothing for this long is cold again: its congestion window decays.
-const COLD_AFTER: Duration = Duration::from_secs(1);
+pub(super) const COLD_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) struct Tls {
     pub(super) connection: Connection,
