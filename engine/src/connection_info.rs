@@ -46,7 +46,7 @@ impl ConnectionInfo {
         self.tls = Some(Arc::new(tls));
         self
     }
-    /// The same; `traffic` counts its bytes.
+    /// Adds the counts of its bytes, if they are counted.
     pub(crate) fn counted(mut self, traffic: Option<Traffic>) -> Self {
         self.traffic = traffic;
         self

@@ -36,7 +36,7 @@ impl Traffic {
     }
 }
 
-/// The same connection's.
+/// Two are equal that count the same connection.
 impl PartialEq for Traffic {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

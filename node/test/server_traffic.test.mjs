@@ -12,7 +12,7 @@ import { versions } from './support/clients.mjs'
 
 const SENT = Buffer.alloc(30_000, 'up')
 const ANSWERED = Buffer.alloc(50_000, 'down')
-/** What heads, frames and packets may add to the bodies of one exchange. */
+/** Upper bound of the bytes of heads, frames and packets beside the bodies of one exchange. */
 const OVERHEAD_MAX = 60_000
 
 async function started (t, server) {

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// RFC 9113 section 3.4.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// A cleartext connection that has not said its version for so long is told without it. Ordinary clients say it at once,
+/// How long a cleartext connection may be silent before attendants get it without a version. Ordinary clients begin at once,
 /// and cost one event.
 const SILENT_AFTER: Duration = Duration::from_millis(200);
 
@@ -46,7 +46,7 @@ pub(super) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
     Ok(first)
 }
 
-/// What `work` gives, or an error once the time is over.
+/// Runs `work` with a deadline after `limit`.
 pub(super) async fn within<R, E: From<io::Error>>(
     limit: Option<Duration>,
     work: impl Future<Output = Result<R, E>>,

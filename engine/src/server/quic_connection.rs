@@ -52,7 +52,7 @@ pub(super) struct QuicConnection<S: Serve> {
     takes_datagrams: bool,
     /// Which facts of the handshake are still to be collected; `None`: done.
     shown: Option<Shown>,
-    /// Where its bytes are counted, if somebody wants to know.
+    /// Counts of its bytes, where connection info is collected.
     traffic: Option<Traffic>,
     /// When something last happened, and the machine may hold buffers since.
     stirred_at: Option<Instant>,

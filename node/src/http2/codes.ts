@@ -56,7 +56,7 @@ const TYPED_LENGTH_MAX = 28
 /** Numbers beyond have their digits in groups. */
 const PLAIN_NUMBER_MAX = 2 ** 32
 
-/** What a value is, behind "Received". */
+/** The type and the value behind "Received". */
 function received (value: unknown): string {
   if (value == null) return String(value)
   if (typeof value === 'function') return `function ${value.name}`

@@ -70,7 +70,7 @@ export function respondWithFile (stream: ServerHttp2Stream, path: string | Buffe
   })
 }
 
-/** What is no number says nothing, as with node. */
+/** The range of the options; NaN stands for the default, as with node. */
 function rangeOf ({ offset = 0, length = -1 }: FileOptions = {}): Range {
   return { offset: Number.isNaN(offset) ? 0 : offset, length: Number.isNaN(length) ? -1 : length }
 }

@@ -1,4 +1,4 @@
-// What errors say: each method with each kind of value, and in each state, by tables. Codes, classes and words are compared.
+// Messages of errors: each method with each kind of value, and in each state, by tables. Codes, classes and words are compared.
 import { once } from 'node:events'
 import { throwing, responding, session } from '../shapes.mjs'
 
@@ -8,7 +8,7 @@ const VALUES = {
 }
 /** A call per value: `call(subject, value)`. */
 const each = (label, call, leftOut = []) => Object.fromEntries(Object.entries(VALUES).filter(([name]) => !leftOut.includes(name)).map(([name, value]) => [`${label} ${name}`, subject => call(subject, value)]))
-/** What a call that went well gives says nothing here. */
+/** Leaves out the results of calls that succeed. */
 const quiet = calls => Object.fromEntries(Object.entries(calls).map(([label, call]) => [label, (...given) => { call(...given) }]))
 const ofStreams = calls => throwing(quiet(calls))
 const ofResponses = calls => responding(quiet(calls))
