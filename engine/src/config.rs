@@ -46,6 +46,9 @@ pub struct ServerConfig {
     /// Whether an [`Attendant`](crate::server::Attendant) receives the settings, pings and GOAWAY
     /// of HTTP/2 peers. Default: false.
     pub frame_events: bool,
+    /// An [`Attendant`](crate::server::Attendant) gets cleartext connections whose first bytes have not come for 200 ms
+    /// ([`Attendant::accepted`](crate::server::Attendant::accepted)). Default: false.
+    pub accept_events: bool,
     /// The names of fields of HTTP/1.1 requests are kept as they are spelled too
     /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
     pub spelled_names: bool,
@@ -132,6 +135,7 @@ impl Default for ServerConfig {
             expectations: false,
             hands_over_refusals: false,
             connection_info: false,
+            accept_events: false,
             interim_responses: false,
             sni_is_binding: None,
             scheme_from_gateway: false,

@@ -3,6 +3,7 @@
 
 use crate::byte_stream::ByteStream;
 use crate::tls::{ClientIdentity, Judge};
+use crate::traffic::Traffic;
 use quinn_proto::crypto::rustls::HandshakeData;
 use rustls::ProtocolVersion;
 use rustls::pki_types::CertificateDer;
@@ -17,6 +18,7 @@ pub struct ConnectionInfo {
     addresses: Option<Addresses>,
     tls: Option<Arc<TlsInfo>>,
     tag: u64,
+    traffic: Option<Traffic>,
 }
 
 /// The peer's and ours.
@@ -29,6 +31,7 @@ impl ConnectionInfo {
             addresses,
             tls: tls.map(Arc::new),
             tag: 0,
+            traffic: None,
         }
     }
     /// A connection over a stream of the embedder's.
@@ -41,6 +44,11 @@ impl ConnectionInfo {
     /// A copy with the parameters of our own TLS session.
     pub(crate) fn with_tls(mut self, tls: TlsInfo) -> Self {
         self.tls = Some(Arc::new(tls));
+        self
+    }
+    /// Adds the counts of its bytes, if they are counted.
+    pub(crate) fn counted(mut self, traffic: Option<Traffic>) -> Self {
+        self.traffic = traffic;
         self
     }
     /// A QUIC connection whose handshake is done, or that has early data, on a socket bound to
@@ -82,6 +90,10 @@ impl ConnectionInfo {
     /// The embedder's number of the stream that it gave ([`ByteStream::tag`]); 0 of any other connection.
     pub fn tag(&self) -> u64 {
         self.tag
+    }
+    /// How many bytes the connection has carried; `None`: a client's, which are not counted.
+    pub fn traffic(&self) -> Option<&Traffic> {
+        self.traffic.as_ref()
     }
     /// The parameters of the TLS session; `None`: cleartext.
     pub fn tls(&self) -> Option<&TlsInfo> {

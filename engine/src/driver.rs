@@ -13,3 +13,4 @@ pub(crate) mod read_buffer;
 pub(crate) mod signals;
 mod socket;
 pub(crate) mod transport;
+mod transport_tls;

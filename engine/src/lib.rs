@@ -51,6 +51,7 @@ mod driver;
 mod error;
 mod net;
 mod tls;
+mod traffic;
 mod window;
 
 pub mod client;
@@ -73,6 +74,7 @@ pub use tls::{
     CertificateFault, CertificateRefusal, ClientCertificates, ClientHello, ClientIdentity, Tls,
     TlsPolicy, TlsRefusal,
 };
+pub use traffic::Traffic;
 pub use window::{ReceiveWindow, WindowHandle};
 
 /// Bounds, deadlines and windows, as the core names them.

@@ -6,6 +6,7 @@ mod access;
 mod attendant;
 mod attended;
 mod attended_entry;
+mod attended_held;
 mod attended_refused;
 mod attended_serve;
 mod attended_tunnel;
@@ -14,6 +15,7 @@ mod date;
 mod detached;
 mod early;
 mod exchange;
+mod first_bytes;
 mod handshake_failure;
 mod handshake_log;
 mod heads;
@@ -208,6 +210,7 @@ impl Server<()> {
             },
             shown: Shown {
                 info: self.config.connection_info,
+                accepts: self.config.accept_events,
                 targets: Targets::new(&self.config, self.tls.as_ref()),
                 log: self.access_log,
                 handshake_log: self.handshake_log,

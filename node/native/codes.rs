@@ -365,7 +365,8 @@ pub(crate) mod completion {
     }
     /// A server has a connection; the text is its addresses and what TLS agreed on.
     /// - `server`: The server's number.
-    /// - `version`: 10, 11, 20 or 30; 0: not known.
+    /// - `version`: 10, 11, 20 or 30; 0: none; 1: not known yet, and `connected` with the one
+    ///   follows.
     /// - `stream`: The stream of JavaScript's that carries it; 0: none.
     pub(crate) fn connected(number: u32, server: u32, version: u32, stream: u32) -> Entry {
         [21, number, server, 0, 0, 0, version, stream]

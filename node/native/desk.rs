@@ -246,6 +246,9 @@ pub(crate) struct Server {
     pub(crate) number: u32,
 }
 
+/// The version of a connection whose first bytes have not come; `connected` follows with the one that they say.
+const UNIDENTIFIED: u32 = 1;
+
 /// A connection by its number.
 pub(crate) struct Connection {
     number: u32,
@@ -261,6 +264,13 @@ impl Attendant for Server {
     }
     fn connected(&self, line: Line, version: Version, info: Option<&ConnectionInfo>) -> Connection {
         self.meet(line, digits(version), info)
+    }
+    fn accepted(&self, line: Line, info: Option<&ConnectionInfo>) -> Option<Connection> {
+        Some(self.meet(line, UNIDENTIFIED, info))
+    }
+    fn identified(&self, connection: &Connection, version: Version) {
+        let entry = completion::connected(connection.number, self.number, digits(version), 0);
+        self.desk.shared.complete(entry, &[], &[]);
     }
     fn stranger(
         &self,
@@ -382,6 +392,9 @@ impl Server {
         let number = desk.connections.get().wrapping_add(1);
         desk.connections.set(number);
         desk.lines.borrow_mut().insert(number, line.clone());
+        if let Some(traffic) = info.and_then(ConnectionInfo::traffic) {
+            desk.shared.traffics.insert(number, traffic.clone());
+        }
         // Numbers of streams are JavaScript's, and fit.
         let stream = info.map_or(0, ConnectionInfo::tag) as u32;
         let entry = completion::connected(number, self.number, version, stream);

@@ -21,6 +21,7 @@ use crate::ring::{
 };
 use crate::servers::{Servers, Task};
 use crate::streams::Streams;
+use crate::traffic::{self, Traffics};
 use crate::uv::{self, Bell};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     servers: Mutex<Servers>,
     tasks: Mutex<Vec<Task>>,
     pub(crate) glances: Glances,
+    pub(crate) traffics: Traffics,
     pub(crate) lookups: Questions<Found>,
     pub(crate) choices: Questions<Choice>,
     pub(crate) dials: Questions<Dialed>,
@@ -188,6 +190,7 @@ fn make(env: Env, drain: Value) -> Outcome<Value> {
         servers: Mutex::default(),
         tasks: Mutex::default(),
         glances: Glances::default(),
+        traffics: Traffics::default(),
         lookups: Questions::default(),
         choices: Questions::default(),
         dials: Questions::default(),
@@ -372,6 +375,7 @@ unsafe extern "C" fn ask(
                     answer
                 }
                 "glance" => glance::ask(&environment.shared, &text),
+                "traffic" => traffic::ask(&environment.shared, &text),
                 "dialed" => dial::answer(&environment.shared, &text),
                 "lookedUp" => environment.looked_up(&text),
                 _ => {

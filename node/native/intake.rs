@@ -10,6 +10,7 @@ use crate::head::{Heads, absolute_head, leaving_head};
 use crate::ring::{Entry, Submissions, body_of, code_of, text_of};
 use crate::servers::Serving;
 use crate::streams::End;
+use crate::traffic;
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,6 +71,7 @@ impl Intake {
             submission::RESPOND.. => desk.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
         }) {}
+        traffic::settle(shared);
         for (connection, seen) in shared.glances.take() {
             desk.glance(connection, seen);
         }

@@ -36,6 +36,7 @@ mod settings;
 mod streams;
 mod sync;
 mod told;
+mod traffic;
 mod uv;
 
 use napi::{Env, Value};

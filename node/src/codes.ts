@@ -347,7 +347,7 @@ export const enum ClosedWord {
 export const enum ConnectedWord {
   /** The server's number. */
   Server = 2,
-  /** 10, 11, 20 or 30; 0: not known. */
+  /** 10, 11, 20 or 30; 0: none; 1: not known yet, and `connected` with the one follows. */
   Version = 6,
   /** The stream of JavaScript's that carries it; 0: none. */
   Stream = 7,

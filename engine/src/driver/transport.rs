@@ -7,29 +7,22 @@
 //! buffer limit is off; the bound is that a batch is sealed only when the last one is written.
 
 use super::last_alert::last_alert;
-use super::pieces::write_pieces;
 use super::read_buffer::with_read_buffer;
-use super::socket::{PollWriter, poll_socket_read};
+use super::socket::poll_socket_read;
+use super::transport_tls::{COLD_BYTES, Tls};
 use crate::connection_info::TlsInfo;
+use crate::traffic::Traffic;
 use rustls::pki_types::CertificateDer;
 use rustls::{AlertDescription, Connection, ProtocolVersion};
 use std::future::poll_fn;
-use std::io::{self, BufRead, IoSlice};
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use trunkline_core::error::TransportEnd;
 use trunkline_core::wire::Outbox;
 
-/// Plaintext of a small record: with header and tag it fits one segment of 1,460 bytes with
-/// options, so that a cold path can decrypt each segment as it comes.
-const SMALL_RECORD_BYTES: usize = 1400;
-/// Bytes that go out in small records on a cold connection: about what a congestion window
-/// reaches in a few round trips.
-const COLD_BYTES: usize = 64 * 1024;
-/// A connection that wrote nothing for this long is cold again: its congestion window decays.
-const COLD_AFTER: Duration = Duration::from_secs(1);
 /// Plaintext sealed for one write: a hundred small answers and then some. More would only wait
 /// in the socket's buffer, behind which a fresh decision on priorities comes too late.
 pub(super) const BATCH_BYTES_MAX: usize = 128 * 1024;
@@ -46,26 +39,10 @@ pub(super) const SLICES_MAX: usize = 32;
 pub(crate) struct Transport<S> {
     socket: S,
     tls: Option<Box<Tls>>,
+    /// Where bytes of HTTP are counted.
+    traffic: Option<Traffic>,
     /// The socket took bytes since someone asked.
     progress: bool,
-}
-
-struct Tls {
-    connection: Connection,
-    /// Records read with the last of the handshake, not yet processed; before it, what came first.
-    early: Vec<u8>,
-    /// `early`, and plaintext that rustls itself holds since the handshake, are still to be read.
-    has_early: bool,
-    /// rustls refused the peer's bytes: only its alert still goes out.
-    failed: bool,
-    /// The peer said close_notify.
-    ended: bool,
-    /// Bytes still to go out in small records.
-    cold_left: usize,
-    wrote_at: Option<Instant>,
-    /// Plaintext in the records that wait.
-    sealed: usize,
-    close_sent: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
@@ -74,6 +51,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         Self {
             socket,
             tls: None,
+            traffic: None,
             progress: false,
         }
     }
@@ -94,8 +72,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         Self {
             socket,
             tls: Some(Box::new(tls)),
+            traffic: None,
             progress: false,
         }
+    }
+    /// Counts the bytes of HTTP from here on.
+    pub(crate) fn count(&mut self, traffic: Option<Traffic>) {
+        self.traffic = traffic;
     }
     /// As [`new`](Self::new), where the peer has already sent `bytes`.
     pub(crate) fn with_first(mut self, bytes: Vec<u8>) -> Self {
@@ -182,7 +165,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         buffer: &mut [u8],
         sink: &mut impl FnMut(&[u8]),
     ) -> Poll<io::Result<Option<TransportEnd>>> {
-        let Self { socket, tls, .. } = self;
+        let Self {
+            socket,
+            tls,
+            traffic,
+            ..
+        } = self;
+        let sink = &mut |bytes: &[u8]| {
+            if let Some(traffic) = traffic {
+                traffic.add_read(bytes.len());
+            }
+            sink(bytes);
+        };
         let Some(tls) = tls else {
             let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
             if bytes.is_empty() {
@@ -210,9 +204,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     /// system call. False: without TLS, or enough is sealed; [`poll_write`](Self::poll_write) is
     /// due.
     pub(crate) fn gather(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<bool> {
-        match &mut self.tls {
+        let Self { tls, traffic, .. } = self;
+        match tls {
             Some(tls) if tls.sealed < batch_bytes_max(outbox) => {
-                tls.seal(outbox, now).map(|()| true)
+                tls.seal(outbox, now, traffic.as_ref()).map(|()| true)
             }
             _ => Ok(false),
         }
@@ -224,7 +219,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             && outbox.len() >= RECORD_BYTES
         {
             // What fails here fails again when the rest is sealed.
-            let _ = tls.seal_records(outbox, now);
+            let _ = tls.seal_records(outbox, now, self.traffic.as_ref());
         }
     }
     /// Writes `outbox` and what TLS has to say; advances the outbox by what it took. `Ready(Ok)`:
@@ -238,6 +233,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         let Self {
             socket,
             tls,
+            traffic,
             progress,
         } = self;
         let Some(tls) = tls else {
@@ -256,6 +252,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                     return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
                 }
                 *progress = true;
+                count_written(traffic.as_ref(), written);
                 outbox.advance(written);
             }
             return Poll::Ready(Ok(()));
@@ -265,7 +262,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             if outbox.is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            tls.seal(outbox, now)?;
+            tls.seal(outbox, now, traffic.as_ref())?;
         }
     }
     /// Whether the layer holds nothing that waits for the socket.
@@ -328,141 +325,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     }
 }
 
-impl Tls {
-    /// Takes bytes of the handshake; keeps what comes behind it for the first read, because
-    /// rustls would hold at most 16 KiB of plaintext.
-    fn handshake_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() && self.connection.is_handshaking() {
-            self.connection.read_tls(&mut bytes)?;
-            match self.process() {
-                // The first read returns this error again, behind the plaintext that came before it.
-                Err(_) if !self.connection.is_handshaking() => return Ok(()),
-                processed => processed?,
-            };
-        }
-        self.early.extend_from_slice(bytes);
-        Ok(())
-    }
-    /// Decrypts `records` and hands the plaintext on in place, that before a bad record too.
-    fn open(
-        &mut self,
-        mut records: &[u8],
-        sink: &mut impl FnMut(&[u8]),
-    ) -> io::Result<Option<TransportEnd>> {
-        loop {
-            if !records.is_empty() {
-                self.connection.read_tls(&mut records)?;
-            }
-            let state = self.process();
-            if !matches!(&state, Ok(state) if state.plaintext_bytes_to_read() == 0) {
-                let mut reader = self.connection.reader();
-                while let Ok(plaintext) = reader.fill_buf() {
-                    let length = plaintext.len();
-                    if length == 0 {
-                        break;
-                    }
-                    sink(plaintext);
-                    reader.consume(length);
-                }
-            }
-            if state?.peer_has_closed() {
-                self.ended = true;
-                return Ok(Some(TransportEnd::InOrder));
-            }
-            if records.is_empty() {
-                return Ok(None);
-            }
-        }
-    }
-    fn process(&mut self) -> io::Result<rustls::IoState> {
-        self.connection.process_new_packets().map_err(|error| {
-            self.failed = true;
-            io::Error::new(io::ErrorKind::InvalidData, error)
-        })
-    }
-    fn seal_records(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
-        self.begin_write(now);
-        if self.failed || self.cold_left > 0 {
-            return Ok(());
-        }
-        while self.sealed < BATCH_BYTES_MAX
-            && let Some(bytes) = outbox.whole()
-            && bytes.len() >= RECORD_BYTES
-        {
-            let whole = bytes.len().min(BATCH_BYTES_MAX) / RECORD_BYTES * RECORD_BYTES;
-            let written = write_pieces(&mut self.connection.writer(), &[&bytes[..whole]])?;
-            self.sealed += written;
-            outbox.advance(written);
-        }
-        Ok(())
-    }
-    /// After a silence records are small again.
-    fn begin_write(&mut self, now: Instant) {
-        let idle = self
-            .wrote_at
-            .is_some_and(|at| now.saturating_duration_since(at) > COLD_AFTER);
-        if idle {
-            self.cold_left = COLD_BYTES;
-        }
-        self.wrote_at = Some(now);
-    }
-    /// Seals `outbox` into records until a batch is full: a large body is sealed as it is written,
-    /// or a second one of its size would wait for the socket.
-    fn seal(&mut self, outbox: &mut Outbox, now: Instant) -> io::Result<()> {
-        if self.failed {
-            let left = outbox.len();
-            outbox.advance(left);
-            return Ok(());
-        }
-        self.begin_write(now);
-        while !outbox.is_empty() {
-            let left = batch_bytes_max(outbox).saturating_sub(self.sealed);
-            if left == 0 {
-                break;
-            }
-            let mut writer = self.connection.writer();
-            let record_max = match self.cold_left {
-                0 => BATCH_BYTES_MAX,
-                _ => SMALL_RECORD_BYTES,
-            };
-            let written = match outbox.whole() {
-                Some(bytes) => write_pieces(&mut writer, &[&bytes[..bytes.len().min(record_max)]])?,
-                None => {
-                    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                    let room = record_max.min(left);
-                    let filled = outbox.slices(&mut slices, room);
-                    write_pieces(&mut writer, &slices[..filled])?
-                }
-            };
-            self.cold_left = self.cold_left.saturating_sub(written);
-            self.sealed += written;
-            outbox.advance(written);
-        }
-        Ok(())
-    }
-    /// Writes the sealed records.
-    fn poll_flush<S: AsyncWrite + Unpin>(
-        &mut self,
-        socket: &mut S,
-        cx: &mut Context<'_>,
-        progress: &mut bool,
-    ) -> Poll<io::Result<()>> {
-        while self.connection.wants_write() {
-            let mut writer = PollWriter { socket, cx };
-            match self.connection.write_tls(&mut writer) {
-                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Ok(_) => *progress = true,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-        self.sealed = 0;
-        Poll::Ready(Ok(()))
+pub(super) fn count_written(traffic: Option<&Traffic>, bytes: usize) {
+    if let Some(traffic) = traffic {
+        traffic.add_written(bytes);
     }
 }
 
 /// Large bodies are what does not lie in one piece.
-fn batch_bytes_max(outbox: &Outbox) -> usize {
+pub(super) fn batch_bytes_max(outbox: &Outbox) -> usize {
     match outbox.whole() {
         Some(_) => BATCH_BYTES_MAX,
         None => BODY_BATCH_BYTES_MAX,

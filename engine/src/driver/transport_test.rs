@@ -1,11 +1,13 @@
 //! A transport of each side joined by a pipe in memory.
 
+use super::super::transport_tls::{COLD_AFTER, SMALL_RECORD_BYTES};
 use super::*;
 use crate::tls::Tls as TlsSettings;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::ReadBuf;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 

@@ -4,6 +4,7 @@
 
 use super::access::AccessLog;
 use super::connection::Connection;
+use super::first_bytes::{PREFACE, first_bytes, within};
 use super::handshake_failure::HandshakeFailure;
 use super::handshake_log::{self, HandshakeLog};
 use super::metrics::Counters;
@@ -18,13 +19,12 @@ use crate::connection_info::{Addresses, ConnectionInfo, TlsInfo};
 use crate::driver::drain::call_socket;
 use crate::driver::link::Link;
 use crate::driver::machine::Machine;
-use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::signals::Signals;
 use crate::driver::transport::Transport;
 use crate::tls::{Judge, Tls};
+use crate::traffic::Traffic;
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
-use std::future::poll_fn;
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::credit::Lender;
 use trunkline_core::http::{Side, StreamId};
@@ -40,14 +40,13 @@ use trunkline_core::limits::Config;
 use trunkline_core::pace::Scarcity;
 use trunkline_core::{h1, h2};
 
-/// RFC 9113 section 3.4.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
 /// Which facts of a connection handlers, logs and listeners need.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     /// Requests carry it.
     pub(super) info: bool,
+    /// Attendants get cleartext connections before their version is known.
+    pub(super) accepts: bool,
     pub(super) targets: Targets,
     pub(super) log: Option<AccessLog>,
     pub(super) handshake_log: Option<HandshakeLog>,
@@ -264,31 +263,20 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let timeouts = &ground.config.timeouts;
+    let traffic = ground.shown.info.then(Traffic::default);
     let wants_info = !ground.shown.is_nothing();
     if known.secured && (known.alpn().is_some() || ground.tls.is_some()) {
-        return Ok(secured_below(socket, known, ground, signals, activity));
+        return Ok(secured_below(
+            (socket, traffic),
+            known,
+            ground,
+            signals,
+            activity,
+        ));
     }
     let Some(tls) = &ground.tls else {
-        let mut transport = Transport::plain(socket);
-        let Cleartext { http1, http2 } = ground.cleartext;
-        let (first, http2) = match (http1, http2) {
-            (false, false) => return Ok(Opening::Nothing),
-            (true, true) => {
-                let first = within(timeouts.head, first_bytes(&mut transport)).await?;
-                let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
-                (first, http2)
-            }
-            _ => (Vec::new(), http2),
-        };
-        let opened = Opened {
-            transport,
-            http2,
-            secure: known.secured,
-            info: wants_info.then(|| known.info(None)),
-        };
-        return Ok(Opening::Http(
-            opened.connection(&first, ground, signals, activity),
-        ));
+        let socket = (socket, traffic);
+        return cleartext(socket, known, ground, signals, activity).await;
     };
     let addresses = known.addresses;
     let secured = Secured::new(socket, tls, addresses);
@@ -302,9 +290,13 @@ where
             return Ok(Opening::Nothing);
         }
     };
-    let info = wants_info.then(|| known.info(secured.info(tls)));
+    let info = wants_info.then(|| {
+        let info = known.info(secured.info(tls));
+        info.counted(traffic.clone())
+    });
     let is_stranger = secured.is_stranger(tls);
-    let transport = secured.transport;
+    let mut transport = secured.transport;
+    transport.count(traffic);
     if is_stranger {
         return Ok(stranger(transport, info, ground, signals));
     }
@@ -315,17 +307,61 @@ where
         secure: true,
         info,
     };
+    let exchanges = ground.exchanges(&signals, true);
     Ok(Opening::Http(opened.connection(
         &[],
+        exchanges,
         ground,
         signals,
         activity,
     )))
 }
 
+/// Opens a connection without TLS.
+async fn cleartext<S, T>(
+    (socket, traffic): (T, Option<Traffic>),
+    known: Known,
+    ground: Ground<S>,
+    signals: Arc<Signals>,
+    activity: Rc<Activity>,
+) -> Started<S, T>
+where
+    S: Serve,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let timeouts = &ground.config.timeouts;
+    let wants_info = !ground.shown.is_nothing();
+    let mut transport = Transport::plain(socket);
+    transport.count(traffic.clone());
+    let Cleartext { http1, http2 } = ground.cleartext;
+    let secure = known.secured;
+    let info = wants_info.then(|| known.info(None).counted(traffic));
+    let mut exchanges = ground.exchanges(&signals, secure);
+    let (first, http2) = match (http1, http2) {
+        (false, false) => return Ok(Opening::Nothing),
+        (true, true) => {
+            let silent = || exchanges.meet(info.as_ref(), &ground.shown);
+            let silent = ground.shown.accepts.then_some(silent);
+            let first = within(timeouts.head, first_bytes(&mut transport, silent)).await?;
+            let http2 = first.len() >= PREFACE.len() && first.starts_with(PREFACE);
+            (first, http2)
+        }
+        _ => (Vec::new(), http2),
+    };
+    let opened = Opened {
+        transport,
+        http2,
+        secure,
+        info,
+    };
+    Ok(Opening::Http(
+        opened.connection(&first, exchanges, ground, signals, activity),
+    ))
+}
+
 /// A stream whose TLS is the embedder's: it speaks what ALPN has chosen.
 fn secured_below<S, T>(
-    socket: T,
+    (socket, traffic): (T, Option<Traffic>),
     known: Known,
     ground: Ground<S>,
     signals: Arc<Signals>,
@@ -340,8 +376,9 @@ where
         Some(tls) => tls.serves_unnamed(),
         None => ground.cleartext.http1,
     };
-    let transport = Transport::plain(socket);
-    let info = (!ground.shown.is_nothing()).then(|| known.info(None));
+    let mut transport = Transport::plain(socket);
+    transport.count(traffic.clone());
+    let info = (!ground.shown.is_nothing()).then(|| known.info(None).counted(traffic));
     if !http2 && !http1 {
         return stranger(transport, info, ground, signals);
     }
@@ -351,7 +388,8 @@ where
         secure: true,
         info,
     };
-    Opening::Http(opened.connection(&[], ground, signals, activity))
+    let exchanges = ground.exchanges(&signals, true);
+    Opening::Http(opened.connection(&[], exchanges, ground, signals, activity))
 }
 
 /// A client under TLS that does not say what it speaks.
@@ -391,6 +429,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
     fn connection<S: Serve>(
         self,
         first: &[u8],
+        mut exchanges: S::Exchanges,
         ground: Ground<S>,
         signals: Arc<Signals>,
         activity: Rc<Activity>,
@@ -402,7 +441,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Opened<T> {
         let secure = self.secure;
         let config = Arc::clone(&ground.config);
         let link = Link::new(self.transport, machine).with_stalls(config, call_socket);
-        let mut exchanges = ground.exchanges(&signals, secure);
         let targets = ground.shown.targets.rule_of(secure, self.info.as_ref());
         exchanges.show(self.info, version, &ground.shown);
         let mut serving = Serving::new(exchanges, signals, ground.counters, activity);
@@ -423,37 +461,6 @@ fn machine<S>(ground: &Ground<S>, http2: bool, now: Instant) -> Machine {
         let conn = h1::Conn::new(Side::Server, config, now);
         let conn = conn.sending_from(&ground.send_lender);
         Machine::H1(Box::new(conn.heeding(&ground.scarcity)))
-    }
-}
-
-/// Reads until it is clear whether the bytes start with the HTTP/2 preface.
-async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
-    transport: &mut Transport<T>,
-) -> io::Result<Vec<u8>> {
-    let mut first = Vec::new();
-    while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
-        let end = poll_fn(|cx| {
-            with_read_buffer(|buffer| {
-                transport.poll_read(cx, buffer, &mut |bytes| first.extend_from_slice(bytes))
-            })
-        })
-        .await?;
-        if end.is_some() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-    }
-    Ok(first)
-}
-
-async fn within<R, E: From<io::Error>>(
-    limit: Option<Duration>,
-    work: impl Future<Output = Result<R, E>>,
-) -> Result<R, E> {
-    match limit {
-        None => work.await,
-        Some(limit) => tokio::time::timeout(limit, work)
-            .await
-            .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into())),
     }
 }
 

@@ -7,7 +7,7 @@ use super::heads::{Heads, Making, trailers};
 use super::respond::{Asked, length_of};
 use super::said::{Heard, Said};
 use crate::connection_info::ConnectionInfo;
-use crate::driver::signals::Signals;
+use crate::driver::signals::{Signals, Stop};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -52,6 +52,18 @@ pub trait Attendant: Clone + 'static {
         version: Version,
         info: Option<&ConnectionInfo>,
     ) -> Self::Connection;
+    /// A cleartext connection was accepted 200 ms ago and its first bytes, which say its version, have not come. Only where
+    /// [`ServerConfig::accept_events`](crate::ServerConfig::accept_events) is set. Who returns the connection gets
+    /// [`identified`](Self::identified) in place of [`connected`](Self::connected), or
+    /// [`disconnected`](Self::disconnected). Until then `line` does nothing but end the connection.
+    fn accepted(&self, line: Line, info: Option<&ConnectionInfo>) -> Option<Self::Connection> {
+        let _ = (line, info);
+        None
+    }
+    /// The first bytes of a connection from [`accepted`](Self::accepted) said its version.
+    fn identified(&self, connection: &Self::Connection, version: Version) {
+        let _ = (connection, version);
+    }
     /// A request arrived. `end`: it has no body. Early data may be a replay ([`Place::is_early`]).
     fn requested(
         &self,
@@ -207,6 +219,8 @@ pub struct Line(pub(super) Rc<Orders>);
 pub(super) struct Orders {
     pub(super) list: RefCell<Vec<Order>>,
     pub(super) version: Cell<Version>,
+    /// Its version is not known: orders are not carried out yet.
+    pub(super) is_starting: Cell<bool>,
     /// The connection is closed and carries out no more commands.
     closed: Cell<bool>,
     signals: Arc<Signals>,
@@ -238,6 +252,7 @@ impl Line {
         Self(Rc::new(Orders {
             list: RefCell::default(),
             version: Cell::new(Version::Http11),
+            is_starting: Cell::new(false),
             closed: Cell::new(false),
             signals: Arc::clone(signals),
             heads: Rc::clone(heads),
@@ -303,10 +318,16 @@ impl Line {
     }
     /// Lets the connection end when its exchanges have.
     pub fn shut_down(&self) {
+        if self.0.is_starting.get() {
+            return self.0.signals.stop(Stop::Abort);
+        }
         self.order(Order::ShutDown);
     }
     /// Ends the connection at once.
     pub fn abort(&self, code: H2Code) {
+        if self.0.is_starting.get() {
+            return self.0.signals.stop(Stop::Abort);
+        }
         self.order(Order::Abort(code));
     }
     /// Says something of the connection itself, where the version has words for it.

@@ -23,14 +23,13 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use trunkline_core::error::{Closed, H2Code, Misuse};
 use trunkline_core::http::{Fields, Refused, RequestHead, Reset, ResetBy, StreamId, Version};
-use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
 
 /// The exchanges of one connection.
 pub(super) struct Exchanges<A: Attendant> {
     pub(super) attendant: A,
     /// `None`: not reported yet, closed, or it left HTTP.
     pub(super) connection: Option<A::Connection>,
-    line: Line,
+    pub(super) line: Line,
     signals: Arc<Signals>,
     extra: Arc<Extra>,
     /// The peer's broken rule was reported.
@@ -41,10 +40,10 @@ pub(super) struct Exchanges<A: Attendant> {
     orders: Vec<Order>,
     /// Indexed by slot; no stream when the slot is free.
     streams: Vec<StreamId>,
-    entries: Vec<Option<Entry<A>>>,
+    pub(super) entries: Vec<Option<Entry<A>>>,
     free: Vec<u32>,
     /// Signalled when bytes of a request were taken.
-    taken: Rc<Notify>,
+    pub(super) taken: Rc<Notify>,
 }
 
 /// No stream has this number: HTTP/2 and HTTP/3 end far below, HTTP/1.1 never gets there.
@@ -60,8 +59,17 @@ impl<A: Attendant> Exchanging for Exchanges<A> {
     fn pause(&self) -> Option<Pause> {
         self.attendant.pause().or_else(|| self.held_back())
     }
+    fn meet(&mut self, info: Option<&ConnectionInfo>, shown: &Shown) {
+        self.line.0.is_starting.set(true);
+        let info = info.filter(|_| shown.info);
+        self.connection = self.attendant.accepted(self.line.clone(), info);
+    }
     fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown) {
         self.line.0.version.set(version);
+        self.line.0.is_starting.set(false);
+        if let Some(connection) = &self.connection {
+            return self.attendant.identified(connection, version);
+        }
         let info = info.as_ref().filter(|_| shown.info);
         let connection = self.attendant.connected(self.line.clone(), version, info);
         self.connection = Some(connection);
@@ -232,25 +240,6 @@ impl<A: Attendant> Exchanges<A> {
             free: Vec::new(),
             taken: Rc::default(),
         }
-    }
-    /// The bodies of HTTP/1.1 requests that are answered and not read: the machine has forgotten
-    /// them, and counts the next request alone. Over the bound nothing is read until some are taken.
-    fn held_back(&self) -> Option<Pause> {
-        let is_text = matches!(self.line.version(), Version::Http10 | Version::Http11);
-        if !is_text || self.held() < UNREAD_BODY_BYTES_MAX {
-            return None;
-        }
-        let taken = Rc::clone(&self.taken);
-        Some(Box::pin(async move { taken.notified().await }))
-    }
-    /// Bytes that readers of whole exchanges have not taken.
-    fn held(&self) -> usize {
-        let whole = self
-            .entries
-            .iter()
-            .flatten()
-            .filter(|entry| entry.is_whole());
-        whole.map(|entry| entry.unread).sum()
     }
     /// Ends all exchanges of the connection.
     fn cut_all(&mut self) {

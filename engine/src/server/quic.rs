@@ -346,6 +346,7 @@ impl<S: Serve> QuicListener<S> {
             transmits += 1;
             if !sends {
                 connection.is_sending = false;
+                connection.count();
                 (at, transmits) = (at + 1, 0);
                 self.settle(key);
             } else if transmits == TRANSMITS_PER_TURN_MAX {

@@ -11,6 +11,7 @@ use crate::driver::link::RELEASE_AFTER;
 use crate::driver::machine::Machine;
 use crate::driver::quic::session::Session;
 use crate::driver::signals::{Signals, SlotWaker};
+use crate::traffic::Traffic;
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Transmit};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -51,6 +52,8 @@ pub(super) struct QuicConnection<S: Serve> {
     takes_datagrams: bool,
     /// Which facts of the handshake are still to be collected; `None`: done.
     shown: Option<Shown>,
+    /// Counts of its bytes, where connection info is collected.
+    traffic: Option<Traffic>,
     /// When something last happened, and the machine may hold buffers since.
     stirred_at: Option<Instant>,
     /// When to look whether the buffers can be given back.
@@ -100,6 +103,7 @@ impl<S: Serve> QuicConnection<S> {
             bound: ground.shown.quic_addr,
             takes_datagrams: ground.config.datagrams,
             shown: Some(ground.shown.clone()),
+            traffic: ground.shown.info.then(Traffic::default),
             stirred_at: None,
             release_at: None,
         }
@@ -114,6 +118,7 @@ impl<S: Serve> QuicConnection<S> {
     }
     /// Answers what came and what became ready. True: it rests until something happens.
     pub(super) fn turn(&mut self, now: Instant) -> bool {
+        self.count();
         for _ in 0..ROUNDS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.machine, now);
             let mut cx = Context::from_waker(&self.waker);
@@ -131,6 +136,7 @@ impl<S: Serve> QuicConnection<S> {
                 let info = wanted.map(|local| {
                     let judge = shown.judge.as_ref();
                     ConnectionInfo::of_quic(&self.session.quic, local, None, judge)
+                        .counted(self.traffic.clone())
                 });
                 let version = self.machine.version();
                 let targets = shown.targets.rule_of(true, info.as_ref());
@@ -167,6 +173,13 @@ impl<S: Serve> QuicConnection<S> {
             }
         }
         false
+    }
+    /// Says how many bytes have come and gone.
+    pub(super) fn count(&self) {
+        if let Some(traffic) = &self.traffic {
+            let stats = self.session.quic.stats();
+            traffic.set(stats.udp_rx.bytes, stats.udp_tx.bytes);
+        }
     }
     /// Closes the connection of a client that is not admitted, before any of its requests is read.
     fn admit(&mut self, now: Instant) {

@@ -67,6 +67,11 @@ pub(super) trait Exchanging: 'static {
     }
     /// Whether requests that come from now on are early data.
     fn set_early(&mut self, early: bool);
+    /// The connection was accepted, and its version is not known yet; [`show`](Self::show) follows, unless it ends
+    /// before. Only attendants are told.
+    fn meet(&mut self, info: Option<&ConnectionInfo>, shown: &Shown) {
+        let _ = (info, shown);
+    }
     /// The connection's handshake is done; called once, before its first request. `info` is present
     /// if any reader needs it ([`Shown::is_nothing`]).
     fn show(&mut self, info: Option<ConnectionInfo>, version: Version, shown: &Shown);

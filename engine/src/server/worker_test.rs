@@ -60,6 +60,7 @@ fn post() -> Post<Attended<Idle>> {
             extra,
             shown: Shown {
                 info: false,
+                accepts: false,
                 targets: Targets::new(&ServerConfig::default(), None),
                 log: None,
                 handshake_log: None,

@@ -16,29 +16,29 @@ function coded (Made: Base, code: string, text: string): CodedError {
 }
 
 const PLAIN: Record<string, [Base, string]> = {
-  ERR_HTTP2_ALTSVC_INVALID_ORIGIN: [TypeError, 'ALTSVC needs an origin that a URL can have'],
-  ERR_HTTP2_ALTSVC_LENGTH: [TypeError, 'ALTSVC takes at most 16,382 bytes of origin and alternatives'],
-  ERR_HTTP2_HEADERS_AFTER_RESPOND: [Error, 'the final head has been sent: no interim response may follow'],
-  ERR_HTTP2_HEADERS_SENT: [Error, 'the final head has been sent'],
-  ERR_HTTP2_INFO_STATUS_NOT_ALLOWED: [RangeError, 'a final status must not be 1xx'],
-  ERR_HTTP2_INVALID_ORIGIN: [TypeError, 'ORIGIN needs origins that a URL can have'],
-  ERR_HTTP2_INVALID_SESSION: [Error, 'the session has been destroyed'],
-  ERR_HTTP2_INVALID_STREAM: [Error, 'the stream has been destroyed'],
-  ERR_HTTP2_MAX_PENDING_SETTINGS_ACK: [Error, 'more settings wait for their acknowledgement than maxOutstandingSettings allows'],
-  ERR_HTTP2_NO_SOCKET_MANIPULATION: [Error, 'the bytes of the socket belong to HTTP: it cannot be read, written or steered'],
-  ERR_HTTP2_ORIGIN_LENGTH: [TypeError, 'ORIGIN takes at most 16,382 bytes of origins'],
-  ERR_HTTP2_PING_CANCEL: [Error, 'the ping was cancelled'],
-  ERR_HTTP2_PING_LENGTH: [RangeError, 'the payload of a ping must have 8 bytes'],
-  ERR_HTTP2_PSEUDOHEADER_NOT_ALLOWED: [TypeError, 'a pseudo-header cannot be set here'],
-  ERR_HTTP2_PUSH_DISABLED: [Error, 'server push is not available: the peer refuses it or this server does not do it'],
-  ERR_HTTP2_SEND_FILE: [Error, 'a folder cannot be sent'],
-  ERR_HTTP2_SEND_FILE_NOSEEK: [Error, 'offset and length need a regular file'],
-  ERR_HTTP2_SETTINGS_CANCEL: [Error, 'the settings were cancelled'],
-  ERR_HTTP2_SOCKET_UNBOUND: [Error, 'the session has no socket any more'],
-  ERR_HTTP2_STATUS_101: [Error, '101 (Switching Protocols) does not exist in HTTP/2'],
-  ERR_HTTP2_TRAILERS_ALREADY_SENT: [Error, 'the trailers have been sent'],
-  ERR_HTTP2_TRAILERS_NOT_READY: [Error, 'trailers can be sent from the event wantTrailers on, which respond(.., { waitForTrailers: true }) asks for'],
-  ERR_STREAM_WRITE_AFTER_END: [Error, 'the response has ended: nothing may be written']
+  ERR_HTTP2_ALTSVC_INVALID_ORIGIN: [TypeError, 'HTTP/2 ALTSVC frames require a valid origin'],
+  ERR_HTTP2_ALTSVC_LENGTH: [TypeError, 'HTTP/2 ALTSVC frames are limited to 16382 bytes'],
+  ERR_HTTP2_HEADERS_AFTER_RESPOND: [Error, 'Cannot specify additional headers after response initiated'],
+  ERR_HTTP2_HEADERS_SENT: [Error, 'Response has already been initiated.'],
+  ERR_HTTP2_INFO_STATUS_NOT_ALLOWED: [RangeError, 'Informational status codes cannot be used'],
+  ERR_HTTP2_INVALID_ORIGIN: [TypeError, 'HTTP/2 ORIGIN frames require a valid origin'],
+  ERR_HTTP2_INVALID_SESSION: [Error, 'The session has been destroyed'],
+  ERR_HTTP2_INVALID_STREAM: [Error, 'The stream has been destroyed'],
+  ERR_HTTP2_MAX_PENDING_SETTINGS_ACK: [Error, 'Maximum number of pending settings acknowledgements'],
+  ERR_HTTP2_NO_SOCKET_MANIPULATION: [Error, 'HTTP/2 sockets should not be directly manipulated (e.g. read and written)'],
+  ERR_HTTP2_ORIGIN_LENGTH: [TypeError, 'HTTP/2 ORIGIN frames are limited to 16382 bytes'],
+  ERR_HTTP2_PING_CANCEL: [Error, 'HTTP2 ping cancelled'],
+  ERR_HTTP2_PING_LENGTH: [RangeError, 'HTTP2 ping payload must be 8 bytes'],
+  ERR_HTTP2_PSEUDOHEADER_NOT_ALLOWED: [TypeError, 'Cannot set HTTP/2 pseudo-headers'],
+  ERR_HTTP2_PUSH_DISABLED: [Error, 'HTTP/2 client has disabled push streams'],
+  ERR_HTTP2_SEND_FILE: [Error, 'Directories cannot be sent'],
+  ERR_HTTP2_SEND_FILE_NOSEEK: [Error, 'Offset or length can only be specified for regular files'],
+  ERR_HTTP2_SETTINGS_CANCEL: [Error, 'HTTP2 session settings canceled'],
+  ERR_HTTP2_SOCKET_UNBOUND: [Error, 'The socket has been disconnected from the Http2Session'],
+  ERR_HTTP2_STATUS_101: [Error, 'HTTP status code 101 (Switching Protocols) is forbidden in HTTP/2'],
+  ERR_HTTP2_TRAILERS_ALREADY_SENT: [Error, 'Trailing headers have already been sent'],
+  ERR_HTTP2_TRAILERS_NOT_READY: [Error, 'Trailing headers cannot be sent until after the wantTrailers event is emitted'],
+  ERR_STREAM_WRITE_AFTER_END: [Error, 'write after end']
 }
 
 /** The error of a closed connection for its readers and writers. */
@@ -50,30 +50,64 @@ export function plain (code: string): CodedError {
   return coded(Made, code, text)
 }
 
+/** Characters of a value in a message, as node shortens them. */
+const SHOWN_LENGTH_MAX = 128
+const TYPED_LENGTH_MAX = 28
+/** Numbers beyond have their digits in groups. */
+const PLAIN_NUMBER_MAX = 2 ** 32
+
+/** The type and the value behind "Received". */
+function received (value: unknown): string {
+  if (value == null) return String(value)
+  if (typeof value === 'function') return `function ${value.name}`
+  if (typeof value === 'object') {
+    const { name } = ((value as object).constructor ?? {}) as { name?: string }
+    return name ? `an instance of ${name}` : inspect(value, { depth: -1 })
+  }
+  const text = inspect(value, { colors: false })
+  return `type ${typeof value} (${text.length > TYPED_LENGTH_MAX ? `${text.slice(0, TYPED_LENGTH_MAX - 3)}...` : text})`
+}
+
+/** The value of an argument or a property, in one line. */
+function shown (value: unknown): string {
+  const text = inspect(value)
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}...` : text
+}
+
+/** A number with its digits in groups where it is large. */
+function grouped (value: unknown): string {
+  const isLarge = Number.isInteger(value) ? Math.abs(value as number) > PLAIN_NUMBER_MAX : typeof value === 'bigint' && (value > BigInt(PLAIN_NUMBER_MAX) || value < -BigInt(PLAIN_NUMBER_MAX))
+  if (!isLarge) return inspect(value)
+  return `${String(value).replace(/\B(?=(\d{3})+$)/g, '_')}${typeof value === 'bigint' ? 'n' : ''}`
+}
+
+const kindOf = (name: string): string => name.includes('.') ? 'property' : 'argument'
+
+/** `wanted`: what stands behind "must be". */
 export const invalidType = (name: string, wanted: string, value: unknown): CodedError =>
-  coded(TypeError, 'ERR_INVALID_ARG_TYPE', `"${name}" must be ${wanted}; it is ${inspect(value, { depth: 0 })}`)
-export const invalidValue = (name: string, value: unknown): CodedError =>
-  coded(TypeError, 'ERR_INVALID_ARG_VALUE', `"${name}" cannot be ${inspect(value, { depth: 1 })}`)
+  coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" ${kindOf(name)} must be ${wanted}. Received ${received(value)}`)
+export const invalidValue = (name: string, value: unknown, why = 'is invalid'): CodedError =>
+  coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The ${kindOf(name)} '${name}' ${why}. Received ${shown(value)}`)
 export const outOfRange = (name: string, wanted: string, value: unknown): CodedError =>
-  coded(RangeError, 'ERR_OUT_OF_RANGE', `"${name}" must be ${wanted}; it is ${inspect(value)}`)
+  coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${wanted}. Received ${grouped(value)}`)
 export const invalidToken = (name: string, value: unknown): CodedError =>
-  coded(TypeError, 'ERR_INVALID_HTTP_TOKEN', `${name} must be a token; it is ${inspect(value)}`)
-export const invalidCharacter = (name: string): CodedError =>
-  coded(TypeError, 'ERR_INVALID_CHAR', `the value of "${name}" has a character that no field may have`)
+  coded(TypeError, 'ERR_INVALID_HTTP_TOKEN', `${name} must be a valid HTTP token ["${String(value)}"]`)
+export const invalidCharacter = (what: string, name?: string): CodedError =>
+  coded(TypeError, 'ERR_INVALID_CHAR', `Invalid character in ${what}${name === undefined ? '' : ` ["${name}"]`}`)
 export const invalidHeaderValue = (name: string, value: unknown): CodedError =>
-  coded(TypeError, 'ERR_HTTP2_INVALID_HEADER_VALUE', `the header "${name}" cannot be ${inspect(value)}`)
+  coded(TypeError, 'ERR_HTTP2_INVALID_HEADER_VALUE', `Invalid value "${String(value)}" for header "${name}"`)
 export const invalidPseudoHeader = (name: string): CodedError =>
-  coded(TypeError, 'ERR_HTTP2_INVALID_PSEUDOHEADER', `"${name}" is no pseudo-header that may stand here`)
+  coded(TypeError, 'ERR_HTTP2_INVALID_PSEUDOHEADER', `"${name}" is an invalid pseudoheader or is used incorrectly`)
 export const connectionHeader = (name: string): CodedError =>
-  coded(TypeError, 'ERR_HTTP2_INVALID_CONNECTION_HEADERS', `"${name}" belongs to connections of HTTP/1.1 and must not be sent`)
+  coded(TypeError, 'ERR_HTTP2_INVALID_CONNECTION_HEADERS', `HTTP/1 Connection specific headers are forbidden: "${name}"`)
 export const singleValue = (name: string): CodedError =>
-  coded(TypeError, 'ERR_HTTP2_HEADER_SINGLE_VALUE', `"${name}" must have one value`)
+  coded(TypeError, 'ERR_HTTP2_HEADER_SINGLE_VALUE', `Header field "${name}" must only have a single value`)
 export const invalidStatus = (status: unknown): CodedError =>
-  coded(RangeError, 'ERR_HTTP2_STATUS_INVALID', `the status must be 200 to 599; it is ${String(status)}`)
+  coded(RangeError, 'ERR_HTTP2_STATUS_INVALID', `Invalid status code: ${String(status)}`)
 export const invalidInfoStatus = (status: unknown): CodedError =>
-  coded(RangeError, 'ERR_HTTP2_INVALID_INFO_STATUS', `the status of an interim response must be 1xx; it is ${String(status)}`)
+  coded(RangeError, 'ERR_HTTP2_INVALID_INFO_STATUS', `Invalid informational status code: ${String(status)}`)
 export const payloadForbidden = (status: number): CodedError =>
-  coded(Error, 'ERR_HTTP2_PAYLOAD_FORBIDDEN', `a response with status ${status}, or to HEAD, has no body`)
+  coded(Error, 'ERR_HTTP2_PAYLOAD_FORBIDDEN', `Responses with ${status} status must not have a payload`)
 export const sessionError = (code: number): CodedError =>
   coded(Error, 'ERR_HTTP2_SESSION_ERROR', `Session closed with error code ${code}`)
 export const streamError = (code: number): CodedError =>
@@ -91,29 +125,29 @@ function nameOf (code: number): string { return NAMES.get(code) ?? String(code) 
 // Checks of arguments: each throws what node's own throws.
 
 export function checkText (value: unknown, name: string): asserts value is string {
-  if (typeof value !== 'string') throw invalidType(name, 'a string', value)
+  if (typeof value !== 'string') throw invalidType(name, 'of type string', value)
 }
 export function checkCall (value: unknown, name: string): asserts value is (...args: any[]) => void {
-  if (typeof value !== 'function') throw invalidType(name, 'a function', value)
+  if (typeof value !== 'function') throw invalidType(name, 'of type function', value)
 }
 export function checkNumber (value: unknown, name: string): asserts value is number {
-  if (typeof value !== 'number') throw invalidType(name, 'a number', value)
+  if (typeof value !== 'number') throw invalidType(name, 'of type number', value)
 }
 export function checkInteger (value: unknown, name: string, least: number, most: number): asserts value is number {
   checkNumber(value, name)
   if (!Number.isInteger(value)) throw outOfRange(name, 'an integer', value)
-  if (value < least || value > most) throw outOfRange(name, `${least} to ${most}`, value)
+  if (value < least || value > most) throw outOfRange(name, `>= ${least} && <= ${most}`, value)
 }
 /** An object or nothing. */
 export function checkObject (value: unknown, name: string): asserts value is object | undefined {
   if (value === undefined) return
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw invalidType(name, 'an object', value)
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw invalidType(name, 'of type object', value)
 }
 export function checkBytes (value: unknown, name: string): asserts value is NodeJS.ArrayBufferView {
-  if (!ArrayBuffer.isView(value)) throw invalidType(name, 'a Buffer, a TypedArray or a DataView', value)
+  if (!ArrayBuffer.isView(value)) throw invalidType(name, 'an instance of Buffer, TypedArray, or DataView', value)
 }
 /** Milliseconds of a timer. */
 export function checkTime (value: unknown): asserts value is number {
   checkNumber(value, 'msecs')
-  if (!(value >= 0 && Number.isFinite(value))) throw outOfRange('msecs', 'a finite number from 0 on', value)
+  if (!(value >= 0 && Number.isFinite(value))) throw outOfRange('msecs', 'a non-negative finite number', value)
 }

@@ -90,6 +90,11 @@ interface Handle {
 const UV_READABLE = 1
 const UV_WRITABLE = 2
 
+/** Versions of a connection. */
+const [SILENT, HTTP10, HTTP1] = [1, 10, 11]
+/** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/first_bytes.rs`). */
+const SILENT_MS = 200
+
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
 
@@ -161,6 +166,7 @@ export class Desk {
     return new Listener({
       onRequest: exchange => { this.onRequest(exchange) },
       onConnection: connection => { this.onConnection(connection) },
+      onIdentified: connection => { this.onIdentified(connection) },
       onConnectionClosed: connection => { this.onConnectionClosed(connection) },
       onRefused: (exchange, refused) => { this.onRefused(exchange, refused) },
       onBroken: (connection, error, code) => { this.onBroken(connection, error, code) },
@@ -213,6 +219,7 @@ export class Desk {
       http2: offer.http2 ?? true,
       http3: offer.http3 ?? false,
       frameEvents: true,
+      acceptEvents: true,
       spelledNames: true,
       schemeFromGateway: options.schemeFromGateway === true,
       expectations: true,
@@ -299,13 +306,20 @@ export class Desk {
     if (connection.version === 0) return
     const socket = this.keep(connection, connection.version >= 20 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
     if (connection.version >= 20) this.tellSession(connection, socket)
-    else {
-      hearErrors(server, socket)
-      if (server.timeout > 0) (socket as Stage).limit(server.timeout)
-    }
+    else if (server.timeout > 0) (socket as Stage).limit(connection.version === SILENT ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
+    if (connection.version === HTTP1 || connection.version === HTTP10) hearErrors(server, socket)
     if (this.isTold(connection)) return
     if (connection.encrypted && connection.stream === undefined) this.tellBare(connection, socket)
     this.announce(connection.encrypted ? 'secureConnection' : 'connection', socket)
+  }
+
+  /** The first bytes of a connection in cleartext have come. */
+  private onIdentified (connection: Connection): void {
+    const socket = this.sockets.get(connection)
+    if (socket === undefined || this.dropped.has(connection)) return
+    if (connection.version < 20) return hearErrors(this.server, socket)
+    ;(socket as Stage).leaveHttp1()
+    this.tellSession(connection, socket)
   }
 
   /** Whether listeners have the stream of the connection, in the state in which it is now. */

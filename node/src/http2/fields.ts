@@ -49,7 +49,7 @@ function trimmed (value: string): string {
 function added (text: string, name: Name, value: string, isHidden: boolean): string {
   value = trimmed(value)
   if (name.good !== value) {
-    if (BAD_VALUE.test(value)) throw invalidCharacter(name.lower)
+    if (BAD_VALUE.test(value)) throw invalidCharacter('header content', name.lower)
     if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')
     name.good = value
   }

@@ -2,7 +2,7 @@
 
 import { close, fstat, open, read, type Stats } from 'node:fs'
 import { ResponseFlag } from '../codes'
-import { checkObject, invalidType, invalidValue, payloadForbidden, plain } from './codes'
+import { checkObject, invalidType, invalidValue, payloadForbidden, plain, streamError } from './codes'
 import { textOf, type Headers } from './fields'
 import { checkAnswerable, finalHeaders, isBodyless, type RespondOptions } from './respond'
 import type { ServerHttp2Stream } from './stream'
@@ -58,7 +58,7 @@ export function respondWithFile (stream: ServerHttp2Stream, path: string | Buffe
         drop()
         return void stream.destroy(plain('ERR_HTTP2_INVALID_STREAM'))
       }
-      const range = { offset: options?.offset ?? 0, length: options?.length ?? -1 }
+      const range = rangeOf(options)
       if (options?.statCheck?.call(stream, stat, headers, range) === false || stream.headersSent) return drop()
       if (stat.isFile()) {
         const rest = stat.size - range.offset
@@ -68,6 +68,11 @@ export function respondWithFile (stream: ServerHttp2Stream, path: string | Buffe
       send(stream, fd, headers, range, drop)
     })
   })
+}
+
+/** The range of the options; NaN stands for the default, as with node. */
+function rangeOf ({ offset = 0, length = -1 }: FileOptions = {}): Range {
+  return { offset: Number.isNaN(offset) ? 0 : offset, length: Number.isNaN(length) ? -1 : length }
 }
 
 function wrongFile (stat: Stats, options: FileOptions | undefined): Error | null {
@@ -80,9 +85,11 @@ export function respondWithDescriptor (stream: ServerHttp2Stream, given: unknown
   checkAnswerable(stream)
   checkObject(options, 'options')
   const fd = typeof given === 'object' && given !== null ? (given as { fd?: unknown }).fd : given
-  if (typeof fd !== 'number') throw invalidType('fd', 'a number or a FileHandle', given)
+  if (typeof fd !== 'number') throw invalidType('fd', 'of type number or an instance of FileHandle', given)
   const final = prepare(stream, headers, options)
-  const range = { offset: options?.offset ?? 0, length: options?.length ?? -1 }
+  const range = rangeOf(options)
+  // No system has such a descriptor.
+  if (fd < 0) return void stream.destroy(streamError(INTERNAL_ERROR))
   if (options?.statCheck === undefined) return send(stream, fd, final, range, () => {})
   fstat(fd, (error, stat) => {
     if (error !== null) return void stream.destroy(error)

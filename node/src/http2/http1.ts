@@ -51,9 +51,15 @@ export class Stage extends Socket {
   /** Requests so far. */
   requestCount = 0
   /** Those under TLS have another class beside this one. */
-  readonly isStage = true
+  isStage = true
 
   static is (socket: Socket): socket is Stage { return (socket as { isStage?: boolean }).isStage === true }
+
+  /** The connection is one of HTTP/2, whose session counts the time. */
+  leaveHttp1 (): void {
+    this.isStage = false
+    this.setTimeout(0)
+  }
 
   /** The timeout runs during a request; between requests the engine's applies. */
   limit (time: number): void {

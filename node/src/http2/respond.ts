@@ -3,7 +3,7 @@
 
 import { sensitiveHeaders } from 'node:http2'
 import { ResponseFlag } from '../codes'
-import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidValue, plain } from './codes'
+import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidType, invalidValue, plain } from './codes'
 import { finalHead, textOf, type Headers } from './fields'
 import type { ServerHttp2Stream } from './stream'
 
@@ -36,20 +36,26 @@ export function checkAnswerable (stream: ServerHttp2Stream): void {
 
 /** A copy of the headers of a final head, with its status and its date. */
 export function finalHeaders (given: Headers | undefined, options: RespondOptions | undefined): Headers {
-  checkObject(given, 'headers')
+  checkFinal(given)
   const headers = Object.assign(Object.create(null), given) as Headers
   const status = (headers[':status'] as number | 0) | 0 || 200
   headers[':status'] = status
   if (options?.sendDate !== false && headers.date == null) headers.date = date()
   if (status < 200 || status > 599) throw invalidStatus(status)
   const sensitive = headers[sensitiveHeaders] as unknown
-  if (sensitive !== undefined && !Array.isArray(sensitive)) throw invalidValue('headers[http2.sensitiveHeaders]', sensitive)
+  if (sensitive !== undefined && !Array.isArray(sensitive)) throw invalidValue('headers[http2.neverIndex]', sensitive)
   return headers
 }
 
 /** From this line on node takes names and values by turns too. */
 const LISTS_FROM = 22
 const takesLists = Number.parseInt(process.versions.node, 10) >= LISTS_FROM
+
+/** An object, or nothing; lists are read before. */
+function checkFinal (given: unknown): asserts given is Headers | undefined {
+  if (given === undefined || (given !== null && typeof given === 'object' && !Array.isArray(given))) return
+  throw invalidType('headers', takesLists ? 'an instance of Array or Object' : 'of type object', given)
+}
 
 /** Headers from names and values in turn; a repeated name has all its values. */
 function headersOfList (list: unknown[]): Headers {
@@ -67,7 +73,7 @@ export function respond (stream: ServerHttp2Stream, given: Headers | unknown[] |
   checkAnswerable(stream)
   checkObject(options, 'options')
   if (Array.isArray(given) && takesLists) given = headersOfList(given)
-  checkObject(given, 'headers')
+  checkFinal(given)
   const head = finalHead((given as Headers | undefined) ?? NO_HEADERS)
   let status, text
   if (head !== undefined) {
@@ -100,7 +106,7 @@ export function inform (stream: ServerHttp2Stream, given: Headers | undefined): 
   const isInterim = status >= 100 && status < 200
   if (said != null) {
     if (status === 101) throw plain('ERR_HTTP2_STATUS_101')
-    if (!isInterim) throw invalidInfoStatus(said)
+    if (!isInterim) throw invalidInfoStatus(status)
     headers[':status'] = status
   }
   const text = textOf(headers, ':status')

@@ -25,7 +25,7 @@ const toldNames = new Set<string>()
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 function warn (text: string): void { process.emitWarning(text, 'UnsupportedWarning') }
 function warnOfMessage (): void {
-  if (!toldMessage) warn('HTTP/2 and HTTP/3 have no status message (RFC 9113 section 8.3.2)')
+  if (!toldMessage) warn('Status message is not supported by HTTP/2 (RFC7540 8.1.2.4)')
   toldMessage = true
 }
 
@@ -49,7 +49,7 @@ function nameOf (name: unknown, value: unknown): string {
 /** Connection fields are dropped, with one warning per name. */
 function isLeftOut (name: string, value: unknown): boolean {
   if (!OF_CONNECTIONS.has(name) || value === 'trailers') return false
-  if (!toldNames.has(name)) warn(`the header ${name} does not exist in HTTP/2 and HTTP/3 and is left out`)
+  if (!toldNames.has(name)) warn(`The provided ${name} header is not valid, the value will be dropped from the header and will never be in use.`)
   toldNames.add(name)
   return true
 }
@@ -107,7 +107,7 @@ export class Http2ServerResponse implements Face {
   set statusCode (given: number) {
     const status = given | 0
     if (status >= 100 && status < 200) throw plain('ERR_HTTP2_INFO_STATUS_NOT_ALLOWED')
-    if (status < 100 || status > 599) throw invalidStatus(given)
+    if (status < 100 || status > 599) throw invalidStatus(status)
     this.status = status
   }
 
@@ -278,12 +278,12 @@ export class Http2ServerResponse implements Face {
   }
 
   writeEarlyHints (hints: Headers): boolean {
-    if (hints === undefined) throw invalidType('hints', 'an object', hints)
+    if (hints === undefined) throw invalidType('hints', 'of type object', hints)
     checkObject(hints, 'hints')
     const { link, ...headers } = hints as { link?: unknown }
     const links = (Array.isArray(link) ? link : link === undefined ? [undefined] : [link]) as unknown[]
     for (const one of links) {
-      if (typeof one !== 'string' || !LINK.test(one)) throw invalidValue('hints', one)
+      if (typeof one !== 'string' || !LINK.test(one)) throw invalidValue('hints', one, 'must be an array or string of format "</styles.css>; rel=preload; as=style"')
     }
     if (links.length === 0) return false
     return this.inform(103, { ...headers, link: links.join(', ') })

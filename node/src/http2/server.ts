@@ -119,7 +119,7 @@ function checkSettings (settings: Settings | undefined): void {
 /** Options of node:http2 that are limits of the engine's. */
 function limitsOf ({ maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond }: Options & Untyped): Limits {
   const limits: Limits = {}
-  if (pairs !== undefined) limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
+  if (typeof pairs === 'number') limits.fieldCountMax = Math.max(pairs, HEADER_PAIRS_MIN)
   // Node applies the two only together.
   if (burst !== undefined && perSecond !== undefined) limits.resets = { burst, perSecond }
   return limits
@@ -141,7 +141,7 @@ function deskOptions (options: Options & Untyped & Http1Options & Partial<Pick<S
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
     session: {
       pingsMax: options.maxOutstandingPings ?? OUTSTANDING_MAX,
-      settingsMax: Math.max(options.maxOutstandingSettings ?? OUTSTANDING_MAX, 1),
+      settingsMax: typeof options.maxOutstandingSettings === 'number' ? Math.max(options.maxOutstandingSettings, 1) : OUTSTANDING_MAX,
       origins: options.origins ?? []
     },
     Http2ServerRequest: options.Http2ServerRequest,
@@ -207,7 +207,13 @@ function ownListen (listen: Listener, server: net.Server, args: unknown[]): net.
   bare.isShared = options.reusePort === true || (cluster.isWorker && options.exclusive !== true)
   if (typeof given.fd !== 'number') {
     const own = Object.assign(Object.create(options) as object, isNothing ? { port: 0 } : {}, { exclusive: true })
-    return listen.call(server, own, ...rest) as unknown as net.Server
+    try {
+      return listen.call(server, own, ...rest) as unknown as net.Server
+    } catch (error) {
+      // The error is to show the options as they were given.
+      if ((error as { code?: string }).code === 'ERR_INVALID_ARG_VALUE') listen.call(server, options, ...rest)
+      throw error
+    }
   }
   if (typeof given.close === 'function') bare.lender = given as NodeHandle
   // Node would have the primary of a cluster listen on a descriptor of its own; handles of TCP, which have a
@@ -247,7 +253,7 @@ function serving<B extends Made<net.Server>> (Base: B) {
         server._handle = this.desk.listen(place, backlog, taken === null ? lender : undefined, server.isShared)
         taken?.close()
       } catch (failure) {
-        const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null)
+        const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null, true)
         process.nextTick(() => { server.emit('error', error) })
         return
       }
@@ -345,7 +351,7 @@ export class Http2SecureServer extends serving(tls.Server) {
 function checkChooser (chooser: Chooser, http3: boolean): void {
   for (const [name, callback] of Object.entries(chooser)) {
     if (callback === undefined) continue
-    if (typeof callback !== 'function') throw invalidType(`options.${name}`, 'a function', callback)
+    if (typeof callback !== 'function') throw invalidType(`options.${name}`, 'of type function', callback)
     if (http3) throw notProvided(`${name} is not asked over HTTP/3: leave http3 out, or use addContext for each name`)
   }
 }
@@ -375,6 +381,6 @@ export function createServer (options?: Options | Listener, listener?: Listener)
   return typeof options === 'function' ? new Http2Server({}, options) : new Http2Server(options, listener)
 }
 export function createSecureServer (options?: SecureOptions, listener?: Listener): Http2SecureServer {
-  if (typeof options === 'function') throw invalidType('options', 'an object', options)
+  if (typeof options === 'function') throw invalidType('options', 'of type object', options)
   return new Http2SecureServer(options, listener)
 }

@@ -113,7 +113,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
   get closed (): boolean { return this.isClosed }
   get destroyed (): boolean { return this.isDestroyed }
   get pendingSettingsAck (): boolean { return this.sent.length > 0 }
-  get socket (): Socket | undefined { return this.isTold ? undefined : (this.proxy ??= sessionSocket(this)) }
+  get socket (): Socket | undefined { return this.isTold || this.isDestroyed ? undefined : (this.proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined {
     if (!this.encrypted || this.isDestroyed) return undefined
     const { servername, remoteAddress, remotePort } = this.connection
@@ -259,11 +259,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
       origin = originOf(of)
       if (origin === 'null') throw plain('ERR_HTTP2_ALTSVC_INVALID_ORIGIN')
     } else if (typeof of === 'number') {
-      if (of >>> 0 !== of || of === 0) throw outOfRange('originOrStream', '> 0 and < 2 ** 32', of)
+      if (of >>> 0 !== of || of === 0) throw outOfRange('originOrStream', '> 0 && < 4294967296', of)
       stream = of
     } else if (of !== undefined) {
       const given = (of as { origin?: unknown } | null)?.origin
-      if (typeof given !== 'string') throw invalidType('originOrStream', 'a string, a number, a URL or an object', of)
+      if (typeof given !== 'string') throw invalidType('originOrStream', 'one of type string or number or an instance of URL or Object', of)
       if (given === 'null' || given === '') throw plain('ERR_HTTP2_ALTSVC_INVALID_ORIGIN')
       origin = given
     }
@@ -280,7 +280,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionEars {
     let bytes = 0
     for (const given of origins) {
       const origin = typeof given === 'string' ? originOf(given) : (given as { origin?: unknown } | null)?.origin
-      checkText(origin, 'origin')
+      if (typeof origin !== 'string') throw invalidType('origin', 'of type string', given)
       if (origin === 'null') throw plain('ERR_HTTP2_INVALID_ORIGIN')
       bytes += origin.length
       named.push(origin)

@@ -47,8 +47,8 @@ export class Socket extends Duplex {
   get localFamily (): string | undefined { return this.of.remoteFamily }
   get pending (): boolean { return false }
   get readyState (): string { return this.destroyed ? 'closed' : 'open' }
-  get bytesRead (): number { return 0 }
-  get bytesWritten (): number { return 0 }
+  get bytesRead (): number { return this.of.traffic[0] }
+  get bytesWritten (): number { return this.of.traffic[1] }
   address (): object {
     const { localAddress: address, localFamily: family, localPort: port } = this
     return address === undefined ? {} : { address, family, port }

@@ -9,7 +9,7 @@ import type { Held } from '../open'
 import { ResponseFlag } from '../codes'
 import type { Exchange, ExchangeEars } from '../server/exchange'
 import { showClose, showError, showHead, showsCloses } from './channels'
-import { checkCall, checkInteger, plain, streamError } from './codes'
+import { checkCall, checkInteger, checkObject, plain, streamError } from './codes'
 import { objectOf, rawOf, type Headers } from './fields'
 import { respondWithDescriptor, respondWithFile, type FileOptions } from './file'
 import { Intake } from './intake'
@@ -46,9 +46,10 @@ type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 
 
 /** From this line on node warns of `priority`. */
 const WARNS_FROM = 24
-let toldPriority = Number.parseInt(process.versions.node, 10) < WARNS_FROM
+const warnsOfPriority = Number.parseInt(process.versions.node, 10) >= WARNS_FROM
+let toldPriority = !warnsOfPriority
 function warnOfPriority (): void {
-  if (!toldPriority) process.emitWarning('priorities of RFC 7540 are not sent any more (RFC 9113 section 5.3.2)', 'DeprecationWarning', 'DEP0194')
+  if (!toldPriority) process.emitWarning('http2Stream.priority is longer supported after priority signalling was deprecated in RFC 9113', 'DeprecationWarning', 'DEP0194')
   toldPriority = true
 }
 
@@ -258,8 +259,9 @@ export class ServerHttp2Stream implements ExchangeEars, Held {
     respondWithDescriptor(this, fd, headers, options)
   }
   pushStream (): void { throw plain('ERR_HTTP2_PUSH_DISABLED') }
-  priority (): void {
+  priority (options?: unknown): void {
     warnOfPriority()
+    if (!warnsOfPriority) checkObject(options, 'options')
     if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
   }
 

@@ -3,6 +3,15 @@
 import type { EventEmitter } from 'node:events'
 import { checkCall, checkTime } from './codes'
 
+/** The longest time of a timer of Node.js, in ms: a longer one would fire at once. */
+const TIME_MS_MAX = 2 ** 31 - 1
+
+function truncated (time: number): number {
+  if (time <= TIME_MS_MAX) return time
+  process.emitWarning(`${time} does not fit into a 32-bit signed integer.\nTimer duration was truncated to ${TIME_MS_MAX}.`, 'TimeoutOverflowWarning')
+  return TIME_MS_MAX
+}
+
 export class Timer {
   private constructor (private readonly handle: NodeJS.Timeout) {}
 
@@ -16,7 +25,7 @@ export class Timer {
       return undefined
     }
     if (listener !== undefined) emitter.once('timeout', listener)
-    return new Timer(setTimeout(fire, time).unref())
+    return new Timer(setTimeout(fire, truncated(time)).unref())
   }
 
   refresh (): void { this.handle.refresh() }

@@ -48,6 +48,11 @@ export class ServerBorder implements ServerHalf {
       case Completion.Connected: {
         const { listener, text } = { listener: this.listeners.get(completions[at + ConnectedWord.Server]!), text: this.text(at) }
         if (listener === undefined) return
+        const met = this.connections.get(number)
+        if (met !== undefined) {
+          met.version = completions[at + ConnectedWord.Version]!
+          return listener.ears.onIdentified?.(met)
+        }
         const stream = completions[at + ConnectedWord.Stream]!
         const connection = new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, stream === 0 ? undefined : theStreams().streamOf(stream))
         this.connections.set(number, connection)
@@ -56,6 +61,8 @@ export class ServerBorder implements ServerHalf {
       case Completion.Disconnected: {
         const connection = this.connections.get(number)
         this.connections.delete(number)
+        const counts = this.traffic(number, true)
+        connection?.end(counts)
         return connection?.listener.closed(connection)
       }
       case Completion.Pong: return this.connections.get(number)?.ears?.onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
@@ -313,6 +320,15 @@ export class ServerBorder implements ServerHalf {
     // What was done before counts.
     border.flush()
     return border.ask('glance', { connection }) as Accounts | null
+  }
+
+  /** Bytes that a connection has read and written, the last time where it has ended; null: they are not counted. */
+  traffic (connection: number, ended: boolean): [number, number] | null {
+    const { border } = this
+    if (border.hasEnded) return null
+    // What was done before counts.
+    if (!ended) border.flush()
+    return border.ask('traffic', { connection, ended }) as [number, number] | null
   }
 
   private submit (write: (to: EntryWriter) => void): void {

@@ -45,6 +45,8 @@ const NO_ACCOUNTS: Accounts = {
   receiveWindow: 0, receivable: 0, unread: 0, sendable: 0, lastPeerStream: 0, streamsSending: 0, encoderTable: 0, decoderTable: 0
 }
 
+const NOTHING_COUNTED = [0, 0] as const
+
 export class Connection {
   /** State that the owner of the callbacks keeps here. */
   owner: unknown = null
@@ -53,6 +55,7 @@ export class Connection {
   closed = false
   ears: ConnectionEars | null = null
   private said: string[] | undefined
+  private last: readonly [number, number] | undefined
   private whose: Client | undefined
 
   /** `text`: both addresses, then what TLS agreed on, then what is wrong with the certificates of the
@@ -61,8 +64,8 @@ export class Connection {
     private readonly border: ServerBorder,
     readonly listener: Listener,
     readonly number: number,
-    /** 10, 11, 20 or 30; 0: none that is known. */
-    readonly version: number,
+    /** 10, 11, 20 or 30; 0: none that is known; 1: not yet. */
+    public version: number,
     private readonly text: string,
     /** The stream that carries it, if that was made in JavaScript. */
     readonly stream?: Carried | undefined
@@ -104,6 +107,11 @@ export class Connection {
     const now = this.closed || this.version !== 20 ? null : this.border.glance(this.number)
     return now ?? NO_ACCOUNTS
   }
+
+  /** Bytes so far, read and written: of HTTP, without the records of TLS; over QUIC of UDP payloads. */
+  get traffic (): readonly [number, number] { return this.last ?? this.border.traffic(this.number, false) ?? NOTHING_COUNTED }
+  /** The connection has ended with these counts. */
+  end (traffic: [number, number] | null): void { this.last = traffic ?? NOTHING_COUNTED }
 
   /** Ends at once. */
   abort (code: number = CANCEL): void { if (!this.closed) this.border.abort(this.number, code) }

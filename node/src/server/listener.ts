@@ -84,6 +84,8 @@ export interface ListenOptions extends Place {
   extendedConnect?: boolean
   /** Passes settings, pings and GOAWAY of HTTP/2 peers to the callbacks of their connection. Default: false. */
   frameEvents?: boolean
+  /** `onConnection` gets cleartext connections whose first bytes have not come for 200 ms, with the version 1. Default: false. */
+  acceptEvents?: boolean
   /** Keeps the original case of field names of HTTP/1.1 requests. Default: false. */
   spelledNames?: boolean
   /**
@@ -133,6 +135,8 @@ export interface ListenerEars {
   onRequest: (exchange: Exchange) => void
   /** A handshake is done, and its version is known. */
   onConnection?: (connection: Connection) => void
+  /** With `acceptEvents`: the version of a connection is known that was told with the version 1. */
+  onIdentified?: (connection: Connection) => void
   /** The last event of a connection. */
   onConnectionClosed?: (connection: Connection) => void
   /**

@@ -167,7 +167,6 @@ export const differences = {
     'connection: removeHeader of the framing': 'the framing is not removed',
     'connection: requests of HTTP/1.0': 'an answer that is whole has its length, also of HTTP/1.0',
     'connection: socket.setTimeout': 'an answer that was given goes, also where its socket is destroyed in the same turn',
-    'connection: the counts of a socket': 'not yet: bytes are not counted',
     'details: fields beyond maxHeadersCount are not told': ['a refusal says that it has no body', 22, 24, 26],
     'details: values with blanks around them': 'blanks around a value are left out; node sends them, and clients leave the field out',
     'http1: a target in absolute form is the url': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',

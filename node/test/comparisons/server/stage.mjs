@@ -13,11 +13,17 @@ const PARTING_MS_MAX = 20_000
 
 export { cert, key }
 
+/** A message without ports, names of folders for the time of a run, and OpenSSL's number of a thread. */
+const everyRuns = message => message
+  .replace(/(\d|\]|::|localhost):\d{4,5}\b/g, '$1:PORT')
+  .replace(/\/trunkline-parity-\w+/g, '/FOLDER')
+  .replace(/^[\dA-F]+:error:/, 'error:').trim()
+
 /** A value in one line, without what differs from run to run. */
 export function shown (value) {
   if (typeof value === 'string') return value
   if (Buffer.isBuffer(value)) return value.length > 64 ? `<${value.length} bytes>` : JSON.stringify(value.toString('latin1'))
-  if (value instanceof Error) return `${value.name} ${value.code ?? value.message}`
+  if (value instanceof Error) return `${value.name} ${value.code ?? 'without a code'}: ${everyRuns(value.message)}`
   return inspect(value, { breakLength: Infinity, depth: 4, maxStringLength: 80 })
 }
 

@@ -1,0 +1,77 @@
+//! How many bytes the connections of servers have carried, for JavaScript that asks at any time.
+
+use crate::client::read;
+use crate::environment::Shared;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::mem;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use trunkline::Traffic;
+
+/// How long JavaScript waits for the engine, which has never that much to do before.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(crate) struct Traffics(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    /// By the connection's number, until JavaScript knows of its end.
+    counts: HashMap<u32, Traffic>,
+    /// Questions that wait for the engine to have carried out what was submitted before.
+    waiting: Vec<SyncSender<()>>,
+}
+
+impl Traffics {
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        // Both are whole between any two statements under this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// A connection has begun.
+    pub(crate) fn insert(&self, connection: u32, traffic: Traffic) {
+        self.lock().counts.insert(connection, traffic);
+    }
+}
+
+/// Answers the questions that wait, behind the turns of the connections that have been woken. On the engine's thread.
+pub(crate) fn settle(shared: &Arc<Shared>) {
+    let waiting = mem::take(&mut shared.traffics.lock().waiting);
+    if waiting.is_empty() {
+        return;
+    }
+    tokio::task::spawn_local(async move {
+        tokio::task::yield_now().await;
+        for settled in waiting {
+            // The question may have been given up.
+            let _ = settled.try_send(());
+        }
+    });
+}
+
+#[derive(Deserialize)]
+struct TrafficAsk {
+    connection: u32,
+    /// The connection has ended: these are its last counts.
+    ended: bool,
+}
+
+/// The counts behind what was submitted before; `null`: nothing is counted.
+pub(crate) fn ask(shared: &Shared, text: &str) -> Result<Value, Value> {
+    let ask: TrafficAsk = read(text)?;
+    let counts = if ask.ended {
+        shared.traffics.lock().counts.remove(&ask.connection)
+    } else {
+        let (settled, settles) = sync_channel(1);
+        shared.traffics.lock().waiting.push(settled);
+        shared.intake.notify_one();
+        // Without an answer the counts are as they are.
+        let _ = settles.recv_timeout(WAIT_MAX);
+        shared.traffics.lock().counts.get(&ask.connection).cloned()
+    };
+    Ok(counts.map_or(Value::Null, |traffic| {
+        json!([traffic.bytes_read(), traffic.bytes_written()])
+    }))
+}
