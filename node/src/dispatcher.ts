@@ -260,7 +260,8 @@ export abstract class Dispatcher extends EventEmitter {
     state.closed = true
     ;(state.onClosed ??= []).push(callback)
     if (state.delegate !== null) state.delegate.close().then(() => { state.end() }, () => { state.end() })
-    else if (state.exchanges.size === 0) state.end()
+    // After this turn, as undici: until then it is closed, and not destroyed.
+    else queueMicrotask(() => { if (state.exchanges.size === 0) state.end() })
   }
 
   /** Aborts all requests with `error`, default `ClientDestroyedError`, and closes all connections. */

@@ -1,4 +1,4 @@
-// The choices of SNICallback and ALPNCallback beyond node's own results (parity/
+// The choices of SNICallback and ALPNCallback beyond node's own results (comparisons/server/
 // programs/context.mjs has these), and with other clients than node's.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -40,6 +40,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   node-soak [client|server]   mixed load with faults: ten minutes on the client, thirty on servers
                  (--seconds N, --seed N)
   node-lines [LINE..]   every test file on every installed line of Node.js (node20, node24 ..)
+  comparisons [LINE..]   every comparison with undici and node:http2 on every installed line of Node.js
   flake N FILE   the tests of one file, N times
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         "node-pack" => node::pack(),
         "node-soak" => node::soak(rest),
         "node-lines" => node::script("dev", "all_lines.mjs", rest),
+        "comparisons" => node::script("dev", "comparisons/all.mjs", rest),
         "generate" => generated::generate(),
         "flake" => flake::flake(rest),
         "fuzz" => fuzz::fuzz(rest),

@@ -42,6 +42,9 @@ pub(crate) fn ready() -> Outcome {
         run(&mut cargo(&["test", "--quiet", "-p", "trunkline-bench"]))
     })?;
     step("node-lines", || node::script("dev", "all_lines.mjs", &[]))?;
+    step("comparisons", || {
+        node::script("dev", "comparisons/all.mjs", &[])
+    })?;
     step("endurance", endurance)?;
     step("docs", docs)?;
     step("deny", deny)?;

@@ -240,7 +240,9 @@ export class Http2ServerResponse implements Face {
       return this
     }
     // What has not gone yet goes in one message with the rest.
-    const isRest = !stream.isMade
+    // A piece that is none is refused by write, before anything has ended.
+    const isPiece = chunk == null || typeof chunk === 'string' || chunk instanceof Uint8Array
+    const isRest = !stream.isMade && isPiece
     if (!isRest && chunk != null) this.write(chunk, encoding)
     else if (chunk != null && !stream.headersSent) this.writeHead(this.status)
     this.wasHead = stream.headRequest

@@ -76,13 +76,13 @@ type Made<S> = abstract new (...args: any[]) => S
 
 /** Checks what node:http2 checks, with its errors. */
 function checked<T extends object> (options: T | undefined): T {
-  checkObject(options, 'options')
   nodeServer(options as ServerOptions)
+  checkObject(options, 'options')
   const own = { ...options } as T & Options
   checkHeeded(own)
   checkRequests(own)
   checkBounds(own)
-  own.settings = { ...own.settings }
+  own.settings = wholeSettings(own.settings)
   return own
 }
 
@@ -98,11 +98,20 @@ function checkHeeded (options: Options & { strictSingleValueFields?: boolean; st
   }
 }
 
+/** A copy with whole numbers: what is behind the point is cut off, as where node packs settings. */
+function wholeSettings (settings: Settings | undefined): Settings {
+  const own: Record<string, unknown> = { ...settings }
+  for (const [name, value] of Object.entries(own)) if (typeof value === 'number' && Number.isFinite(value)) own[name] = Math.trunc(value)
+  return own
+}
+
 function checkRequests ({ requests }: Options): void {
   if (requests !== undefined && requests !== 'http' && requests !== 'http2') throw invalidType('options.requests', "'http' or 'http2'", requests)
 }
 
 function checkSettings (settings: Settings | undefined): void {
+  // Node checks them when the first session begins, which then fails.
+  if (typeof settings === 'object') nodeHttp2.getPackedSettings(settings)
   const custom = Object.keys(settings?.customSettings ?? {})
   if (custom.length > 0) throw notProvided(`customSettings has ${custom.join(', ')}; it must be empty: settings that HTTP/2 has no name for are not sent`)
 }
@@ -300,7 +309,8 @@ export class Http2SecureServer extends serving(tls.Server) {
     // Node's own listener would begin a handshake on our connection events.
     this.removeAllListeners('connection')
     const { SNICallback, ALPNCallback, ...others } = own
-    const { allowHTTP1 = false, http3 = false } = own
+    const { http3 = false } = own
+    const allowHTTP1 = Boolean(own.allowHTTP1)
     const chooser = { SNICallback: SNICallback ?? undefined, ALPNCallback: ALPNCallback ?? undefined }
     checkChooser(chooser, http3)
     this.admission = admissionOf(own as TlsOptions)

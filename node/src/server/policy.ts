@@ -130,7 +130,7 @@ export function policyOf (options: PolicyOptions): Policy | undefined {
     if (!tls12 && !tls13) throw notProvided(`ciphers is ${ciphers}; it has no suite of a version that is spoken`)
   }
   const groups = ecdhCurve && ecdhCurve !== 'auto' ? groupsOf(ecdhCurve) : null
-  const prefersOwnOrder = honorCipherOrder ?? suites !== null
+  const prefersOwnOrder = Boolean(honorCipherOrder ?? suites !== null)
   const isNarrow = !tls12 || !tls13 || suites !== null || groups !== null || prefersOwnOrder
   return isNarrow ? { tls12, tls13, suites, groups, prefersOwnOrder } : undefined
 }

@@ -2,7 +2,7 @@
 // so that none takes long.
 import assert from 'node:assert/strict'
 import test, { describe } from 'node:test'
-import { compare } from '../parity/compare.mjs'
+import { compareSet, faultsOf, lineOf } from '../comparisons/compare.mjs'
 import { certFile } from './certificate.mjs'
 import { life } from './life.mjs'
 import { lines, run } from './lines.mjs'
@@ -60,5 +60,7 @@ export function lifeOnLine (line) {
 
 /** The comparisons with node:http2 on one line. */
 export function parityOnLine (line) {
-  test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, () => compare(lines[line], line.replace('node', '')))
+  test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, () => async () => {
+    assert.deepEqual(faultsOf('server', await compareSet('server', { program: lines[line], line: lineOf(line) })), [])
+  })
 }

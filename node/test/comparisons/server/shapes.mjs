@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { cert, closing, key } from './stage.mjs'
 
 /** Programs that do not say it have a server without TLS, unless all of them shall have one. */
-const isSecure = more => more.secure ?? process.env.PARITY_SECURE === 'yes'
+const isSecure = more => more.secure ?? process.env.COMPARISONS_SECURE === 'yes'
 const make = (http2, more) => isSecure(more)
   ? http2.createSecureServer({ cert, key, ...more.options })
   : http2.createServer(more.options ?? {})

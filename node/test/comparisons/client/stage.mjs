@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
-import { cert, key } from '../support/certificate.mjs'
-import { outsideOfFrames } from '../support/servers.mjs'
-import { shown } from '../parity/stage.mjs'
+import { cert, key } from '../../support/certificate.mjs'
+import { outsideOfFrames } from '../../support/servers.mjs'
+import { shown } from '../server/stage.mjs'
 
 export { cert, shown }
 

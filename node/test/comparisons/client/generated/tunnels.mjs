@@ -1,0 +1,121 @@
+// upgrade() and connect() x version of HTTP x dispatcher x outcome: what their callers see of what is opened, or why
+// nothing is.
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import { cert, key } from '../../../support/certificate.mjs'
+import { closing } from '../stage.mjs'
+
+const MAKE = {
+  Client: (module, origin, options) => new module.Client(origin, options),
+  Pool: (module, origin, options) => new module.Pool(origin, options),
+  Agent: (module, origin, options) => new module.Agent(options)
+}
+const VERSIONS = { h1: {}, h1s: { allowH2: false, connect: { ca: cert } } }
+const HEADS = {
+  upgrade: 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\nx-own: mine\r\n\r\n',
+  connect: 'HTTP/1.1 200 OK\r\nx-own: mine\r\n\r\n'
+}
+const open = (socket, face) => { socket.write(HEADS[face]) }
+const echo = (socket, face) => { open(socket, face); socket.pipe(socket) }
+/** What the server does with the socket of the request. */
+const SERVERS = {
+  'an echo': echo,
+  'an end at once': (socket, face) => { socket.end(HEADS[face]) },
+  'bytes in front of those of the client': (socket, face) => { socket.write(`${HEADS[face]}early`); socket.pipe(socket) },
+  'the connection ends before the head': socket => { socket.destroy() },
+  'the connection ends in the head': (socket, face) => { socket.end(HEADS[face].slice(0, -4)) },
+  '404': socket => { socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno') },
+  '500 without a body': socket => { socket.end('HTTP/1.1 500 Sorry\r\nconnection: close\r\ncontent-length: 0\r\n\r\n') },
+  'no head': () => {}
+}
+const known = error => error?.code === undefined ? `${error?.name} ${error?.message}` : `${error.name} ${error.code}`
+/** What the client does with what was opened. */
+const CLIENTS = {
+  'writes and ends': socket => { socket.end('hello') },
+  'writes twice and ends': socket => { socket.write('hel'); socket.end('lo') },
+  'writes 100 KB and ends': socket => { socket.end(Buffer.alloc(100_000)) },
+  'destroys it': socket => { socket.destroy() },
+  'destroys it with an error': socket => { socket.destroy(new Error('over')) }
+}
+const ACTS = {
+  'aborts before': { when: 'before', act: ({ controller }) => { controller.abort() } },
+  'aborts with a reason before': { when: 'before', act: ({ controller }) => { controller.abort(new Error('enough')) } },
+  'destroys the dispatcher before': { when: 'before', act: ({ dispatcher }) => { dispatcher.destroy().catch(() => {}) } },
+  'closes the dispatcher before': { when: 'before', act: ({ dispatcher }) => { dispatcher.close().catch(() => {}) } },
+  'aborts when the server has it': { when: 'request', act: ({ controller }) => { controller.abort() } },
+  'aborts with a reason when the server has it': { when: 'request', act: ({ controller }) => { controller.abort(new Error('enough')) } },
+  'destroys the dispatcher when the server has it': { when: 'request', act: ({ dispatcher }) => { dispatcher.destroy().catch(() => {}) } },
+  'destroys the dispatcher with an error when the server has it': { when: 'request', act: ({ dispatcher }) => { dispatcher.destroy(new Error('over')).catch(() => {}) } }
+}
+
+async function serve (stage, version, face, talk) {
+  const server = version === 'h1' ? http.createServer() : https.createServer({ key, cert })
+  const sockets = new Set()
+  server.on(version === 'h1' ? 'connection' : 'secureConnection', socket => {
+    sockets.add(socket.on('error', () => {}))
+  })
+  for (const event of ['upgrade', 'connect']) {
+    server.on(event, (request, socket) => {
+      stage.log('server')(request.method, request.headers.upgrade ?? '', event === 'connect' ? 'a host' : request.url)
+      talk(socket, face)
+    })
+  }
+  server.on('request', (request, response) => { response.end('no switch') })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  stage.closers.push(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise(resolve => { server.close(resolve) })
+  })
+  return `http${version === 'h1' ? '' : 's'}://localhost:${server.address().port}`
+}
+
+async function run (module, stage, { face, version, kind, talk, use, when, act }) {
+  for (const side of ['client', 'server']) stage.log(side)
+  const log = stage.log('client')
+  const under = { controller: new AbortController() }
+  const origin = await serve(stage, version, face, (socket, of) => {
+    if (when === 'request') act(under)
+    talk(socket, of)
+  })
+  under.dispatcher = stage.own(MAKE[kind](module, origin, VERSIONS[version]))
+  if (when === 'before') act(under)
+  const options = { origin, path: face === 'upgrade' ? '/' : 'localhost:1', headers: { 'x-a': 'b' }, opaque: 'mine' }
+  if (face === 'upgrade') options.protocol = 'echo'
+  if (when !== undefined) options.signal = under.controller.signal
+  try {
+    const { headers, socket, opaque, statusCode } = await under.dispatcher[face](options)
+    log('opened', face === 'connect' ? statusCode : '', headers['x-own'], opaque)
+    const pieces = []
+    socket.on('data', piece => { pieces.push(piece) })
+    socket.on('end', () => { log('end') })
+    socket.on('error', error => { log('error', known(error)) })
+    const closed = closing(socket)
+    use(socket)
+    await closed
+    const text = Buffer.concat(pieces).toString()
+    log('got', text.length > 64 ? text.length : text)
+  } catch (error) {
+    log('failed', known(error))
+  }
+}
+
+const programs = {}
+for (const face of Object.keys(HEADS)) {
+  for (const version of Object.keys(VERSIONS)) {
+    for (const kind of Object.keys(MAKE)) {
+      const name = `${face}, ${version}, ${kind}`
+      const base = { face, version, kind }
+      const add = (label, cell) => { programs[`${name}: ${label}`] = (module, stage) => run(module, stage, { ...base, ...cell }) }
+      const ends = CLIENTS['writes and ends']
+      for (const [use, uses] of Object.entries(CLIENTS)) add(`an echo, ${use}`, { talk: echo, use: uses })
+      // Whether bytes arrive that cross the end of the other side is chance.
+      for (const server of Object.keys(SERVERS).filter(one => !['an echo', 'no head', 'an end at once'].includes(one))) add(server, { talk: SERVERS[server], use: ends })
+      add('an end at once', { talk: SERVERS['an end at once'], use: socket => { socket.end() } })
+      for (const [label, cell] of Object.entries(ACTS)) add(label, { ...cell, talk: SERVERS['no head'], use: ends })
+    }
+  }
+}
+
+export default programs

@@ -1,0 +1,23 @@
+// Declares the tests of a set whose programs are written one by one: one for each program.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { compareSet, programFor } from './compare.mjs'
+
+export async function declare (set) {
+  if (programFor(set) === undefined) return test(`${set}: the same is logged`, { skip: 'undici 8 needs Node 22 or newer, and none is installed' }, () => {})
+  const compared = await compareSet(set)
+  const { theirs, ours, reasons, errors, stderr, missing, unused } = compared
+
+  test(`${set}: every program runs to its end with the original and with this package, and logs something`, () => {
+    assert.deepEqual(errors, [], stderr)
+    assert.deepEqual(missing, [])
+    for (const [name, lines] of theirs) assert.deepEqual(lines.filter(line => line.startsWith('stage:')), [], name)
+  })
+  for (const [name, lines] of theirs) {
+    const reason = reasons.find(name)
+    if (reason === undefined) test(name, () => { assert.deepEqual(ours.get(name), lines) })
+    else test(`${name} (differs: ${reason})`, () => { if (reasons.isExact(name)) assert.notDeepEqual(ours.get(name), lines, 'it is equal: take it off the list') })
+  }
+  test(`${set}: every reason is one of a program that differs`, () => { assert.deepEqual(unused, []) })
+  return compared
+}

@@ -1,0 +1,240 @@
+// The accepted differences: every program that logs something else with this package than with the original, and why.
+// A key with `*` is of all programs that it fits, of which at least one differs. Behind a reason in a list stand the
+// lines of Node.js on which it is so; none: all. The tables of differences of the README are made of this.
+
+const SIGNAL = 'the reason of a signal counts, also where it had aborted before'
+const LISTENED = 'a stream of a pipeline that nobody listens to does not end the process'
+const METHOD = 'CONNECT is for a host and a port (RFC 9110 section 9.3.6)'
+const CODE = 'a connection that ends has no code of a stream'
+const TWICE = 'a body that is read a second time rejects: undici fails an assertion'
+const CHECKED = 'every option is checked when a dispatcher is made'
+const CODED = 'the error has a code'
+const CLASS = 'the error has the class and the code of other refusals'
+const FRAMING = 'one rule, and one class of error, for what the length of a message contradicts (RFC 9112 section 6.3)'
+const HTTP_1_0 = 'a transfer-encoding in a message of HTTP/1.0 is a faulty framing (RFC 9112 section 6.1)'
+const FRAGMENT = 'a fragment is not sent (RFC 9110 section 7.1)'
+const ABSOLUTE = 'the path of a URL without one is a slash (RFC 9110 section 4.2.3)'
+const PUSH = 'there is no server push: browsers have given it up'
+const SPLITS = 'what could split a response is refused before anything is sent'
+const RESET = 'a reset is a reset: node ends the response as if it were whole'
+const LENGTH = 'a body that is not as long as its head says is reset by the server, not by the client'
+const WHOLE = 'what is whole in one turn goes with its length instead of in chunks'
+const SIDES = 'the two sides of a stream end independently: their order says nothing'
+const SENSITIVE = 'cookies that are set are not kept by compressors'
+const HEAD = 'a head that was given goes, also when its stream is destroyed in the same turn'
+const TOLD = 'the end of a session is told before its server\'s'
+const CONTEXT = 'who reads is told in the context in which reading began, where node has none'
+const STREAM = 'what breaks a stream alone ends the stream, and not its session (RFC 9113 section 5.4.2)'
+const STATUS = 'a refusal says by its status what was wrong'
+const STRICT = 'a request is refused before its head is told where what came with the head is wrong'
+const REASONS = 'the reason beside a code of llhttp is that of the code'
+const LIMITS = 'heads and targets have other bounds'
+const BEHIND = 'bytes behind a request that leaves HTTP come from the socket, and not as its head'
+const ONE = 'an answer that has gone in one message cannot be broken any more'
+
+const EMPTY = 'node reads memory that is not its own for an empty list (its values are those of other fields)'
+const IDENTITY = 'what is given as a certificate or key has to be one'
+const CALLBACK = 'a callback is a function'
+const JOINED = 'values of a field stay apart, as on HTTP/1.1'
+const RESET_BODY = 'a body that was reset is not whole'
+
+/** By set. */
+export const differences = {
+  client: {
+    'body: arrayBuffer a second time': TWICE,
+    'body: blob a second time': TWICE,
+    'body: bytes a second time': TWICE,
+    'body: json a second time': TWICE,
+    'body: text a second time': TWICE,
+    'body: formData': 'undici has none',
+    'errors: a stream that is reset with 8 behind its head': 'a body that was reset is not whole',
+    'errors: a session that is destroyed': CODE,
+    'errors: a session that is destroyed with an error': CODE,
+    'errors: a session whose socket is destroyed': CODE,
+    'errors: what is no HTTP': 'the error has a code',
+    'heads: a query beside a query': 'the error has the class and the code of other refusals',
+    'heads: names in capitals': 'crumbs of cookies become one line, whose name is in lower case',
+    'body: text while the web stream is read': 'the refusal says why',
+    'callbacks: connect: a signal that has aborted': SIGNAL,
+    'callbacks: request: a signal that has aborted': SIGNAL,
+    'callbacks: stream: a signal that has aborted': SIGNAL,
+    'callbacks: upgrade: a signal that has aborted': SIGNAL,
+    'pipeline: a handler that returns a text': LISTENED,
+    'pipeline: a handler that returns nothing': LISTENED,
+    'pipeline: a handler that returns null': LISTENED,
+    'pipeline: a handler whose stream fails': LISTENED,
+    'pipeline: a handler whose stream is destroyed': LISTENED,
+    'pipeline: a signal that has aborted': SIGNAL,
+    'tunnel: a 101 that nobody asked for': 'it breaks a rule of HTTP (RFC 9110 section 15.2.2), and has the code of that',
+    'tunnel: a CONNECT of a path': METHOD,
+    'tunnel: connect: an answer that opens nothing': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
+    'tunnel: upgrade: what is opened': 'the status is said too',
+    'tunnel: what a server sends for an upgrade': 'a CONNECT that becomes a tunnel does not ask for the end of its connection',
+    'uploads: an iterable of nothing': 'a head goes out before its body is read'
+  },
+  'client generated': {
+    'exchanges: *: CANCEL in the body': RESET_BODY,
+    'exchanges: *: NO_ERROR in the body': RESET_BODY,
+    'exchanges: *: the connection ends in a body of known length': 'the end of the connection is what is named, and not what it leaves of a length',
+    'exchanges: dispatch, h2*: a 103 before it': 'not yet: a 1xx over HTTP/2 has the usual words of its status',
+    'exchanges: *: fields of several values': JOINED,
+    'exchanges: *: aborts * before': SIGNAL,
+    'tunnels: connect, *: 404': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
+    'tunnels: connect, *: 500 without a body': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
+    'tunnels: *: aborts * before': SIGNAL,
+    'tunnels: *: aborts before': SIGNAL,
+
+    'options: Client, options: *': CHECKED,
+    'options: Client, interceptors: *': 'undici 8 passes over what undici 7 had: the refusal says to use compose',
+    'options: Client, pipelining: *': CHECKED,
+    'options: Client, maxConcurrentStreams: 1.5': CHECKED,
+    'options: Client, maxConcurrentStreams: NaN': CHECKED,
+    'options: Client, maxConcurrentStreams: Infinity': CHECKED,
+    "options: Client, socketPath: '*'": CHECKED,
+    'options: Pool, pipelining: *': CHECKED,
+    'options: Pool, connections: 1.5': CHECKED,
+    'options: Pool, clientTtl: *': CHECKED,
+    'options: Agent, connections: *': CHECKED,
+
+    'requests: throwOnError: false': 'undici 6 and 7 send false, and a program may use both',
+    'requests: body: []': 'a head goes out before its body is read',
+    'requests: highWaterMark: 1.5': 'the call refuses it, not the answer when it comes',
+    'requests: typeOfService: 1': 'requests share connections',
+    'requests: headers, a symbol': CLASS,
+    'requests: headers, a function': 'a function is no value of a field',
+    'requests: headers, host empty': 'an http URL has a host (RFC 9110 section 4.2.1)',
+    'requests: headers, proxy-connection': 'a field of a connection (RFC 9110 section 7.6.1), which HTTP/2 does not carry',
+    'requests: path "/a#b", *': FRAGMENT,
+    'requests: path "/a?b=c#d", *': FRAGMENT,
+    'requests: path an asterisk, OPTIONS': 'OPTIONS for the server as a whole (RFC 9112 section 3.2.4)',
+    'requests: path "https://other.test", *': ABSOLUTE,
+    'requests: query behind *': CLASS,
+
+    'answers: *length twice*': 'a list of equal lengths is no number (RFC 9110 section 8.6 lets a client refuse it)',
+    'answers: *length asd*': CODED,
+    'answers: *chunks and a length*': FRAMING,
+    'answers: 1.0, length 5, fewer, FIN': 'the end of the peer is what is named, which RetryAgent repeats',
+    'answers: 1.0, chunks*': HTTP_1_0,
+    'answers: 200, chunks of a bad length, *': CODED,
+    'answers: 205, chunks of a bad length, *': CODED,
+    'answers: 299 without words, chunks of a bad length, *': CODED,
+    'answers: 500 with words, chunks of a bad length, *': CODED,
+    'answers: 103 first, chunks of a bad length, *': CODED,
+    'answers: an answer with no HTTP': CODED,
+    'answers: an answer with another version': 'HTTP/2.0 is not written so',
+    'answers: an answer with a bad status': CODED,
+    'answers: an answer with status *': CODED,
+    'answers: an answer with a name with a space': CODED,
+    'answers: an answer with no colon': CODED,
+    'answers: an answer with an empty name': CODED,
+    'answers: an answer with LF alone': CODED,
+    'answers: an answer with a zero in a value': CODED,
+    'answers: an answer with a fold': 'a client may read a folded line as one (RFC 9112 section 5.2)',
+    'answers: an answer with spaces around a value': 'spaces around a value are no part of it (RFC 9110 section 5.5)',
+    'answers: an answer with an encoding that is unknown': 'where a body ends is known of no coding but chunked (RFC 9112 section 6.3)',
+    'answers: an answer with chunked twice': 'chunked is applied once (RFC 9112 section 6.1)',
+    'answers: an answer with 101 that was not asked for': 'it breaks a rule of HTTP (RFC 9110 section 15.2.2), and has the code of that',
+    'answers: an answer with 100 and 200': 'a client reads any number of 1xx before the answer (RFC 9110 section 15.2)'
+  },
+  server: {
+    'abort: a body that is longer than said': LENGTH,
+    'abort: a body that is shorter than said': LENGTH,
+    'abort: destroying a response': RESET,
+    'async_context: events of a body': CONTEXT,
+    'async_context: events of HTTP/1.1': CONTEXT,
+    'context: a protocol of nobody after ALPNCallback': 'node speaks HTTP/2 whatever was chosen',
+    'connection: CONNECT with bytes behind it': BEHIND,
+    'connection: a chunk whose size is none, with a listener of clientError': STRICT,
+    'connection: a chunk whose size is none, without one': STRICT,
+    'connection: a coding that is not known, with a listener of clientError': STRICT,
+    'connection: a coding that is not known, without one': STRICT,
+    'connection: a connection that ends in the middle of a body': 'clientError comes behind the end of its request',
+    'connection: a head that is too long, with a listener of clientError': LIMITS,
+    'connection: a head that is too long, without one': LIMITS,
+    'connection: a length and chunks, with a listener of clientError': REASONS,
+    'connection: a method that is not known': 'methods are the program\'s affair',
+    'connection: a request behind one that is malformed, without one': 'also behind an answer a refusal is sent',
+    'connection: a target that is too long, with a listener of clientError': LIMITS,
+    'connection: a target that is too long, without one': STATUS,
+    'connection: a value with a control character, with a listener of clientError': REASONS,
+    'connection: a version that is none, without one': STATUS,
+    'connection: an answer in pieces': ['pieces of one turn go as one', 20, 22, 24],
+    'connection: an upgrade with bytes behind it': BEHIND,
+    'connection: another expectation': WHOLE,
+    'connection: no host, with a listener of clientError': 'a request of HTTP/1.1 has a host (RFC 9112 section 3.2)',
+    'connection: no host, without one': 'a request of HTTP/1.1 has a host (RFC 9112 section 3.2)',
+    'connection: no version, with a listener of clientError': 'HTTP/0.9 is not served',
+    'connection: no version, without one': 'HTTP/0.9 is not served',
+    'connection: removeHeader of the framing': 'the framing is not removed',
+    'connection: requests of HTTP/1.0': 'an answer that is whole has its length, also of HTTP/1.0',
+    'connection: socket.setTimeout': 'an answer that was given goes, also where its socket is destroyed in the same turn',
+    'connection: the counts of a socket': 'not yet: bytes are not counted',
+    'details: fields beyond maxHeadersCount are not told': ['a refusal says that it has no body', 22, 24, 26],
+    'details: values with blanks around them': 'blanks around a value are left out; node sends them, and clients leave the field out',
+    'http1: a target in absolute form is the url': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',
+    'http1: a request behind the last that a connection may have': 'behind an answer that ends its connection there is none (RFC 9112 section 9.6)',
+    'http1: an expectation that is unknown is refused': WHOLE,
+    'request: the authority may come as host': 'a host stands for the authority everywhere (RFC 9113 section 8.3.1)',
+    'respond: fields of several values': SENSITIVE,
+    'respond: values with line breaks never reach the client': SPLITS,
+    'respond: push to a client that takes it': PUSH,
+    'response: a write after the end is an error': ONE,
+    'server: the listener given to createServer listens to requests': 'compatible requests are made without a listener of streams',
+    'server: a rejected listener of requests is a 500 with captureRejections': RESET,
+    'server: a rejected listener of streams is a 500 with captureRejections': [HEAD, 22, 26],
+    'server: settings reach the client': 'frames have at most 16 KiB',
+    'session: close lets an open stream finish': [TOLD, 24, 26],
+    'session: destroy ends everything at once': [HEAD, 22, 24, 26],
+    'session: destroy with an error tells it': [HEAD, 22, 24, 26],
+    'stream: close without a code': [HEAD, 22, 26],
+    'stream: destroy without an error': RESET,
+    'stream: destroy with an error': [HEAD, 22, 26],
+    'stream: an error without a listener is not caught': [HEAD, 22, 26],
+    'session: settings of a fresh session': 'streams and heads of a client are bounded by default',
+    'stream: pseudo-headers of a raw head, in the order that the client has sent': 'pseudo-headers have one order',
+    'stream: the events of a whole exchange, in their order': SIDES,
+    'stream: the events of a GET, in their order': SIDES,
+    'stream: the events of a GET that is read, in their order': SIDES,
+    'stream: close with a code reaches the client': RESET,
+    'stream: close with an error code is an error': RESET,
+    'wire: a body that is longer than said': [STREAM, 22, 24, 26],
+    'wire: a preface that is none': ['a connection is a session once its preface has come', 22, 24, 26],
+    'wire: a request of many fields': ['the next request of such a client may be served', 22, 24, 26],
+    'wire: a window of zero for a stream': [STREAM, 22, 24, 26],
+    'wire: data behind the end of a request': [STREAM, 22, 24, 26]
+  },
+  'server generated': {
+    'calls: *Server, server.close: *': 'close gives the server, as that of net.Server does',
+    'calls: *Server, server.addContext, a context: *': 'a context without a certificate is refused',
+    'calls: *Server, server.listen: *': 'a path of a socket is listened to by the engine, which keeps what is there',
+    'calls: *Server, server.setSecureContext: {}': 'a context without a certificate is refused',
+    'calls: session.destroy: *': 'a session that is destroyed with an error fails, whatever is given as the error',
+    'calls: stream.respond, a content-length: *': LENGTH,
+    'calls: stream.respond, a field: *': EMPTY,
+    'calls: stream.additionalHeaders*': 'an interim head without a status of 1xx does not break its stream',
+    'calls: stream.respondWithFile*': 'the error of a file that cannot be opened comes before the close of its stream',
+    'calls: stream.end: *': SIDES,
+    'calls: request.url: *': 'not yet: a url that is set to nothing is the one of the request',
+    'calls: response.setHeader, a value: []': EMPTY,
+    'calls: response.appendHeader, a value: []': EMPTY,
+    'calls: response.setTrailer, a value: []': EMPTY,
+    'calls: response.addTrailers: []': EMPTY,
+    'calls: response.writeEarlyHints, a link: []': 'an empty list of links sends nothing',
+    'calls: response.writeHead, headers: *': 'a head of no fields has none',
+    'calls: response.write, an encoding: *': 'not yet: an unknown encoding of a text is taken for utf8',
+    'options: createSecureServer, cert: *': IDENTITY,
+    'options: createSecureServer, key: *': IDENTITY,
+    'options: createSecureServer, ca: *': IDENTITY,
+    'options: createSecureServer, pfx: *': IDENTITY,
+    'options: createSecureServer, passphrase: *': IDENTITY,
+    'options: createSecureServer, SNICallback: *': CALLBACK,
+    'options: createSecureServer, ALPNCallback: *': CALLBACK,
+    'options: createSecureServer, handshakeTimeout: *': 'a time limit is a whole number of milliseconds',
+    'options: createSecureServer, maxVersion: *': 'a version that is none leaves none',
+    'options: *, paddingStrategy: *': 'nothing is padded',
+    'options: *, strictFieldWhitespaceValidation: false': 'requests are read strictly',
+    'options: *, maxHeaderListPairs: *': CHECKED,
+    'options: settings, initialWindowSize: *': 'not yet: the first window has at least one byte; other values are checked when a server is made',
+    'options: settings, *': 'settings are checked when a server is made: node throws at its first session'
+  }
+}

@@ -1,0 +1,89 @@
+// Runs programs of a set in this process, on the original or on this package; prints a line of JSON for each: its
+// name, and what it logged. The names are read from stdin as JSON; nothing there: all of them.
+//   node run.mjs SET original|ours < names
+import { readFileSync } from 'node:fs'
+import { SETS, programsOf } from './sets.mjs'
+
+/** How long a program may take, on a busy machine too; each of them ends with the original. */
+const PROGRAM_MS_MAX = Number(process.env.PROGRAM_MS_MAX ?? 60_000)
+/** One that differs because something is not there yet shows it sooner. */
+const NOT_YET_MS_MAX = 500
+/** How long the ends of a program of undici's API have to part. */
+const PARTING_MS_MAX = 2000
+/** How many generated programs are run at once. */
+const CONCURRENT_MAX = 32
+
+const [name, subject] = process.argv.slice(2)
+const set = SETS[name]
+if (set.isSecure === true) process.env.COMPARISONS_SECURE = 'yes'
+const isOurs = subject === 'ours'
+const load = {
+  async undici () { return await import(isOurs ? 'trunkline' : 'undici8') },
+  async 'node:http2' () { return isOurs ? (await import('trunkline')).http2 : (await import('node:http2')).default }
+}
+const module = await load[set.original]()
+const { Stage, shown } = await import(set.original === 'undici' ? './client/stage.mjs' : './server/stage.mjs')
+const { reasonsOf } = await import('./reasons.mjs')
+const reasons = reasonsOf(name)
+
+/** Events of the process belong to the programs that run. */
+const running = new Set()
+const underWay = new Set()
+const tell = (...values) => {
+  // Where several run, nothing says whose it was: each of them runs once more, alone, behind all others.
+  if (underWay.size > 1) for (const { name } of underWay) disturbed.add(name)
+  for (const stage of running) stage.log('process')(...values)
+}
+process.removeAllListeners('warning')
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, error => { tell(event, error instanceof Error ? error : shown(error)) })
+}
+process.on('warning', warning => {
+  // Advice that comes once for a process comes in whichever program is there then.
+  if (warning.code === 'UNDICI-H2-OPTIONS' || set.isGenerated) return
+  if (set.original === 'undici') tell('warning', warning.name, warning.code ?? '')
+})
+
+async function play (program, limit = PROGRAM_MS_MAX) {
+  const stage = new Stage()
+  running.add(stage)
+  let timer
+  const late = new Promise(resolve => { timer = setTimeout(resolve, limit, 'late') })
+  try {
+    if (await Promise.race([program(module, stage), late]) === 'late') stage.log('stage')('the program did not end')
+  } catch (error) {
+    stage.log('stage')('the program threw', error, error?.message)
+  }
+  clearTimeout(timer)
+  const lines = set.original === 'undici' ? stage.lines() : undefined
+  const parted = stage.part().catch(() => {})
+  // The ends of a server are a part of what is compared; those of a dispatcher have programs of their own.
+  await (lines === undefined ? parted : Promise.race([parted, new Promise(resolve => { setTimeout(resolve, PARTING_MS_MAX).unref() })]))
+  running.delete(stage)
+  return lines ?? stage.lines()
+}
+
+const programs = await programsOf(name)
+const text = readFileSync(0, 'utf8').trim()
+const names = text === '' ? [...programs.keys()] : JSON.parse(text)
+const report = (name, lines) => { console.log(JSON.stringify({ name, lines })) }
+const playOne = async name => {
+  const limit = isOurs && reasons.find(name)?.startsWith('not yet') ? NOT_YET_MS_MAX : PROGRAM_MS_MAX
+  return await play(programs.get(name), limit)
+}
+
+const queue = [...names]
+const disturbed = new Set()
+async function work () {
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    const entry = { name }
+    underWay.add(entry)
+    const lines = await playOne(name)
+    underWay.delete(entry)
+    if (disturbed.has(name)) continue
+    report(name, lines)
+  }
+}
+await Promise.all(Array.from({ length: set.isGenerated ? CONCURRENT_MAX : 1 }, work))
+for (const name of disturbed) report(name, await playOne(name))
+process.exit(0)

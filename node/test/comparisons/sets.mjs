@@ -1,0 +1,25 @@
+// The registry: every set of programs that are run on the original and on this package.
+import { readdirSync } from 'node:fs'
+
+/** A set's programs are in `folder`. `isGenerated`: made of a table of combinations, several run at once; the others
+ * are written one by one and run one after another. `original` is the module that ours is compared with. */
+export const SETS = {
+  client: { folder: 'client/programs/', original: 'undici', isGenerated: false },
+  'client generated': { folder: 'client/generated/', original: 'undici', isGenerated: true },
+  server: { folder: 'server/programs/', original: 'node:http2', isGenerated: false },
+  'server over TLS': { folder: 'server/programs/', original: 'node:http2', isGenerated: false, isSecure: true },
+  'server generated': { folder: 'server/generated/', original: 'node:http2', isGenerated: true }
+}
+export const WRITTEN = Object.keys(SETS).filter(set => !SETS[set].isGenerated)
+export const GENERATED = Object.keys(SETS).filter(set => SETS[set].isGenerated)
+
+/** The programs of a set by name: `file: name`. */
+export async function programsOf (set) {
+  const folder = new URL(SETS[set].folder, import.meta.url)
+  const programs = new Map()
+  for (const file of readdirSync(folder).sort()) {
+    const { default: own } = await import(new URL(file, folder))
+    for (const [name, program] of Object.entries(own)) programs.set(`${file.replace('.mjs', '')}: ${name}`, program)
+  }
+  return programs
+}
