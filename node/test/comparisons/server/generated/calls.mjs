@@ -150,10 +150,14 @@ async function onServer (http2, t, make, call, value) {
 /** Descriptors of this process, which would be served and closed, and numbers that are none, at which node aborts. */
 const isOwnDescriptor = (name, value) => /respondWithFD|descriptor/.test(name) && (typeof value === 'number' || value === true)
 
+/** For an empty list of values some lines of Node.js send those of other fields. */
+const EMPTY_LISTS = ['respond, a field', 'setHeader, a value', 'appendHeader, a value', 'setTrailer, a value', 'addTrailers', 'writeEarlyHints, a link']
+const isLeftOut = (name, value) => isOwnDescriptor(name, value) || (Array.isArray(value) && EMPTY_LISTS.includes(name))
+
 const programs = {}
 for (const [value, given] of Object.entries(VALUES)) {
-  for (const [name, call] of Object.entries(OF_STREAM)) if (!isOwnDescriptor(name, given)) programs[`stream.${name}: ${value}`] = (http2, t) => onStream(http2, t, call, given)
-  for (const [name, call] of Object.entries(OF_RESPONSE)) programs[`response.${name}: ${value}`] = (http2, t) => onExchange(http2, t, 'response', call, given)
+  for (const [name, call] of Object.entries(OF_STREAM)) if (!isLeftOut(name, given)) programs[`stream.${name}: ${value}`] = (http2, t) => onStream(http2, t, call, given)
+  for (const [name, call] of Object.entries(OF_RESPONSE)) if (!isLeftOut(name, given)) programs[`response.${name}: ${value}`] = (http2, t) => onExchange(http2, t, 'response', call, given)
   for (const [name, call] of Object.entries(OF_REQUEST)) programs[`request.${name}: ${value}`] = (http2, t) => onExchange(http2, t, 'request', call, given)
   for (const [name, call] of Object.entries(OF_SESSION)) programs[`session.${name}: ${value}`] = (http2, t) => onSession(http2, t, call, given)
   for (const make of ['createServer', 'createSecureServer']) {
