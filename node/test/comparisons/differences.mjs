@@ -205,7 +205,6 @@ export const differences = {
   'server generated': {
     'calls: *Server, server.close: *': 'close gives the server, as that of net.Server does',
     'calls: *Server, server.addContext, a context: *': 'a context without a certificate is refused',
-    'calls: *Server, server.listen: *': 'a path of a socket is listened to by the engine, which keeps what is there',
     'calls: *Server, server.setSecureContext: {}': 'a context without a certificate is refused',
     'calls: session.goaway*': ['a session that has sent a GOAWAY ends with its client: Node.js 20 leaves its server open', 20],
     'calls: session.destroy: *': 'a session that is destroyed with an error fails, whatever is given as the error',

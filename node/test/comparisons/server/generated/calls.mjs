@@ -163,7 +163,7 @@ for (const [value, given] of Object.entries(VALUES)) {
   for (const make of ['createServer', 'createSecureServer']) {
     for (const [name, call] of Object.entries(OF_SERVER)) {
       // Without a port any is taken, on every address of the machine; a path would be a file.
-      if (name === 'listen, a path' && given === 'asd') continue
+      if (['listen', 'listen, a path'].includes(name) && given === 'asd') continue
       if (name.startsWith('listen') && [1, 1000].includes(given)) continue
       if (isOwnDescriptor(name, given)) continue
       programs[`${make}, server.${name}: ${value}`] = (http2, t) => onServer(http2, t, make, call, given)
