@@ -210,7 +210,6 @@ export const differences = {
     'calls: session.destroy: *': 'a session that is destroyed with an error fails, whatever is given as the error',
     'calls: stream.respond, a content-length: *': LENGTH,
     'calls: stream.additionalHeaders*': 'an interim head without a status of 1xx does not break its stream',
-    'calls: stream.respondWithFile*': 'the error of a file that cannot be opened comes before the close of its stream',
     'calls: stream.end: *': SIDES,
     'calls: request.url: *': 'not yet: a url that is set to nothing is the one of the request',
     'calls: response.writeHead, headers: *': 'a head of no fields has none',
