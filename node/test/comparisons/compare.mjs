@@ -14,11 +14,11 @@ const script = fileURLToPath(new URL('run.mjs', import.meta.url))
 
 export const lineOf = version => Number.parseInt(version.replace(/^(v|node)/, ''), 10)
 
-/** What runs a set: undici 8 needs Node 22 or newer; undefined where there is none. */
+/** The Node.js that runs a set: undici 8 needs Node 22 or newer; undefined where there is none. */
 export const programFor = (set, program = process.execPath, line = lineOf(process.version)) =>
   SETS[set].original === 'undici' && line < 22 ? installed.node24 : program
 
-/** What the programs of a set log, by their names. */
+/** The logs of the programs of a set, by their names. */
 export function logged (set, subject, program = process.execPath, names) {
   const env = { ...process.env }
   delete env.NODE_TEST_CONTEXT
@@ -72,7 +72,7 @@ export async function compareSet (set, { program = process.execPath, line = line
   }
 }
 
-/** What is wrong with a comparison, in words; none: nothing. */
+/** The faults of a comparison, in words; none: an empty list. */
 export function faultsOf (set, compared) {
   const { errors, stderr, unexpected, unused, missing, reasons, theirs, ours } = compared
   const both = name => `  original ${JSON.stringify(theirs.get(name))}\n  ours     ${JSON.stringify(ours.get(name))}`

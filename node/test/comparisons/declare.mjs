@@ -11,7 +11,7 @@ export async function declare (set) {
   test(`${set}: every program runs to its end with the original and with this package, and logs something`, () => {
     assert.deepEqual(errors, [], stderr)
     assert.deepEqual(missing, [])
-    for (const [name, lines] of theirs) assert.deepEqual(lines.filter(line => line.startsWith('stage:')), [], name)
+    for (const [name, lines] of theirs) assert.ok(!lines.includes('stage: the program did not end'), name)
   })
   for (const [name, lines] of theirs) {
     const reason = reasons.find(name)

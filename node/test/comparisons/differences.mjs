@@ -3,7 +3,7 @@
 // lines of Node.js on which it is so; none: all. The tables of differences of the README are made of this.
 
 const SIGNAL = 'the reason of a signal counts, also where it had aborted before'
-const LISTENED = 'a stream of a pipeline that nobody listens to does not end the process'
+const LISTENED = 'a stream of a pipeline without listeners does not end the process'
 const METHOD = 'CONNECT is for a host and a port (RFC 9110 section 9.3.6)'
 const CODE = 'a connection that ends has no code of a stream'
 const TWICE = 'a body that is read a second time rejects: undici fails an assertion'
@@ -22,11 +22,11 @@ const WHOLE = 'what is whole in one turn goes with its length instead of in chun
 const SIDES = 'the two sides of a stream end independently: their order says nothing'
 const SENSITIVE = 'cookies that are set are not kept by compressors'
 const HEAD = 'a head that was given goes, also when its stream is destroyed in the same turn'
-const TOLD = 'the end of a session is told before its server\'s'
-const CONTEXT = 'who reads is told in the context in which reading began, where node has none'
+const TOLD = 'the end of a session comes before its server\'s'
+const CONTEXT = 'a read calls back in the context in which reading began, where node has none'
 const STREAM = 'what breaks a stream alone ends the stream, and not its session (RFC 9113 section 5.4.2)'
 const STATUS = 'a refusal says by its status what was wrong'
-const STRICT = 'a request is refused before its head is told where what came with the head is wrong'
+const STRICT = 'a request is refused before its head is given to the program where what came with the head is wrong'
 const REASONS = 'the reason beside a code of llhttp is that of the code'
 const LIMITS = 'heads and targets have other bounds'
 const BEHIND = 'bytes behind a request that leaves HTTP come from the socket, and not as its head'
@@ -64,7 +64,7 @@ export const differences = {
     'pipeline: a handler whose stream fails': LISTENED,
     'pipeline: a handler whose stream is destroyed': LISTENED,
     'pipeline: a signal that has aborted': SIGNAL,
-    'tunnel: a 101 that nobody asked for': 'it breaks a rule of HTTP (RFC 9110 section 15.2.2), and has the code of that',
+    'tunnel: a 101 that was not asked for': 'it breaks a rule of HTTP (RFC 9110 section 15.2.2), and has the code of that',
     'tunnel: a CONNECT of a path': METHOD,
     'tunnel: connect: an answer that opens nothing': 'only a 2xx opens a tunnel (RFC 9110 section 9.3.6)',
     'tunnel: upgrade: what is opened': 'the status is said too',
@@ -141,7 +141,7 @@ export const differences = {
     'abort: destroying a response': RESET,
     'async_context: events of a body': CONTEXT,
     'async_context: events of HTTP/1.1': CONTEXT,
-    'context: a protocol of nobody after ALPNCallback': 'node speaks HTTP/2 whatever was chosen',
+    'context: a protocol that is none after ALPNCallback': 'node speaks HTTP/2 whatever was chosen',
     'connection: CONNECT with bytes behind it': BEHIND,
     'connection: a chunk whose size is none, with a listener of clientError': STRICT,
     'connection: a chunk whose size is none, without one': STRICT,

@@ -29,7 +29,7 @@ export const FACES = {
         log('head', statusCode, fieldsOf(headers))
         const into = new Writable({ write (piece, _, done) { pieces.push(piece); done() } })
         into.on('error', () => {})
-        // The call gives a body to nobody before the factory returns.
+        // The call reads no body before the factory returns.
         setImmediate(at, 'head', into)
         return into
       })

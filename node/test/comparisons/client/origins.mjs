@@ -8,7 +8,7 @@ import { cert, key } from '../../support/certificate.mjs'
 import { bytesOf } from './stage.mjs'
 
 const LARGE = Buffer.alloc(200_000, 'a')
-/** What a request can be answered with. `response` is of node:http or of node:http2's compatible API. */
+/** The answers to a request. `response` is of node:http or of node:http2's compatible API. */
 export const ANSWERS = {
   'a text': response => { response.end('hello') },
   'a text with its length': response => { response.writeHead(200, { 'content-length': 5 }).end('hello') },
@@ -57,7 +57,7 @@ export const PAUSES = {
 const ALL = { ...ANSWERS, ...BREAKS, ...RESETS, ...PAUSES }
 const lose = response => { (response.stream?.session ?? response.socket).destroy() }
 
-/** What becomes of the requests of a program, by its number: called with the request and its body. */
+/** Watchers of a program's requests, by its number: called with the request and its body. */
 const watchers = new Map()
 let last = 0
 
@@ -80,7 +80,7 @@ const MAKE = {
   h2c: () => http2.createServer({}, handle)
 }
 const ours = { connect: { ca: cert } }
-/** What a dispatcher has to be given for each version. */
+/** Options of a dispatcher for each version. */
 export const VERSIONS = { h1: {}, h1s: { ...ours, allowH2: false }, h2: ours, h2c: { useH2c: true } }
 
 const started = new Map()

@@ -16,7 +16,7 @@ const REQUESTS = {
   HEAD: () => ({ method: 'HEAD' }),
   DELETE: () => ({ method: 'DELETE' })
 }
-/** What a program does while its request is under way: when the server has it, or when the head has come. */
+/** Acts of a program while its request is under way: when the server has it, or when the head has come. */
 const ACTS = {
   'aborts without a reason': ({ controller }) => { controller.abort() },
   'aborts with a reason': ({ controller }) => { controller.abort(new Error('enough')) },
@@ -56,7 +56,7 @@ async function run (module, stage, { version, kind, face, request, answer, act, 
 
 const programs = {}
 const add = (name, cell) => { programs[name] = (module, stage) => run(module, stage, cell) }
-/** What one cell of a call, a version and a dispatcher is crossed with. */
+/** The requests, outcomes and acts of one cell: a call, a version and a dispatcher. */
 function cells (face, version, kind, requests) {
   const base = { face, version, kind }
   const isH2 = version.startsWith('h2')

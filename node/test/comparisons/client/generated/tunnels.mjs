@@ -18,7 +18,7 @@ const HEADS = {
 }
 const open = (socket, face) => { socket.write(HEADS[face]) }
 const echo = (socket, face) => { open(socket, face); socket.pipe(socket) }
-/** What the server does with the socket of the request. */
+/** Acts of the server on the socket of the request. */
 const SERVERS = {
   'an echo': echo,
   'an end at once': (socket, face) => { socket.end(HEADS[face]) },
@@ -30,7 +30,7 @@ const SERVERS = {
   'no head': () => {}
 }
 const known = error => error?.code === undefined ? `${error?.name} ${error?.message}` : `${error.name} ${error.code}`
-/** What the client does with what was opened. */
+/** Acts of the client on the socket that was opened. */
 const CLIENTS = {
   'writes and ends': socket => { socket.end('hello') },
   'writes twice and ends': socket => { socket.write('hel'); socket.end('lo') },

@@ -180,7 +180,7 @@ export default {
     const client = t.own(new Client('http://localhost:1'))
     await t.settle(log, 'connect', client.connect({ path: '/' }))
   },
-  'a 101 that nobody asked for': async ({ Client }, t) => {
+  'a 101 that was not asked for': async ({ Client }, t) => {
     const log = t.log('client')
     const server = await t.serveAnswer('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n')
     const client = t.own(new Client(server.url))

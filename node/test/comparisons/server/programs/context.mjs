@@ -133,7 +133,7 @@ export default {
     await t.show(await t.open(server, { secure: true }))
     await t.ask(server)
   },
-  'a protocol of nobody after ALPNCallback': async (http2, t) => {
+  'a protocol that is none after ALPNCallback': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key, ALPNCallback: ({ protocols }) => protocols[0] })
     const told = new Promise(resolve => {
